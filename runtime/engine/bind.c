@@ -15,23 +15,25 @@
 #include "plan/seal.h"
 #include "registry/registry.h"
 
-static struct nopal_own_calls *own_calls(struct nopal_core *core)
+static struct nopal_own_calls *own_calls(struct nopal_composite *composite)
 {
-	if (core->awake->own)
-		return core->awake->own;
-	core->awake->own = nopal_alloc(&core->session, sizeof(*core->awake->own));
-	if (!core->awake->own)
+	if (composite->awake->own)
+		return composite->awake->own;
+	composite->awake->own = nopal_alloc(&composite->session, sizeof(*composite->awake->own));
+	if (!composite->awake->own)
 		return NULL;
-	memcpy(core->awake->own->calls, core->layer->calls, sizeof(core->awake->own->calls));
-	core->awake->calls = core->awake->own->calls;
-	core->awake->fused = NULL; /* a raise in progress goes on as it began */
-	return core->awake->own;
+	memcpy(composite->awake->own->calls, composite->layer->calls,
+	       sizeof(composite->awake->own->calls));
+	composite->awake->calls = composite->awake->own->calls;
+	composite->awake->fused = NULL; /* a raise in progress goes on as it began */
+	return composite->awake->own;
 }
 
-static int calls_insert(struct nopal_core *core, struct nopal_calls *calls, uint32_t at,
+static int calls_insert(struct nopal_composite *composite, struct nopal_calls *calls, uint32_t at,
 			struct nopal_call call)
 {
-	struct nopal_call *grown = nopal_alloc(&core->session, (calls->count + 1) * sizeof(*grown));
+	struct nopal_call *grown =
+		nopal_alloc(&composite->session, (calls->count + 1) * sizeof(*grown));
 
 	if (!grown)
 		return -ENOMEM;
@@ -67,7 +69,7 @@ static bool same_handler(const union nopal_handler *a, const union nopal_handler
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-static int calls_remove(struct nopal_core *core, struct nopal_calls *calls,
+static int calls_remove(struct nopal_composite *composite, struct nopal_calls *calls,
 			const struct nopal_part *part, const union nopal_handler *run)
 {
 	struct nopal_call *kept;
@@ -75,7 +77,7 @@ static int calls_remove(struct nopal_core *core, struct nopal_calls *calls,
 
 	if (calls->count == 0)
 		return 0;
-	kept = nopal_alloc(&core->session, calls->count * sizeof(*kept));
+	kept = nopal_alloc(&composite->session, calls->count * sizeof(*kept));
 	if (!kept)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < calls->count; i++)
@@ -88,14 +90,14 @@ static int calls_remove(struct nopal_core *core, struct nopal_calls *calls,
 }
 
 /* A binding with a static argument sees a part of its own that carries it. */
-static const struct nopal_part *part_with(struct nopal_core *core, const struct nopal_part *part,
-					  const void *argument)
+static const struct nopal_part *part_with(struct nopal_composite *composite,
+					  const struct nopal_part *part, const void *argument)
 {
 	struct nopal_part *copy;
 
 	if (!argument)
 		return part;
-	copy = nopal_alloc(&core->session, sizeof(*copy));
+	copy = nopal_alloc(&composite->session, sizeof(*copy));
 	if (!copy)
 		return NULL;
 	*copy = *part;
@@ -105,36 +107,36 @@ static const struct nopal_part *part_with(struct nopal_core *core, const struct 
 
 int nopal_bind(struct nopal_at at, const struct nopal_binding *binding)
 {
-	struct nopal_core *core = nopal__core(at.session);
-	struct nopal_own_calls *own = own_calls(core);
+	struct nopal_composite *composite = nopal__composite(at.session);
+	struct nopal_own_calls *own = own_calls(composite);
 	struct nopal_calls *calls = own ? own->calls[binding->event] : NULL;
 	struct nopal_call call = { .run = binding->run };
 
-	call.part = own ? part_with(core, at.part, binding->argument) : NULL;
+	call.part = own ? part_with(composite, at.part, binding->argument) : NULL;
 	if (!call.part)
 		return -ENOMEM;
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
-		if (nopal__kind_wanted(core->layer->plan, at.part, binding->kinds, code) &&
+		if (nopal__kind_wanted(composite->layer->plan, at.part, binding->kinds, code) &&
 		    calls_place(&calls[code], binding) < 0)
 			return -EINVAL;
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
-		if (nopal__kind_wanted(core->layer->plan, at.part, binding->kinds, code) &&
-		    calls_insert(core, &calls[code], (uint32_t)calls_place(&calls[code], binding),
-				 call) < 0)
+		if (nopal__kind_wanted(composite->layer->plan, at.part, binding->kinds, code) &&
+		    calls_insert(composite, &calls[code],
+				 (uint32_t)calls_place(&calls[code], binding), call) < 0)
 			return -ENOMEM;
 	return 0;
 }
 
 void nopal_unbind(struct nopal_at at, const struct nopal_binding *binding)
 {
-	struct nopal_core *core = nopal__core(at.session);
-	struct nopal_own_calls *own = own_calls(core);
+	struct nopal_composite *composite = nopal__composite(at.session);
+	struct nopal_own_calls *own = own_calls(composite);
 
 	if (!own)
 		return;
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
-		if (nopal__kind_wanted(core->layer->plan, at.part, binding->kinds, code))
-			calls_remove(core, &own->calls[binding->event][code], at.part,
+		if (nopal__kind_wanted(composite->layer->plan, at.part, binding->kinds, code))
+			calls_remove(composite, &own->calls[binding->event][code], at.part,
 				     &binding->run);
 }
 
@@ -142,7 +144,7 @@ void nopal_unbind(struct nopal_at at, const struct nopal_binding *binding)
 
 int nopal_event_find(struct nopal_session *session, const char *name)
 {
-	const struct nopal_own_calls *own = nopal__core(session)->awake->own;
+	const struct nopal_own_calls *own = nopal__composite(session)->awake->own;
 
 	for (int i = 0; own && i < NOPAL_CUSTOM_ROOM; i++)
 		if (own->custom_name[i] && strcmp(own->custom_name[i], name) == 0)
@@ -152,7 +154,7 @@ int nopal_event_find(struct nopal_session *session, const char *name)
 
 int nopal_event_create(struct nopal_session *session, const char *name)
 {
-	struct nopal_own_calls *own = own_calls(nopal__core(session));
+	struct nopal_own_calls *own = own_calls(nopal__composite(session));
 
 	if (!own)
 		return -ENOMEM;
@@ -167,40 +169,40 @@ int nopal_event_create(struct nopal_session *session, const char *name)
 	return -ENOSPC;
 }
 
-const struct nopal_calls *nopal__custom_calls(struct nopal_core *core, int event)
+const struct nopal_calls *nopal__custom_calls(struct nopal_composite *composite, int event)
 {
 	int i = event - NOPAL_CUSTOM;
 
-	if (!core->awake->own || i < 0 || i >= NOPAL_CUSTOM_ROOM ||
-	    !core->awake->own->custom_name[i])
+	if (!composite->awake->own || i < 0 || i >= NOPAL_CUSTOM_ROOM ||
+	    !composite->awake->own->custom_name[i])
 		return NULL;
-	return &core->awake->own->custom[i];
+	return &composite->awake->own->custom[i];
 }
 
 void nopal_event_delete(struct nopal_session *session, int event)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 
-	if (nopal__custom_calls(core, event)) {
-		core->awake->own->custom_name[event - NOPAL_CUSTOM] = NULL;
-		core->awake->own->custom[event - NOPAL_CUSTOM] = (struct nopal_calls){ 0 };
+	if (nopal__custom_calls(composite, event)) {
+		composite->awake->own->custom_name[event - NOPAL_CUSTOM] = NULL;
+		composite->awake->own->custom[event - NOPAL_CUSTOM] = (struct nopal_calls){ 0 };
 	}
 }
 
 int nopal_bind_custom(struct nopal_at at, int event, nopal_custom_handler *handler,
 		      const void *argument)
 {
-	struct nopal_core *core = nopal__core(at.session);
+	struct nopal_composite *composite = nopal__composite(at.session);
 	struct nopal_call call = { .run.custom = handler };
 	struct nopal_calls *calls;
 
-	if (!nopal__custom_calls(core, event))
+	if (!nopal__custom_calls(composite, event))
 		return -ENOENT;
-	call.part = part_with(core, at.part, argument);
+	call.part = part_with(composite, at.part, argument);
 	if (!call.part)
 		return -ENOMEM;
-	calls = &core->awake->own->custom[event - NOPAL_CUSTOM];
-	return calls_insert(core, calls, calls->count, call);
+	calls = &composite->awake->own->custom[event - NOPAL_CUSTOM];
+	return calls_insert(composite, calls, calls->count, call);
 }
 
 /* ----------------------------------------------------- barriers on any item */
@@ -223,8 +225,8 @@ void nopal_barrier_enter(struct nopal_session *session, struct nopal_item_barrie
 			 uint32_t bit)
 {
 	if (!(barrier->waiting & bit)) {
-		nopal__core(session)->awake->counters.misuses++;
-		nopal__note(nopal__core(session), NOPAL_NOTE_MISUSE, bit, 0);
+		nopal__composite(session)->awake->counters.misuses++;
+		nopal__note(nopal__composite(session), NOPAL_NOTE_MISUSE, bit, 0);
 		return;
 	}
 	barrier->waiting &= ~bit;

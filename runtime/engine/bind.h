@@ -7,6 +7,6 @@
 
 #include "engine/composite.h"
 
-const struct nopal_calls *nopal__custom_calls(struct nopal_core *core, int event);
+const struct nopal_calls *nopal__custom_calls(struct nopal_composite *composite, int event);
 
 #endif

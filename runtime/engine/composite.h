@@ -2,7 +2,7 @@
 /*
  * composite.h -- one composite of a session: a layer of its stack, and what each packet needs of it.
  *
- * A session of the API is a stack of composites, one a layer; each is a `struct nopal_core`, which
+ * A session of the API is a stack of composites, one a layer; each is a `struct nopal_composite`, which
  * begins with the part of it that microprotocols see.  The top one is the application's handle, the
  * bottom one stands on the endpoint.
  *
@@ -125,7 +125,7 @@ struct nopal_awake {
 };
 
 /* What it always has, and what every packet needs. */
-struct nopal_core {
+struct nopal_composite {
 	union {
 		struct nopal_session session; /* what microprotocols see */
 		struct {
@@ -140,11 +140,11 @@ struct nopal_core {
 	/* The call or timer that runs, by its first member (whereabouts.c); NULL:
 	 * none does, or it is a fused unit's. */
 	const struct nopal_part *const *running;
-	struct nopal_core *above, *below;
+	struct nopal_composite *above, *below;
 	const struct nopal_up *up;
 	const struct nopal_down *down;
 	union {
-		struct nopal_core *next_touched;
+		struct nopal_composite *next_touched;
 		uint8_t *packed; /* at rest: what it had awake */
 	};
 	enum nopal_life life : 8;
@@ -169,8 +169,8 @@ struct nopal_core {
 		uint32_t stream;		       /* lowest layer of one: its id in the flow */
 		struct nopal_destination *destination; /* top of a destination's stack */
 	};
-	struct nopal_core *next_ended;
-	struct nopal_core *next, **at; /* in a list of the endpoint: bottom only */
+	struct nopal_composite *next_ended;
+	struct nopal_composite *next, **at; /* in a list of the endpoint: bottom only */
 	struct nopal_wheel_entry wake;
 	const struct nopal_callbacks *callbacks;
 	void *user;
@@ -181,111 +181,112 @@ struct nopal_core {
 /* Budget or limit were set anew. */
 void nopal__send_limit(struct nopal_awake *awake);
 
-static inline struct nopal_core *nopal__core(const struct nopal_session *session)
+static inline struct nopal_composite *nopal__composite(const struct nopal_session *session)
 {
-	return (struct nopal_core *)(uintptr_t)session;
+	return (struct nopal_composite *)(uintptr_t)session;
 }
 
 /* Its plan and layer, on the packet path: in a fused unit they are constants. */
-static inline const struct nopal_plan *nopal__plan(const struct nopal_core *core)
+static inline const struct nopal_plan *nopal__plan(const struct nopal_composite *composite)
 {
 #ifdef NOPAL_FUSED_LAYERS
-	(void)core;
+	(void)composite;
 	return &fused_plan;
 #else
-	return core->layer->plan;
+	return composite->layer->plan;
 #endif
 }
 
-static inline const struct nopal_layer *nopal__layer(const struct nopal_core *core)
+static inline const struct nopal_layer *nopal__layer(const struct nopal_composite *composite)
 {
 #if !defined(NOPAL_FUSED_LAYERS)
-	return core->layer;
+	return composite->layer;
 #elif NOPAL_FUSED_LAYERS == 1
-	(void)core;
+	(void)composite;
 	return fused_layer;
 #else
-	return &fused_layer[core->layer->index];
+	return &fused_layer[composite->layer->index];
 #endif
 }
 
 /* Its neighbours, on the packet path: a fused unit knows those of one stack by their layers. */
-static inline const struct nopal_down *nopal__down(const struct nopal_core *core)
+static inline const struct nopal_down *nopal__down(const struct nopal_composite *composite)
 {
 #ifdef NOPAL_FUSED_LAYERS
-	unsigned next = nopal__layer(core)->index + 1u;
+	unsigned next = nopal__layer(composite)->index + 1u;
 
 	if (next == NOPAL_FUSED_LAYERS)
 		return &nopal__endpoint_down;
 	if (next != fused_plan.destinations && next != fused_plan.flow)
 		return &nopal__layer_down;
 #endif
-	return core->down;
+	return composite->down;
 }
 
-static inline const struct nopal_up *nopal__up(const struct nopal_core *core)
+static inline const struct nopal_up *nopal__up(const struct nopal_composite *composite)
 {
 #ifdef NOPAL_FUSED_LAYERS
-	unsigned index = nopal__layer(core)->index;
+	unsigned index = nopal__layer(composite)->index;
 
 	if (index && index != fused_plan.destinations && index != fused_plan.flow)
 		return &nopal__layer_up;
 #endif
-	return core->up;
+	return composite->up;
 }
 
 /* Do its datagrams leave by an endpoint? */
-static inline bool nopal__is_lowest(const struct nopal_core *core)
+static inline bool nopal__is_lowest(const struct nopal_composite *composite)
 {
-	return nopal__layer(core)->index + 1u == nopal__plan(core)->layer_count;
+	return nopal__layer(composite)->index + 1u == nopal__plan(composite)->layer_count;
 }
 
 /* A trace record of this session, where its world is traced. */
-static inline void nopal__record(struct nopal_core *core, enum nopal_trace_what what, uint8_t part,
-				 uint16_t number, uint64_t a, uint64_t b)
+static inline void nopal__record(struct nopal_composite *composite, enum nopal_trace_what what,
+				 uint8_t part, uint16_t number, uint64_t a, uint64_t b)
 {
-	if (core->world->tracer)
-		nopal__trace(core->world->tracer, core->session.now_ns, core->local_id, what, part,
-			     number, a, b);
+	if (composite->world->tracer)
+		nopal__trace(composite->world->tracer, composite->session.now_ns,
+			     composite->local_id, what, part, number, a, b);
 }
 
 /* The next layer of the same stack: a destination's ends below its group. */
-static inline struct nopal_core *nopal__over(const struct nopal_core *core)
+static inline struct nopal_composite *nopal__over(const struct nopal_composite *composite)
 {
-	return core->up->same_stack ? core->above : NULL;
+	return composite->up->same_stack ? composite->above : NULL;
 }
-static inline struct nopal_core *nopal__top(struct nopal_core *core)
+static inline struct nopal_composite *nopal__top(struct nopal_composite *composite)
 {
-	while (nopal__over(core))
-		core = core->above;
-	return core;
+	while (nopal__over(composite))
+		composite = composite->above;
+	return composite;
 }
 /* The one below of the same stack: a stream's ends above its flow. */
-static inline struct nopal_core *nopal__under(const struct nopal_core *core)
+static inline struct nopal_composite *nopal__under(const struct nopal_composite *composite)
 {
-	return core->down->same_stack ? core->below : NULL;
+	return composite->down->same_stack ? composite->below : NULL;
 }
-static inline struct nopal_core *nopal__stack_bottom(struct nopal_core *core)
+static inline struct nopal_composite *nopal__stack_bottom(struct nopal_composite *composite)
 {
-	while (nopal__under(core))
-		core = core->below;
-	return core;
+	while (nopal__under(composite))
+		composite = composite->below;
+	return composite;
 }
-static inline struct nopal_core *nopal__bottom(struct nopal_core *core)
+static inline struct nopal_composite *nopal__bottom(struct nopal_composite *composite)
 {
-	while (core->below)
-		core = core->below;
-	return core;
+	while (composite->below)
+		composite = composite->below;
+	return composite;
 }
 
-static inline bool nopal__be_awake(struct nopal_core *core)
+static inline bool nopal__be_awake(struct nopal_composite *composite)
 {
-	return core->awake || nopal__session_ops.resume(core);
+	return composite->awake || nopal__session_ops.resume(composite);
 }
 /* The session breaks, and its peer is told. */
-static inline void nopal__break(struct nopal_core *core, enum nopal_end end, const char *text)
+static inline void nopal__break(struct nopal_composite *composite, enum nopal_end end,
+				const char *text)
 {
-	nopal__session_ops.break_off(&core->session, end, text);
+	nopal__session_ops.break_off(&composite->session, end, text);
 }
 
 #endif

@@ -20,9 +20,10 @@ enum {
 	STORM_LIMIT = 1000000, /* queued raises in one turn */
 };
 
-void nopal__note(struct nopal_core *core, enum nopal_trace_note note, uint64_t a, uint64_t b)
+void nopal__note(struct nopal_composite *composite, enum nopal_trace_note note, uint64_t a,
+		 uint64_t b)
 {
-	nopal__record(core, NOPAL_TRACED_NOTE, UINT8_MAX, (uint16_t)note, a, b);
+	nopal__record(composite, NOPAL_TRACED_NOTE, UINT8_MAX, (uint16_t)note, a, b);
 }
 
 /* ------------------------------------------- what differs by subject's type */
@@ -52,10 +53,10 @@ static inline void pin_message(struct nopal_message *message)
 	message->pins++;
 }
 
-static inline void unpin_segment(struct nopal_core *core, struct nopal_segment *segment)
+static inline void unpin_segment(struct nopal_composite *composite, struct nopal_segment *segment)
 {
 	if (--segment->pins == 0 && segment->done)
-		nopal__segment_settle(core, segment);
+		nopal__segment_settle(composite, segment);
 }
 
 static inline uint8_t kind_of_other(const void *subject)
@@ -75,9 +76,9 @@ static inline void pin_other(void *subject)
 	(void)subject;
 }
 
-static inline void unpin_other(struct nopal_core *core, void *subject)
+static inline void unpin_other(struct nopal_composite *composite, void *subject)
 {
-	(void)core;
+	(void)composite;
 	(void)subject;
 }
 
@@ -92,49 +93,50 @@ static inline void unpin_other(struct nopal_core *core, void *subject)
 
 /* ----------------------------------------------------------------- raising */
 
-static __attribute__((noinline)) void record_raise(struct nopal_core *core, enum nopal_event event,
-						   uint64_t subject)
+static __attribute__((noinline)) void record_raise(struct nopal_composite *composite,
+						   enum nopal_event event, uint64_t subject)
 {
-	nopal__record(core, NOPAL_TRACED_RAISE, UINT8_MAX, (uint16_t)event, subject, core->depth);
+	nopal__record(composite, NOPAL_TRACED_RAISE, UINT8_MAX, (uint16_t)event, subject,
+		      composite->depth);
 }
 
-static __attribute__((noinline)) bool raise_too_deep(struct nopal_core *core)
+static __attribute__((noinline)) bool raise_too_deep(struct nopal_composite *composite)
 {
-	nopal__break(core, NOPAL_RUNTIME_LIMIT,
+	nopal__break(composite, NOPAL_RUNTIME_LIMIT,
 		     "events nested beyond the limit: handlers raise each other");
 	return false;
 }
 
 /* An ended session raises its last event and nothing else.  Inlined: each packet has a dozen
  * raises, of which many find nobody. */
-static inline __attribute__((always_inline)) bool raise_begin(struct nopal_core *core,
+static inline __attribute__((always_inline)) bool raise_begin(struct nopal_composite *composite,
 							      enum nopal_event event,
 							      uint64_t subject)
 {
-	if (core->life == NOPAL_LIFE_ENDED && event != NOPAL_SESSION_CLOSED &&
+	if (composite->life == NOPAL_LIFE_ENDED && event != NOPAL_SESSION_CLOSED &&
 	    event != NOPAL_SESSION_BROKEN)
 		return false;
-	core->awake->counters.raises++;
-	if (core->world->tracer)
-		record_raise(core, event, subject);
-	if (core->depth >= DEPTH_LIMIT)
-		return raise_too_deep(core);
-	core->depth++;
+	composite->awake->counters.raises++;
+	if (composite->world->tracer)
+		record_raise(composite, event, subject);
+	if (composite->depth >= DEPTH_LIMIT)
+		return raise_too_deep(composite);
+	composite->depth++;
 	return true;
 }
 
-NOPAL_HOT static void raise_end(struct nopal_core *core)
+NOPAL_HOT static void raise_end(struct nopal_composite *composite)
 {
-	if (--core->depth == 0 && core->awake->queue.count && !core->draining_queue)
-		nopal__drain_queue(core);
+	if (--composite->depth == 0 && composite->awake->queue.count && !composite->draining_queue)
+		nopal__drain_queue(composite);
 }
 
-static inline void count_before(struct nopal_core *core, enum nopal_event event)
+static inline void count_before(struct nopal_composite *composite, enum nopal_event event)
 {
 	if (event == NOPAL_SEGMENT_LOST)
-		core->awake->counters.segments_lost++;
+		composite->awake->counters.segments_lost++;
 	else if (event == NOPAL_SEGMENT_TIMEOUT)
-		core->awake->counters.segments_timeout++;
+		composite->awake->counters.segments_timeout++;
 }
 
 /* SEGMENT_FROM_NET of data that no filter stopped goes on by itself, for what arrived and for what
@@ -146,60 +148,61 @@ static inline void go_on(struct nopal_session *session, enum nopal_event event, 
 		struct nopal_segment *segment = subject;
 
 		if (stopped)
-			nopal__core(session)->awake->counters.segments_stopped++;
+			nopal__composite(session)->awake->counters.segments_stopped++;
 		else if (segment->kind == NOPAL_KIND_DATA)
 			nopal_raise_SEGMENT_VERIFIED(session, segment);
 	} else if (event == NOPAL_MSG_FROM_NET) {
 		struct nopal_message *message = subject;
 
 		if (!message->waiting && !message->delivered && !message->settled)
-			nopal__message_deliver(nopal__core(session), message);
+			nopal__message_deliver(nopal__composite(session), message);
 	}
 }
 
 /* How an event's handlers are called until one says stop: by the session's table here; by name in a
  * fused unit, which writes call_all_EVENT itself. */
 #ifdef NOPAL_FUSED_LAYERS
-static inline bool is_elsewhere(const struct nopal_core *core)
+static inline bool is_elsewhere(const struct nopal_composite *composite)
 {
-	return !core->awake->fused;
+	return !composite->awake->fused;
 }
 
-static inline const struct nopal_fused *elsewhere(const struct nopal_core *core)
+static inline const struct nopal_fused *elsewhere(const struct nopal_composite *composite)
 {
-	(void)core;
+	(void)composite;
 	return &nopal__interpreter;
 }
 #else
-static inline bool is_elsewhere(const struct nopal_core *core)
+static inline bool is_elsewhere(const struct nopal_composite *composite)
 {
-	return core->awake->fused != NULL;
+	return composite->awake->fused != NULL;
 }
 
-static inline const struct nopal_fused *elsewhere(const struct nopal_core *core)
+static inline const struct nopal_fused *elsewhere(const struct nopal_composite *composite)
 {
-	return core->awake->fused;
+	return composite->awake->fused;
 }
 
 #define EVENT(name, type, doc)                                                                     \
 	static inline bool call_all_##name(struct nopal_session *session, type *subject)           \
 	{                                                                                          \
-		struct nopal_core *core = nopal__core(session);                                    \
+		struct nopal_composite *composite = nopal__composite(session);                     \
 		const struct nopal_calls *calls =                                                  \
-			&core->awake->calls[NOPAL_##name][BY_SUBJECT(subject, kind_of)(subject)];  \
+			&composite->awake                                                          \
+				 ->calls[NOPAL_##name][BY_SUBJECT(subject, kind_of)(subject)];     \
 		const struct nopal_call *call = calls->call;                                       \
 		const struct nopal_part *const *outer;                                             \
 		bool stopped = false;                                                              \
                                                                                                    \
 		if (!calls->count)                                                                 \
 			return false;                                                              \
-		outer = core->running;                                                             \
+		outer = composite->running;                                                        \
 		for (uint32_t left = calls->count; left && !stopped; left--, call++) {             \
-			core->running = &call->part;                                               \
+			composite->running = &call->part;                                          \
 			stopped = call->run.name((struct nopal_at){ session, call->part },         \
 						 subject) == NOPAL_STOP;                           \
 		}                                                                                  \
-		core->running = outer;                                                             \
+		composite->running = outer;                                                        \
 		return stopped;                                                                    \
 	}
 #include <nopal/events.def>
@@ -215,41 +218,42 @@ const struct nopal_fused nopal__interpreter = {
 #define EVENT(name, type, doc)                                                                     \
 	void nopal_raise_##name(struct nopal_session *session, type *subject)                      \
 	{                                                                                          \
-		struct nopal_core *core = nopal__core(session);                                    \
+		struct nopal_composite *composite = nopal__composite(session);                     \
                                                                                                    \
-		if (is_elsewhere(core)) {                                                          \
-			elsewhere(core)->name(session, subject);                                   \
+		if (is_elsewhere(composite)) {                                                     \
+			elsewhere(composite)->name(session, subject);                              \
 			return;                                                                    \
 		}                                                                                  \
-		if (!raise_begin(core, NOPAL_##name, BY_SUBJECT(subject, number_of)(subject)))     \
+		if (!raise_begin(composite, NOPAL_##name,                                          \
+				 BY_SUBJECT(subject, number_of)(subject)))                         \
 			return;                                                                    \
-		count_before(core, NOPAL_##name);                                                  \
+		count_before(composite, NOPAL_##name);                                             \
 		BY_SUBJECT(subject, pin)(subject);                                                 \
 		go_on(session, NOPAL_##name, subject, call_all_##name(session, subject));          \
-		BY_SUBJECT(subject, unpin)(core, subject);                                         \
-		raise_end(core);                                                                   \
+		BY_SUBJECT(subject, unpin)(composite, subject);                                    \
+		raise_end(composite);                                                              \
 	}
 #include <nopal/events.def>
 #undef EVENT
 
 void nopal_raise_custom(struct nopal_session *session, int event, void *subject)
 {
-	struct nopal_core *core = nopal__core(session);
-	const struct nopal_calls *calls = nopal__custom_calls(core, event);
-	const struct nopal_part *const *outer = core->running;
+	struct nopal_composite *composite = nopal__composite(session);
+	const struct nopal_calls *calls = nopal__custom_calls(composite, event);
+	const struct nopal_part *const *outer = composite->running;
 
-	if (!calls || !raise_begin(core, (enum nopal_event)event, 0))
+	if (!calls || !raise_begin(composite, (enum nopal_event)event, 0))
 		return;
 	for (uint32_t i = 0, n = calls->count; i < n; i++) {
 		const struct nopal_call *call = &calls->call[i];
 
-		core->running = &call->part;
+		composite->running = &call->part;
 		if (call->run.custom((struct nopal_at){ session, call->part }, subject) ==
 		    NOPAL_STOP)
 			break;
 	}
-	core->running = outer;
-	raise_end(core);
+	composite->running = outer;
+	raise_end(composite);
 }
 
 /* ------------------------------------------------------- queued and delayed */
@@ -274,21 +278,21 @@ static struct nopal_deferred deferred_other(void *subject)
 	return (struct nopal_deferred){ .subject = subject };
 }
 
-static bool list_push(struct nopal_core *core, struct nopal_deferred_list *list,
+static bool list_push(struct nopal_composite *composite, struct nopal_deferred_list *list,
 		      struct nopal_deferred deferred)
 {
 	if (list->count == list->room) {
 		uint32_t room = list->room ? list->room * 2 : 8;
 		struct nopal_deferred *entries =
-			nopal_alloc(&core->session, room * sizeof(*entries));
+			nopal_alloc(&composite->session, room * sizeof(*entries));
 
 		if (!entries) {
-			nopal__break(core, NOPAL_RESOURCE, "no room for a raise that waits");
+			nopal__break(composite, NOPAL_RESOURCE, "no room for a raise that waits");
 			return false;
 		}
 		for (uint32_t i = 0; i < list->count; i++)
 			entries[i] = list->entries[(list->head + i) % list->room];
-		nopal_free(&core->session, list->entries);
+		nopal_free(&composite->session, list->entries);
 		list->entries = entries;
 		list->room = room;
 		list->head = 0;
@@ -300,26 +304,26 @@ static bool list_push(struct nopal_core *core, struct nopal_deferred_list *list,
 static void queue(struct nopal_session *session, enum nopal_event event,
 		  struct nopal_deferred deferred)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 
 	deferred.event = event;
-	if (list_push(core, &core->awake->queue, deferred) && core->depth == 0)
-		nopal__touch(core);
+	if (list_push(composite, &composite->awake->queue, deferred) && composite->depth == 0)
+		nopal__touch(composite);
 }
 
 static nopal_token delay(struct nopal_session *session, enum nopal_event event,
 			 struct nopal_deferred deferred, int64_t delay_ns)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 
 	deferred.event = event;
 	if (deferred.subject_is != NOPAL_SUBJECT_OTHER)
 		deferred.subject = NULL;
-	deferred.token = ++core->awake->tokens;
+	deferred.token = ++composite->awake->tokens;
 	deferred.deadline_ns = session->now_ns + delay_ns;
-	if (!list_push(core, &core->awake->delayed, deferred))
+	if (!list_push(composite, &composite->awake->delayed, deferred))
 		return 0;
-	nopal__wake_by(core, deferred.deadline_ns);
+	nopal__wake_by(composite, deferred.deadline_ns);
 	return deferred.token;
 }
 
@@ -339,7 +343,7 @@ static nopal_token delay(struct nopal_session *session, enum nopal_event event,
 
 void nopal_cancel(struct nopal_session *session, nopal_token token)
 {
-	struct nopal_deferred_list *list = &nopal__core(session)->awake->delayed;
+	struct nopal_deferred_list *list = &nopal__composite(session)->awake->delayed;
 
 	for (uint32_t i = 0; i < list->count; i++) {
 		struct nopal_deferred *at = &list->entries[(list->head + i) % list->room];
@@ -357,25 +361,26 @@ void nopal_cancel(struct nopal_session *session, nopal_token token)
 	}
 }
 
-static void *deferred_subject(struct nopal_core *core, const struct nopal_deferred *deferred)
+static void *deferred_subject(struct nopal_composite *composite,
+			      const struct nopal_deferred *deferred)
 {
 	if (deferred->subject_is == NOPAL_SUBJECT_SEGMENT && deferred->handle.generation)
-		return nopal_segment_find(&core->session, deferred->handle);
+		return nopal_segment_find(&composite->session, deferred->handle);
 	if (deferred->subject_is == NOPAL_SUBJECT_MESSAGE)
-		return nopal_message_find(&core->session, deferred->handle);
+		return nopal_message_find(&composite->session, deferred->handle);
 	return deferred->subject;
 }
 
-void nopal__run_deferred(struct nopal_core *core, const struct nopal_deferred *deferred)
+void nopal__run_deferred(struct nopal_composite *composite, const struct nopal_deferred *deferred)
 {
-	void *subject = deferred_subject(core, deferred);
+	void *subject = deferred_subject(composite, deferred);
 
 	if (!subject)
 		return;
 	switch (deferred->event) {
 #define EVENT(name, type, doc)                                                                     \
 	case NOPAL_##name:                                                                         \
-		nopal_raise_##name(&core->session, subject);                                       \
+		nopal_raise_##name(&composite->session, subject);                                  \
 		break;
 #include <nopal/events.def>
 #undef EVENT
@@ -385,36 +390,37 @@ void nopal__run_deferred(struct nopal_core *core, const struct nopal_deferred *d
 	}
 }
 
-void nopal__drain_queue(struct nopal_core *core)
+void nopal__drain_queue(struct nopal_composite *composite)
 {
-	struct nopal_deferred_list *list = &core->awake->queue;
-	bool outer = core->draining_queue; /* nopal_yield() nests */
+	struct nopal_deferred_list *list = &composite->awake->queue;
+	bool outer = composite->draining_queue; /* nopal_yield() nests */
 	uint32_t run = 0;
 
-	core->draining_queue = true;
-	while (list->count && core->life != NOPAL_LIFE_ENDED) {
+	composite->draining_queue = true;
+	while (list->count && composite->life != NOPAL_LIFE_ENDED) {
 		struct nopal_deferred deferred = list->entries[list->head];
 
 		list->head = (list->head + 1) % list->room;
 		list->count--;
-		nopal__run_deferred(core, &deferred);
+		nopal__run_deferred(composite, &deferred);
 		if (++run == STORM_LIMIT)
-			nopal__break(core, NOPAL_RUNTIME_LIMIT, "queued events never end: a storm");
+			nopal__break(composite, NOPAL_RUNTIME_LIMIT,
+				     "queued events never end: a storm");
 	}
-	core->draining_queue = outer;
+	composite->draining_queue = outer;
 }
 
 bool nopal_yield(struct nopal_session *session)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 
-	if (core->depth++ < DEPTH_LIMIT) {
-		nopal__drain_queue(core);
-		nopal__timers_run(core);
+	if (composite->depth++ < DEPTH_LIMIT) {
+		nopal__drain_queue(composite);
+		nopal__timers_run(composite);
 	} else {
-		nopal__break(core, NOPAL_RUNTIME_LIMIT,
+		nopal__break(composite, NOPAL_RUNTIME_LIMIT,
 			     "handlers yield within each other beyond the limit");
 	}
-	core->depth--;
-	return core->life != NOPAL_LIFE_ENDED;
+	composite->depth--;
+	return composite->life != NOPAL_LIFE_ENDED;
 }

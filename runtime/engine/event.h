@@ -7,8 +7,9 @@
 
 #include "engine/composite.h"
 
-void nopal__run_deferred(struct nopal_core *core, const struct nopal_deferred *deferred);
-void nopal__drain_queue(struct nopal_core *core);
-void nopal__note(struct nopal_core *core, enum nopal_trace_note note, uint64_t a, uint64_t b);
+void nopal__run_deferred(struct nopal_composite *composite, const struct nopal_deferred *deferred);
+void nopal__drain_queue(struct nopal_composite *composite);
+void nopal__note(struct nopal_composite *composite, enum nopal_trace_note note, uint64_t a,
+		 uint64_t b);
 
 #endif

@@ -7,8 +7,8 @@
 
 #include "engine/composite.h"
 
-void nopal__memory_release(struct nopal_core *core);
-bool nopal__charge(struct nopal_core *core, uint64_t bytes);
-void nopal__credit(struct nopal_core *core, uint64_t bytes);
+void nopal__memory_release(struct nopal_composite *composite);
+bool nopal__charge(struct nopal_composite *composite, uint64_t bytes);
+void nopal__credit(struct nopal_composite *composite, uint64_t bytes);
 
 #endif

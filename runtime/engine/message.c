@@ -15,18 +15,18 @@ enum {
 
 struct nopal_message *nopal_message_find(struct nopal_session *session, struct nopal_handle handle)
 {
-	struct nopal_core *core = nopal__core(session);
-	struct nopal_message *message = nopal__pool_find(&core->awake->messages, handle);
+	struct nopal_composite *composite = nopal__composite(session);
+	struct nopal_message *message = nopal__pool_find(&composite->awake->messages, handle);
 
 	if (!message)
-		core->awake->counters.stale_handles++;
+		composite->awake->counters.stale_handles++;
 	return message;
 }
 
 bool nopal_message_is_like(const struct nopal_session *session, const struct nopal_message *one,
 			   const struct nopal_message *other)
 {
-	uint64_t said = nopal__plan(nopal__core(session))->properties;
+	uint64_t said = nopal__plan(nopal__composite(session))->properties;
 
 	if (one->urgent != other->urgent)
 		return false;
@@ -39,91 +39,92 @@ bool nopal_message_is_like(const struct nopal_session *session, const struct nop
 	return true;
 }
 
-struct nopal_message *nopal__message_make(struct nopal_core *core, uint64_t length)
+struct nopal_message *nopal__message_make(struct nopal_composite *composite, uint64_t length)
 {
 	struct nopal_handle handle;
 	struct nopal_message *message;
 
-	if (core->awake->segments.alive + core->awake->messages.alive >=
-		    core->awake->budget.objects ||
-	    !nopal__charge(core, length))
+	if (composite->awake->segments.alive + composite->awake->messages.alive >=
+		    composite->awake->budget.objects ||
+	    !nopal__charge(composite, length))
 		return NULL;
-	message = nopal__pool_take(&core->awake->messages, &handle);
+	message = nopal__pool_take(&composite->awake->messages, &handle);
 	if (!message) {
-		nopal__credit(core, length);
+		nopal__credit(composite, length);
 		return NULL;
 	}
 	*message = (struct nopal_message){
 		.handle = handle,
-		.number = ++core->awake->numbered,
-		.created_ns = core->session.now_ns,
+		.number = ++composite->awake->numbered,
+		.created_ns = composite->session.now_ns,
 		.length = length,
 	};
 	message->fragment = &message->one;
 	message->fragments_room = 1;
-	memset(message->attribute, 0, nopal__plan(core)->slot_count * sizeof(uint64_t));
+	memset(message->attribute, 0, nopal__plan(composite)->slot_count * sizeof(uint64_t));
 	return message;
 }
 
 /* Room for fragments is kept and used again by the next long message: a list through the first body
  * of each, whose length is its room. */
-static void fragments_free(struct nopal_core *core, struct nopal_message *message)
+static void fragments_free(struct nopal_composite *composite, struct nopal_message *message)
 {
 	struct nopal_body *spare = message->fragment;
 
 	if (spare == &message->one)
 		return;
-	if (core->awake->spare_count == SPARE_FRAGMENTS) {
-		nopal_free(&core->session, spare);
+	if (composite->awake->spare_count == SPARE_FRAGMENTS) {
+		nopal_free(&composite->session, spare);
 		return;
 	}
 	*spare = (struct nopal_body){
-		.bytes = (const uint8_t *)core->awake->spare_fragments,
+		.bytes = (const uint8_t *)composite->awake->spare_fragments,
 		.length = message->fragments_room,
 	};
-	core->awake->spare_fragments = spare;
-	core->awake->spare_count++;
+	composite->awake->spare_fragments = spare;
+	composite->awake->spare_count++;
 }
 
 /* Room for at least `room` bodies, zeroed; says in `ret_room` for how many. */
-static struct nopal_body *fragments_take(struct nopal_core *core, uint32_t room, uint32_t *ret_room)
+static struct nopal_body *fragments_take(struct nopal_composite *composite, uint32_t room,
+					 uint32_t *ret_room)
 {
-	struct nopal_body *spare = core->awake->spare_fragments;
+	struct nopal_body *spare = composite->awake->spare_fragments;
 
 	*ret_room = room;
 	if (!spare || spare->length < room)
-		return nopal_alloc(&core->session, room * sizeof(*spare));
+		return nopal_alloc(&composite->session, room * sizeof(*spare));
 	*ret_room = spare->length;
-	core->awake->spare_fragments = (struct nopal_body *)(uintptr_t)spare->bytes;
-	core->awake->spare_count--;
+	composite->awake->spare_fragments = (struct nopal_body *)(uintptr_t)spare->bytes;
+	composite->awake->spare_count--;
 	memset(spare, 0, *ret_room * sizeof(*spare));
 	return spare;
 }
 
-void nopal__fragments_give_back(struct nopal_core *core)
+void nopal__fragments_give_back(struct nopal_composite *composite)
 {
-	while (core->awake->spare_fragments) {
-		struct nopal_body *spare = core->awake->spare_fragments;
+	while (composite->awake->spare_fragments) {
+		struct nopal_body *spare = composite->awake->spare_fragments;
 
-		core->awake->spare_fragments = (struct nopal_body *)(uintptr_t)spare->bytes;
-		nopal_free(&core->session, spare);
+		composite->awake->spare_fragments = (struct nopal_body *)(uintptr_t)spare->bytes;
+		nopal_free(&composite->session, spare);
 	}
-	core->awake->spare_count = 0;
+	composite->awake->spare_count = 0;
 }
 
-void nopal__message_free(struct nopal_core *core, struct nopal_message *message)
+void nopal__message_free(struct nopal_composite *composite, struct nopal_message *message)
 {
 	for (uint32_t i = 0; i < message->fragments_room; i++)
 		nopal_buffer_unref(message->fragment[i].buffer);
-	fragments_free(core, message);
-	nopal__credit(core, message->length);
-	nopal__pool_give(&core->awake->messages, message);
+	fragments_free(composite, message);
+	nopal__credit(composite, message->length);
+	nopal__pool_give(&composite->awake->messages, message);
 }
 
-void nopal__message_unpin(struct nopal_core *core, struct nopal_message *message)
+void nopal__message_unpin(struct nopal_composite *composite, struct nopal_message *message)
 {
 	if (--message->pins == 0 && message->settled && !message->kept && !message->waiting)
-		nopal__message_free(core, message);
+		nopal__message_free(composite, message);
 }
 
 /* -------------------------------------------------------------------- down */
@@ -146,42 +147,44 @@ static enum nopal_outcome plain(enum nopal_outcome outcome)
 	return outcome == NOPAL_OUTCOME_WAIVED ? NOPAL_OUTCOME_UNKNOWN : outcome;
 }
 
-static void count_outcome(struct nopal_core *core, enum nopal_outcome outcome, uint64_t length)
+static void count_outcome(struct nopal_composite *composite, enum nopal_outcome outcome,
+			  uint64_t length)
 {
 	if (outcome == NOPAL_OUTCOME_DELIVERED)
-		core->awake->counters.messages_arrived++;
+		composite->awake->counters.messages_arrived++;
 	else if (plain(outcome) == NOPAL_OUTCOME_LOST)
-		core->awake->counters.messages_missing++;
-	core->awake->unfinished--;
-	core->awake->unfinished_bytes -= length;
+		composite->awake->counters.messages_missing++;
+	composite->awake->unfinished--;
+	composite->awake->unfinished_bytes -= length;
 }
 
-void nopal__message_tell_outcome(struct nopal_core *core, struct nopal_message *message,
+void nopal__message_tell_outcome(struct nopal_composite *composite, struct nopal_message *message,
 				 enum nopal_outcome outcome)
 {
-	count_outcome(core, outcome, message->length);
-	nopal__up(core)->outcome(core, message, outcome);
-	if (core->life == NOPAL_LIFE_DRAINING)
-		nopal__session_ops.drained(core);
+	count_outcome(composite, outcome, message->length);
+	nopal__up(composite)->outcome(composite, message, outcome);
+	if (composite->life == NOPAL_LIFE_DRAINING)
+		nopal__session_ops.drained(composite);
 }
 
-void nopal__segment_tell_outcome(struct nopal_core *core, const struct nopal_segment *segment)
+void nopal__segment_tell_outcome(struct nopal_composite *composite,
+				 const struct nopal_segment *segment)
 {
-	count_outcome(core, segment->outcome, segment->body.length);
-	nopal__up(core)->segment_outcome(core, segment);
-	if (core->life == NOPAL_LIFE_DRAINING)
-		nopal__session_ops.drained(core);
+	count_outcome(composite, segment->outcome, segment->body.length);
+	nopal__up(composite)->segment_outcome(composite, segment);
+	if (composite->life == NOPAL_LIFE_DRAINING)
+		nopal__session_ops.drained(composite);
 }
 
-static void message_settle(struct nopal_core *core, struct nopal_message *message)
+static void message_settle(struct nopal_composite *composite, struct nopal_message *message)
 {
 	if (!message->cut || message->segments_open || message->settled)
 		return;
 	message->settled = true;
 	message->pins++;
-	nopal_raise_MSG_DONE(&core->session, message);
-	nopal__message_tell_outcome(core, message, nopal__message_outcome(message));
-	nopal__message_unpin(core, message);
+	nopal_raise_MSG_DONE(&composite->session, message);
+	nopal__message_tell_outcome(composite, message, nopal__message_outcome(message));
+	nopal__message_unpin(composite, message);
 }
 
 static void count_failure(struct nopal_message *message, enum nopal_outcome outcome)
@@ -194,7 +197,7 @@ static void count_failure(struct nopal_message *message, enum nopal_outcome outc
 	message->uncertain |= outcome == NOPAL_OUTCOME_UNKNOWN;
 }
 
-static void message_segment_done(struct nopal_core *core, struct nopal_message *message,
+static void message_segment_done(struct nopal_composite *composite, struct nopal_message *message,
 				 enum nopal_outcome outcome)
 {
 	message->segments_open--;
@@ -202,16 +205,16 @@ static void message_segment_done(struct nopal_core *core, struct nopal_message *
 		message->segments_arrived++;
 	else
 		count_failure(message, outcome);
-	message_settle(core, message);
+	message_settle(composite, message);
 }
 
-void nopal__messages_segment_done(struct nopal_core *core, struct nopal_message *message,
+void nopal__messages_segment_done(struct nopal_composite *composite, struct nopal_message *message,
 				  enum nopal_outcome outcome)
 {
 	while (message) {
 		struct nopal_message *also = message->also;
 
-		message_segment_done(core, message, outcome);
+		message_segment_done(composite, message, outcome);
 		message = also;
 	}
 }
@@ -219,7 +222,7 @@ void nopal__messages_segment_done(struct nopal_core *core, struct nopal_message 
 void nopal_message_is_cut(struct nopal_session *session, struct nopal_message *message)
 {
 	message->cut = true;
-	message_settle(nopal__core(session), message);
+	message_settle(nopal__composite(session), message);
 }
 
 /* ---------------------------------------------------------------------- up */
@@ -227,35 +230,36 @@ void nopal_message_is_cut(struct nopal_session *session, struct nopal_message *m
 struct nopal_message *nopal_message_arriving(struct nopal_session *session,
 					     const struct nopal_segment *first)
 {
-	struct nopal_core *core = nopal__core(session);
-	struct nopal_message *message = nopal__message_make(core, 0);
+	struct nopal_composite *composite = nopal__composite(session);
+	struct nopal_message *message = nopal__message_make(composite, 0);
 
 	if (!message) {
-		core->awake->counters.rx_over_budget++;
+		composite->awake->counters.rx_over_budget++;
 		return NULL;
 	}
 	message->incoming = true;
-	message->waiting = nopal__layer(core)->deliver;
+	message->waiting = nopal__layer(composite)->deliver;
 	memcpy(message->attribute, first->attribute,
-	       nopal__plan(core)->slot_count * sizeof(uint64_t));
+	       nopal__plan(composite)->slot_count * sizeof(uint64_t));
 	if (message->waiting)
-		nopal__record(core, NOPAL_TRACED_HOLD, UINT8_MAX, NOPAL_DELIVER, message->number,
-			      message->waiting);
+		nopal__record(composite, NOPAL_TRACED_HOLD, UINT8_MAX, NOPAL_DELIVER,
+			      message->number, message->waiting);
 	return message;
 }
 
-static bool fragments_grow(struct nopal_core *core, struct nopal_message *message, uint32_t index)
+static bool fragments_grow(struct nopal_composite *composite, struct nopal_message *message,
+			   uint32_t index)
 {
 	uint32_t room = FRAGMENTS_AT_FIRST;
 	struct nopal_body *grown;
 
 	while (room <= index)
 		room *= 2;
-	grown = fragments_take(core, room, &room);
+	grown = fragments_take(composite, room, &room);
 	if (!grown)
 		return false;
 	memcpy(grown, message->fragment, message->fragments_room * sizeof(*grown));
-	fragments_free(core, message);
+	fragments_free(composite, message);
 	message->fragment = grown;
 	message->fragments_room = room;
 	return true;
@@ -265,15 +269,15 @@ bool nopal_message_put(struct nopal_session *session, struct nopal_message *mess
 		       struct nopal_body body)
 {
 	static const uint8_t nothing[1];
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 
-	if ((index >= message->fragments_room && !fragments_grow(core, message, index)) ||
-	    !nopal__charge(core, body.length)) {
-		core->awake->counters.rx_over_budget++;
+	if ((index >= message->fragments_room && !fragments_grow(composite, message, index)) ||
+	    !nopal__charge(composite, body.length)) {
+		composite->awake->counters.rx_over_budget++;
 		return false;
 	}
 	if (message->fragment[index].bytes) {
-		nopal__credit(core, body.length);
+		nopal__credit(composite, body.length);
 		return false;
 	}
 	if (!body.bytes)
@@ -285,80 +289,81 @@ bool nopal_message_put(struct nopal_session *session, struct nopal_message *mess
 	return true;
 }
 
-static void message_give(struct nopal_core *core, struct nopal_message *message)
+static void message_give(struct nopal_composite *composite, struct nopal_message *message)
 {
-	core->awake->counters.messages_delivered++;
-	core->awake->counters.bytes_delivered += message->length;
-	nopal__record(core, NOPAL_TRACED_DELIVER, UINT8_MAX, 0, message->number, message->length);
-	nopal__up(core)->pop(core, message);
+	composite->awake->counters.messages_delivered++;
+	composite->awake->counters.bytes_delivered += message->length;
+	nopal__record(composite, NOPAL_TRACED_DELIVER, UINT8_MAX, 0, message->number,
+		      message->length);
+	nopal__up(composite)->pop(composite, message);
 	if (!message->kept) {
-		nopal_raise_MSG_CONSUMED(&core->session, message);
+		nopal_raise_MSG_CONSUMED(&composite->session, message);
 		message->settled = true;
 	}
 }
 
-void nopal__message_deliver(struct nopal_core *core, struct nopal_message *message)
+void nopal__message_deliver(struct nopal_composite *composite, struct nopal_message *message)
 {
 	message->delivered = message->unread = true;
 	message->pins++;
-	nopal_raise_MSG_TO_USER(&core->session, message);
+	nopal_raise_MSG_TO_USER(&composite->session, message);
 	message->unread = false;
 	if (!message->settled)
-		message_give(core, message);
-	nopal__message_unpin(core, message);
+		message_give(composite, message);
+	nopal__message_unpin(composite, message);
 }
 
 /* It was delivered out of its order, which has come to its place now. */
-static void message_place_free(struct nopal_core *core, struct nopal_message *message)
+static void message_place_free(struct nopal_composite *composite, struct nopal_message *message)
 {
 	message->waiting = 0;
 	message->pins++;
-	nopal__message_unpin(core, message);
+	nopal__message_unpin(composite, message);
 }
 
 void nopal_message_release(struct nopal_at at, struct nopal_message *message)
 {
-	struct nopal_core *core = nopal__core(at.session);
+	struct nopal_composite *composite = nopal__composite(at.session);
 	uint32_t bit = at.part->hold[NOPAL_DELIVER];
 
 	if (!(message->waiting & bit)) {
-		core->awake->counters.misuses++;
-		nopal__record(core, NOPAL_TRACED_NOTE, at.part->index, NOPAL_NOTE_MISUSE,
+		composite->awake->counters.misuses++;
+		nopal__record(composite, NOPAL_TRACED_NOTE, at.part->index, NOPAL_NOTE_MISUSE,
 			      message->number, bit);
 		return;
 	}
 	message->waiting &= ~bit;
-	nopal__record(core, NOPAL_TRACED_RELEASE, at.part->index, NOPAL_DELIVER, message->number,
-		      message->waiting);
-	if (message->waiting || core->life == NOPAL_LIFE_ENDED)
+	nopal__record(composite, NOPAL_TRACED_RELEASE, at.part->index, NOPAL_DELIVER,
+		      message->number, message->waiting);
+	if (message->waiting || composite->life == NOPAL_LIFE_ENDED)
 		return;
 	if (message->delivered)
-		message_place_free(core, message);
+		message_place_free(composite, message);
 	else
-		nopal__message_deliver(core, message);
+		nopal__message_deliver(composite, message);
 }
 
 void nopal_message_deliver(struct nopal_session *session, struct nopal_message *message)
 {
 	if (!message->delivered)
-		nopal__message_deliver(nopal__core(session), message);
+		nopal__message_deliver(nopal__composite(session), message);
 }
 
 void nopal_message_discard(struct nopal_session *session, struct nopal_message *message)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 
 	if (message->delivered && !message->unread) {
-		message_place_free(core, message);
+		message_place_free(composite, message);
 		return;
 	}
-	core->awake->counters.messages_discarded++;
+	composite->awake->counters.messages_discarded++;
 	if (!message->delivered) /* else its place in an order stays taken */
 		message->waiting = 0;
 	message->settled = true;
 	message->pins++;
-	nopal_raise_MSG_CONSUMED(&core->session, message);
-	nopal__message_unpin(core, message);
+	nopal_raise_MSG_CONSUMED(&composite->session, message);
+	nopal__message_unpin(composite, message);
 }
 
 void nopal_message_keep(struct nopal_message *message)
@@ -368,23 +373,23 @@ void nopal_message_keep(struct nopal_message *message)
 
 void nopal_message_give_back(struct nopal_session *session, struct nopal_message *message)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 	bool outermost;
 
 	message->kept = false;
-	if (core->life == NOPAL_LIFE_ENDED) { /* as from within `ended` */
+	if (composite->life == NOPAL_LIFE_ENDED) { /* as from within `ended` */
 		message->settled = true;
 		if (message->pins == 0)
-			nopal__message_free(core, message);
+			nopal__message_free(composite, message);
 		return;
 	}
-	outermost = nopal__turn_begin(core->world);
-	nopal__touch(core);
+	outermost = nopal__turn_begin(composite->world);
+	nopal__touch(composite);
 	message->pins++;
-	nopal_raise_MSG_CONSUMED(&core->session, message);
+	nopal_raise_MSG_CONSUMED(&composite->session, message);
 	message->settled = true;
-	nopal__message_unpin(core, message);
-	nopal__turn_end(core->world, outermost);
+	nopal__message_unpin(composite, message);
+	nopal__turn_end(composite->world, outermost);
 }
 
 /* ------------------------------------------------------ other bytes for it */
@@ -392,19 +397,19 @@ void nopal_message_give_back(struct nopal_session *session, struct nopal_message
 bool nopal_message_replace(struct nopal_session *session, struct nopal_message *message,
 			   struct nopal_body body)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 
-	if (!nopal__charge(core, body.length)) {
+	if (!nopal__charge(composite, body.length)) {
 		nopal_buffer_unref(body.buffer);
 		return false;
 	}
 	for (uint32_t i = 0; i < message->fragments_room; i++)
 		nopal_buffer_unref(message->fragment[i].buffer);
-	fragments_free(core, message);
-	nopal__credit(core, message->length);
+	fragments_free(composite, message);
+	nopal__credit(composite, message->length);
 	if (!message->incoming) {
-		core->awake->unfinished_bytes += body.length;
-		core->awake->unfinished_bytes -= message->length;
+		composite->awake->unfinished_bytes += body.length;
+		composite->awake->unfinished_bytes -= message->length;
 	}
 	message->one = body;
 	message->fragment = &message->one;
@@ -457,23 +462,23 @@ size_t nopal_message_copy(const struct nopal_message *message, uint64_t from, vo
 
 /* The session is over: what has no outcome yet gets the only true one.  All stay to be looked at until
  * the application has heard of the end. */
-void nopal__messages_end(struct nopal_core *core)
+void nopal__messages_end(struct nopal_composite *composite)
 {
-	struct nopal_message *message = nopal__pool_oldest(&core->awake->messages);
+	struct nopal_message *message = nopal__pool_oldest(&composite->awake->messages);
 
 	for (; message; message = nopal__pool_newer(message))
 		if (!message->incoming && !message->settled)
-			nopal__message_tell_outcome(core, message, NOPAL_OUTCOME_UNKNOWN);
+			nopal__message_tell_outcome(composite, message, NOPAL_OUTCOME_UNKNOWN);
 }
 
-void nopal__messages_free(struct nopal_core *core)
+void nopal__messages_free(struct nopal_composite *composite)
 {
-	struct nopal_message *message = nopal__pool_oldest(&core->awake->messages);
+	struct nopal_message *message = nopal__pool_oldest(&composite->awake->messages);
 
 	while (message) {
 		struct nopal_message *newer = nopal__pool_newer(message);
 
-		nopal__message_free(core, message);
+		nopal__message_free(composite, message);
 		message = newer;
 	}
 }

@@ -17,31 +17,32 @@
 NOPAL_HOT struct nopal_segment *nopal_segment_find(struct nopal_session *session,
 						   struct nopal_handle handle)
 {
-	struct nopal_core *core = nopal__core(session);
-	struct nopal_segment *segment = nopal__pool_find(&core->awake->segments, handle);
+	struct nopal_composite *composite = nopal__composite(session);
+	struct nopal_segment *segment = nopal__pool_find(&composite->awake->segments, handle);
 
 	if (!segment) {
-		core->awake->counters.stale_handles++;
-		nopal__note(core, NOPAL_NOTE_STALE, handle.index, handle.generation);
+		composite->awake->counters.stale_handles++;
+		nopal__note(composite, NOPAL_NOTE_STALE, handle.index, handle.generation);
 	}
 	return segment;
 }
 
 NOPAL_HOT void nopal_segment_prefetch(struct nopal_session *session, struct nopal_handle handle)
 {
-	nopal__pool_prefetch(&nopal__core(session)->awake->segments, handle.index);
+	nopal__pool_prefetch(&nopal__composite(session)->awake->segments, handle.index);
 }
 
 /* But for the attributes. */
-NOPAL_HOT static inline struct nopal_segment *segment_make(struct nopal_core *core, uint8_t kind)
+NOPAL_HOT static inline struct nopal_segment *segment_make(struct nopal_composite *composite,
+							   uint8_t kind)
 {
 	struct nopal_handle handle;
 	struct nopal_segment *segment;
 
-	if (core->awake->segments.alive + core->awake->messages.alive >=
-	    core->awake->budget.objects)
+	if (composite->awake->segments.alive + composite->awake->messages.alive >=
+	    composite->awake->budget.objects)
 		return NULL;
-	segment = nopal__pool_take(&core->awake->segments, &handle);
+	segment = nopal__pool_take(&composite->awake->segments, &handle);
 	if (!segment)
 		return NULL;
 	/* In two strokes: for all at once compilers take `rep stos`, which is slow to begin. */
@@ -49,66 +50,67 @@ NOPAL_HOT static inline struct nopal_segment *segment_make(struct nopal_core *co
 	segment->body = (struct nopal_body){ 0 };
 	segment->handle = handle;
 	segment->kind = kind;
-	segment->number = ++core->awake->numbered;
-	segment->created_ns = core->session.now_ns;
+	segment->number = ++composite->awake->numbered;
+	segment->created_ns = composite->session.now_ns;
 	segment->transmitted_ns = -1;
 	return segment;
 }
 
-static void attributes_clear(const struct nopal_core *core, struct nopal_segment *segment)
+static void attributes_clear(const struct nopal_composite *composite, struct nopal_segment *segment)
 {
-	memset(segment->attribute, 0, nopal__plan(core)->slot_count * sizeof(uint64_t));
+	memset(segment->attribute, 0, nopal__plan(composite)->slot_count * sizeof(uint64_t));
 }
 
-struct nopal_segment *nopal__segment_make(struct nopal_core *core, uint8_t kind)
+struct nopal_segment *nopal__segment_make(struct nopal_composite *composite, uint8_t kind)
 {
-	struct nopal_segment *segment = segment_make(core, kind);
+	struct nopal_segment *segment = segment_make(composite, kind);
 
 	if (segment)
-		attributes_clear(core, segment);
+		attributes_clear(composite, segment);
 	return segment;
 }
 
-NOPAL_HOT struct nopal_segment *nopal__segment_make_carried(struct nopal_core *core, uint8_t kind)
+NOPAL_HOT struct nopal_segment *nopal__segment_make_carried(struct nopal_composite *composite,
+							    uint8_t kind)
 {
-	struct nopal_segment *segment = segment_make(core, kind);
+	struct nopal_segment *segment = segment_make(composite, kind);
 
 	if (segment)
-		nopal__segment_hold(core, segment);
+		nopal__segment_hold(composite, segment);
 	return segment;
 }
 
-static __attribute__((noinline)) void record_holds(struct nopal_core *core,
+static __attribute__((noinline)) void record_holds(struct nopal_composite *composite,
 						   const struct nopal_segment *segment)
 {
 	for (unsigned barrier = NOPAL_SEND; barrier <= NOPAL_DEALLOCATE; barrier++)
 		if (segment->waiting[barrier])
-			nopal__record(core, NOPAL_TRACED_HOLD, UINT8_MAX, (uint16_t)barrier,
+			nopal__record(composite, NOPAL_TRACED_HOLD, UINT8_MAX, (uint16_t)barrier,
 				      segment->number, segment->waiting[barrier]);
 }
 
-NOPAL_HOT void nopal__segment_hold(struct nopal_core *core, struct nopal_segment *segment)
+NOPAL_HOT void nopal__segment_hold(struct nopal_composite *composite, struct nopal_segment *segment)
 {
-	const struct nopal_layer *layer = nopal__layer(core);
+	const struct nopal_layer *layer = nopal__layer(composite);
 	uint8_t kind = segment->kind;
 
 	segment->wanted = true;
 	segment->waiting[NOPAL_SEND] = layer->hold[NOPAL_SEND][kind];
 	segment->waiting[NOPAL_DONE] = layer->hold[NOPAL_DONE][kind];
 	segment->waiting[NOPAL_DEALLOCATE] = layer->hold[NOPAL_DEALLOCATE][kind];
-	if (core->world->tracer)
-		record_holds(core, segment);
-	if (!nopal__down(core)->leaves)
+	if (composite->world->tracer)
+		record_holds(composite, segment);
+	if (!nopal__down(composite)->leaves)
 		segment->waiting[NOPAL_DONE] |= NOPAL_HOLD_BELOW;
-	nopal__watchdog_start(core);
+	nopal__watchdog_start(composite);
 }
 
 NOPAL_HOT struct nopal_segment *nopal_segment_new(struct nopal_session *session,
 						  struct nopal_message *message,
 						  struct nopal_body body)
 {
-	struct nopal_core *core = nopal__core(session);
-	struct nopal_segment *segment = nopal__segment_make_carried(core, NOPAL_KIND_DATA);
+	struct nopal_composite *composite = nopal__composite(session);
+	struct nopal_segment *segment = nopal__segment_make_carried(composite, NOPAL_KIND_DATA);
 
 	if (!segment) {
 		nopal_buffer_unref(body.buffer);
@@ -118,7 +120,7 @@ NOPAL_HOT struct nopal_segment *nopal_segment_new(struct nopal_session *session,
 	segment->message = message;
 	segment->urgent = message->urgent;
 	memcpy(segment->attribute, message->attribute,
-	       nopal__plan(core)->slot_count * sizeof(uint64_t));
+	       nopal__plan(composite)->slot_count * sizeof(uint64_t));
 	message->segments_open++;
 	return segment;
 }
@@ -141,66 +143,66 @@ void nopal_segment_also(struct nopal_session *session, struct nopal_segment *seg
 	message->segments_open++;
 }
 
-NOPAL_HOT void nopal__segment_free(struct nopal_core *core, struct nopal_segment *segment)
+NOPAL_HOT void nopal__segment_free(struct nopal_composite *composite, struct nopal_segment *segment)
 {
-	nopal__record(core, NOPAL_TRACED_FREE, UINT8_MAX, 0, segment->number, 0);
+	nopal__record(composite, NOPAL_TRACED_FREE, UINT8_MAX, 0, segment->number, 0);
 	nopal_buffer_unref(segment->body.buffer);
-	nopal__pool_give(&core->awake->segments, segment);
+	nopal__pool_give(&composite->awake->segments, segment);
 }
 
 /* ----------------------------------------------------------- done and freed */
 
-static void segment_finish(struct nopal_core *core, struct nopal_segment *segment)
+static void segment_finish(struct nopal_composite *composite, struct nopal_segment *segment)
 {
 	struct nopal_message *message = segment->message;
 
 	segment->done = true;
 	segment->wanted = false;
 	segment->pins++;
-	nopal_raise_SEGMENT_DONE(&core->session, segment);
+	nopal_raise_SEGMENT_DONE(&composite->session, segment);
 	segment->message = NULL;
 	if (segment->above.generation)
-		nopal__segment_tell_outcome(core, segment);
+		nopal__segment_tell_outcome(composite, segment);
 	else
-		nopal__messages_segment_done(core, message, segment->outcome);
+		nopal__messages_segment_done(composite, message, segment->outcome);
 	segment->pins--;
 }
 
-void nopal__segment_settle_now(struct nopal_core *core, struct nopal_segment *segment)
+void nopal__segment_settle_now(struct nopal_composite *composite, struct nopal_segment *segment)
 {
 	if (!segment->done)
-		segment_finish(core, segment);
+		segment_finish(composite, segment);
 	if (segment->done && !segment->waiting[NOPAL_DEALLOCATE] && !segment->pins)
-		nopal__segment_free(core, segment);
+		nopal__segment_free(composite, segment);
 }
 
-static __attribute__((noinline)) void release_misuse(struct nopal_core *core,
+static __attribute__((noinline)) void release_misuse(struct nopal_composite *composite,
 						     const struct nopal_part *part,
 						     const struct nopal_segment *segment,
 						     uint32_t bit)
 {
-	core->awake->counters.misuses++;
-	nopal__record(core, NOPAL_TRACED_NOTE, part->index, NOPAL_NOTE_MISUSE, segment->number,
+	composite->awake->counters.misuses++;
+	nopal__record(composite, NOPAL_TRACED_NOTE, part->index, NOPAL_NOTE_MISUSE, segment->number,
 		      bit);
 }
 
-static void record_release(struct nopal_core *core, const struct nopal_part *part,
+static void record_release(struct nopal_composite *composite, const struct nopal_part *part,
 			   const struct nopal_segment *segment, enum nopal_barrier barrier)
 {
-	nopal__record(core, NOPAL_TRACED_RELEASE, part->index, (uint16_t)barrier, segment->number,
-		      segment->waiting[barrier]);
+	nopal__record(composite, NOPAL_TRACED_RELEASE, part->index, (uint16_t)barrier,
+		      segment->number, segment->waiting[barrier]);
 }
 
-static __attribute__((noinline)) void release_last(struct nopal_core *core,
+static __attribute__((noinline)) void release_last(struct nopal_composite *composite,
 						   const struct nopal_part *part,
 						   struct nopal_segment *segment,
 						   enum nopal_barrier barrier)
 {
-	record_release(core, part, segment, barrier);
+	record_release(composite, part, segment, barrier);
 	if (barrier != NOPAL_SEND)
-		nopal__segment_settle(core, segment);
+		nopal__segment_settle(composite, segment);
 	else if (segment->wanted)
-		nopal__depart(core, segment);
+		nopal__depart(composite, segment);
 }
 
 /* Most releases leave other bits: each call here comes last, so that there is nothing to keep for
@@ -208,65 +210,66 @@ static __attribute__((noinline)) void release_last(struct nopal_core *core,
 NOPAL_HOT void nopal_release(struct nopal_at at, struct nopal_segment *segment,
 			     enum nopal_barrier barrier)
 {
-	struct nopal_core *core = nopal__core(at.session);
+	struct nopal_composite *composite = nopal__composite(at.session);
 	uint32_t bit = at.part->hold[barrier];
 
 	if (!(segment->waiting[barrier] & bit)) {
-		release_misuse(core, at.part, segment, bit);
+		release_misuse(composite, at.part, segment, bit);
 		return;
 	}
 	segment->waiting[barrier] &= ~bit;
 	if (segment->waiting[barrier])
-		record_release(core, at.part, segment, barrier);
+		record_release(composite, at.part, segment, barrier);
 	else
-		release_last(core, at.part, segment, barrier);
+		release_last(composite, at.part, segment, barrier);
 }
 
 /* -------------------------------------------------------------- transmissions */
 
-static bool transmissions_grow(struct nopal_core *core)
+static bool transmissions_grow(struct nopal_composite *composite)
 {
-	struct nopal_transmissions *all = &core->awake->transmissions;
+	struct nopal_transmissions *all = &composite->awake->transmissions;
 	uint32_t room = all->room ? all->room * 2 : 64;
-	struct nopal_transmission *ring = nopal_alloc(&core->session, room * sizeof(*ring));
+	struct nopal_transmission *ring = nopal_alloc(&composite->session, room * sizeof(*ring));
 
 	if (!ring)
 		return false;
 	for (uint64_t number = all->oldest; number < all->next; number++)
 		ring[number & (room - 1)] = all->ring[number & (all->room - 1)];
-	nopal_free(&core->session, all->ring);
+	nopal_free(&composite->session, all->ring);
 	all->ring = ring;
 	all->room = room;
 	return true;
 }
 
-NOPAL_HOT int nopal__transmission_note(struct nopal_core *core, struct nopal_segment *segment)
+NOPAL_HOT int nopal__transmission_note(struct nopal_composite *composite,
+				       struct nopal_segment *segment)
 {
-	struct nopal_transmissions *all = &core->awake->transmissions;
+	struct nopal_transmissions *all = &composite->awake->transmissions;
 
-	if (!nopal__layer(core)->tracks) {
+	if (!nopal__layer(composite)->tracks) {
 		segment->packet_number = all->next++;
 		all->oldest = all->next;
 		return 0;
 	}
-	if (all->next - all->oldest == all->room && !transmissions_grow(core))
+	if (all->next - all->oldest == all->room && !transmissions_grow(composite))
 		return -ENOMEM;
 	if (segment->transmissions)
-		nopal_segment_settle(&core->session, segment);
+		nopal_segment_settle(&composite->session, segment);
 	segment->packet_number = all->next++;
 	all->ring[segment->packet_number & (all->room - 1)] =
-		(struct nopal_transmission){ segment->handle, core->session.now_ns, true };
+		(struct nopal_transmission){ segment->handle, composite->session.now_ns, true };
 	return 0;
 }
 
 uint64_t nopal_oldest_transmission(const struct nopal_session *session)
 {
-	return nopal__core(session)->awake->transmissions.oldest;
+	return nopal__composite(session)->awake->transmissions.oldest;
 }
 
 uint64_t nopal_next_packet_number(const struct nopal_session *session)
 {
-	return nopal__core(session)->awake->transmissions.next;
+	return nopal__composite(session)->awake->transmissions.next;
 }
 
 /* Settled transmissions stay readable until their place in the ring is needed:
@@ -274,7 +277,7 @@ uint64_t nopal_next_packet_number(const struct nopal_session *session)
 struct nopal_transmission *nopal_transmission_find(struct nopal_session *session,
 						   uint64_t packet_number)
 {
-	struct nopal_transmissions *all = &nopal__core(session)->awake->transmissions;
+	struct nopal_transmissions *all = &nopal__composite(session)->awake->transmissions;
 
 	if (packet_number >= all->next || all->next - packet_number > all->room)
 		return NULL;
@@ -283,7 +286,7 @@ struct nopal_transmission *nopal_transmission_find(struct nopal_session *session
 
 NOPAL_HOT void nopal_transmission_settle(struct nopal_session *session, uint64_t packet_number)
 {
-	struct nopal_transmissions *all = &nopal__core(session)->awake->transmissions;
+	struct nopal_transmissions *all = &nopal__composite(session)->awake->transmissions;
 
 	if (packet_number < all->oldest || packet_number >= all->next)
 		return;
@@ -300,82 +303,83 @@ NOPAL_HOT void nopal_segment_settle(struct nopal_session *session,
 }
 
 /* Nobody waits for the status of a transmission whose kind has no done bits. */
-static bool is_tracked(const struct nopal_core *core, const struct nopal_segment *segment)
+static bool is_tracked(const struct nopal_composite *composite, const struct nopal_segment *segment)
 {
-	return (nopal__layer(core)->hold[NOPAL_DONE][segment->kind]) != 0;
+	return (nopal__layer(composite)->hold[NOPAL_DONE][segment->kind]) != 0;
 }
 
-static void refuse_send(struct nopal_core *core, const struct nopal_segment *segment)
+static void refuse_send(struct nopal_composite *composite, const struct nopal_segment *segment)
 {
-	core->awake->counters.refused_sends++;
-	nopal__note(core, NOPAL_NOTE_REFUSED_SEND, segment->number, 0);
+	composite->awake->counters.refused_sends++;
+	nopal__note(composite, NOPAL_NOTE_REFUSED_SEND, segment->number, 0);
 }
 
-void nopal__depart(struct nopal_core *core, struct nopal_segment *segment)
+void nopal__depart(struct nopal_composite *composite, struct nopal_segment *segment)
 {
-	const struct nopal_down *down = nopal__down(core);
+	const struct nopal_down *down = nopal__down(composite);
 
 	if (segment->done) {
-		refuse_send(core, segment);
+		refuse_send(composite, segment);
 		return;
 	}
-	if (down->may_leave && !down->may_leave(core, segment)) {
-		nopal__endpoint_ops.wait(core, segment);
+	if (down->may_leave && !down->may_leave(composite, segment)) {
+		nopal__endpoint_ops.wait(composite, segment);
 		return;
 	}
-	if (nopal__transmission_note(core, segment) < 0) {
-		nopal__break(core, NOPAL_RESOURCE, "no room to note a transmission");
+	if (nopal__transmission_note(composite, segment) < 0) {
+		nopal__break(composite, NOPAL_RESOURCE, "no room to note a transmission");
 		return;
 	}
-	core->awake->counters.transmissions++;
+	composite->awake->counters.transmissions++;
 	if (segment->transmissions++)
-		core->awake->counters.resends++;
-	segment->transmitted_ns = core->session.now_ns;
+		composite->awake->counters.resends++;
+	segment->transmitted_ns = composite->session.now_ns;
 	segment->wanted = false;
-	segment->waiting[NOPAL_SEND] |= nopal__layer(core)->rearm[segment->kind];
-	if (nopal__layer(core)->packet_number_slot)
-		segment->attribute[nopal__layer(core)->packet_number_slot] = segment->packet_number;
+	segment->waiting[NOPAL_SEND] |= nopal__layer(composite)->rearm[segment->kind];
+	if (nopal__layer(composite)->packet_number_slot)
+		segment->attribute[nopal__layer(composite)->packet_number_slot] =
+			segment->packet_number;
 	if (down->leaves) /* not done before it has left */
 		segment->waiting[NOPAL_DONE] |= NOPAL_HOLD_BELOW;
 	segment->pins++;
-	nopal_raise_SEND_SEGMENT(&core->session, segment);
-	nopal__record(core, NOPAL_TRACED_TRANSMIT, UINT8_MAX, segment->kind, segment->number,
+	nopal_raise_SEND_SEGMENT(&composite->session, segment);
+	nopal__record(composite, NOPAL_TRACED_TRANSMIT, UINT8_MAX, segment->kind, segment->number,
 		      segment->packet_number);
 	if (segment->waiting[NOPAL_SEND])
-		nopal__record(core, NOPAL_TRACED_HOLD, UINT8_MAX, NOPAL_SEND, segment->number,
+		nopal__record(composite, NOPAL_TRACED_HOLD, UINT8_MAX, NOPAL_SEND, segment->number,
 			      segment->waiting[NOPAL_SEND]);
-	if (!is_tracked(core, segment))
-		nopal_segment_settle(&core->session, segment);
-	if (down->push(core, segment))
+	if (!is_tracked(composite, segment))
+		nopal_segment_settle(&composite->session, segment);
+	if (down->push(composite, segment))
 		return;
 	if (down->leaves)
 		segment->waiting[NOPAL_DONE] &= ~NOPAL_HOLD_BELOW;
 	segment->pins--;
-	nopal__segment_settle(core, segment);
+	nopal__segment_settle(composite, segment);
 }
 
 bool nopal_segment_resend(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct nopal_core *core = nopal__core(at.session);
+	struct nopal_composite *composite = nopal__composite(at.session);
 
 	if (segment->done) {
-		refuse_send(core, segment);
+		refuse_send(composite, segment);
 		return false;
 	}
 	if (segment->wanted || segment->last || segment->transmissions == 0)
 		return false;
 	segment->wanted = true;
 	segment->created_ns = at.session->now_ns;
-	nopal__watchdog_start(core);
+	nopal__watchdog_start(composite);
 	segment->pins++;
 	nopal_raise_SEGMENT_RESEND(at.session, segment);
 	/* A handler may have let it leave: then the bits are those of the next epoch. */
 	if (segment->wanted && nopal_holds(at, segment, NOPAL_SEND))
 		nopal_release(at, segment, NOPAL_SEND);
 	else if (segment->wanted && !segment->waiting[NOPAL_SEND])
-		nopal__depart(core, segment);
+		nopal__depart(composite, segment);
 	segment->pins--;
-	nopal__segment_settle(core, segment);
+	nopal__segment_settle(composite, segment);
 	return true;
 }
 
@@ -394,26 +398,29 @@ void nopal_segment_abandon(struct nopal_session *session, struct nopal_segment *
 	segment->pins++;
 	nopal_raise_SEGMENT_ABANDONED(session, segment);
 	segment->pins--;
-	nopal__segment_settle(nopal__core(session), segment);
+	nopal__segment_settle(nopal__composite(session), segment);
 }
 
 /* ---------------------------------------------------------------- arrivals */
 
-NOPAL_HOT void nopal__segment_enter(struct nopal_core *core, struct nopal_segment *segment)
+NOPAL_HOT void nopal__segment_enter(struct nopal_composite *composite,
+				    struct nopal_segment *segment)
 {
-	uint8_t index = nopal__plan(core)->serial_of[nopal__layer(core)->packet_number_slot];
+	uint8_t index =
+		nopal__plan(composite)->serial_of[nopal__layer(composite)->packet_number_slot];
 
-	nopal__record(core, NOPAL_TRACED_ARRIVE, UINT8_MAX, segment->kind, segment->number,
+	nopal__record(composite, NOPAL_TRACED_ARRIVE, UINT8_MAX, segment->kind, segment->number,
 		      segment->packet_number);
-	if (index && segment->packet_number > core->awake->serial[index - 1])
-		core->awake->serial[index - 1] = segment->packet_number;
-	nopal_raise_SEGMENT_FROM_NET(&core->session, segment);
+	if (index && segment->packet_number > composite->awake->serial[index - 1])
+		composite->awake->serial[index - 1] = segment->packet_number;
+	nopal_raise_SEGMENT_FROM_NET(&composite->session, segment);
 }
 
-NOPAL_HOT void nopal__segment_arrive(struct nopal_core *core, struct nopal_segment *segment)
+NOPAL_HOT void nopal__segment_arrive(struct nopal_composite *composite,
+				     struct nopal_segment *segment)
 {
-	nopal__segment_enter(core, segment);
-	nopal__segment_free(core, segment);
+	nopal__segment_enter(composite, segment);
+	nopal__segment_free(composite, segment);
 }
 
 /* ------------------------------------------------- kinds of microprotocols */
@@ -447,64 +454,66 @@ static struct nopal_buffer *control_buffer(struct nopal_world *world, uint32_t l
 
 struct nopal_buffer *nopal_body_buffer(struct nopal_session *session, uint32_t capacity)
 {
-	return control_buffer(nopal__core(session)->world, capacity);
+	return control_buffer(nopal__composite(session)->world, capacity);
 }
 
 struct nopal_segment *nopal_control_new(struct nopal_at at, unsigned kind, uint32_t length,
 					uint8_t **ret_bytes)
 {
-	struct nopal_core *core = nopal__core(at.session);
+	struct nopal_composite *composite = nopal__composite(at.session);
 	uint8_t code = at.part->kind[kind];
-	bool carried = nopal__plan(core)->kinds[code].class == NOPAL_KIND_CARRIED;
-	struct nopal_buffer *buffer = control_buffer(core->world, length);
+	bool carried = nopal__plan(composite)->kinds[code].class == NOPAL_KIND_CARRIED;
+	struct nopal_buffer *buffer = control_buffer(composite->world, length);
 	struct nopal_segment *segment = NULL;
 
 	if (buffer)
-		segment = carried ? nopal__segment_make_carried(core, code)
-				  : segment_make(core, code);
+		segment = carried ? nopal__segment_make_carried(composite, code)
+				  : segment_make(composite, code);
 	if (!segment) {
 		nopal_buffer_unref(buffer);
 		return NULL;
 	}
-	attributes_clear(core, segment);
+	attributes_clear(composite, segment);
 	segment->body = (struct nopal_body){ buffer, buffer->bytes, length };
 	*ret_bytes = buffer->bytes;
 	return segment;
 }
 
-void nopal__control_note(struct nopal_core *core, struct nopal_segment *segment, uint32_t length)
+void nopal__control_note(struct nopal_composite *composite, struct nopal_segment *segment,
+			 uint32_t length)
 {
 	segment->body.length = length;
-	segment->transmitted_ns = core->session.now_ns;
-	core->awake->counters.control_out++;
-	nopal__record(core, NOPAL_TRACED_TRANSMIT, UINT8_MAX, segment->kind, segment->number, 0);
+	segment->transmitted_ns = composite->session.now_ns;
+	composite->awake->counters.control_out++;
+	nopal__record(composite, NOPAL_TRACED_TRANSMIT, UINT8_MAX, segment->kind, segment->number,
+		      0);
 }
 
 /* Control is not kept for a busy kernel: whoever needs it repeats it. */
 void nopal_control_send(struct nopal_session *session, struct nopal_segment *segment,
 			uint32_t length)
 {
-	struct nopal_core *core = nopal__core(session);
-	const struct nopal_down *down = nopal__down(core);
+	struct nopal_composite *composite = nopal__composite(session);
+	const struct nopal_down *down = nopal__down(composite);
 
-	nopal__control_note(core, segment, length);
+	nopal__control_note(composite, segment, length);
 	if (down->control)
-		down->control(core, segment);
+		down->control(composite, segment);
 	else
-		down->push(core, segment);
-	nopal__segment_free(core, segment);
+		down->push(composite, segment);
+	nopal__segment_free(composite, segment);
 }
 
 void nopal_control_send_by(struct nopal_session *session, struct nopal_segment *segment,
 			   uint32_t length, unsigned path)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 
-	if (!core->down->control_by) {
+	if (!composite->down->control_by) {
 		nopal_control_send(session, segment, length);
 		return;
 	}
-	nopal__control_note(core, segment, length);
-	core->down->control_by(core, segment, path);
-	nopal__segment_free(core, segment);
+	nopal__control_note(composite, segment, length);
+	composite->down->control_by(composite, segment, path);
+	nopal__segment_free(composite, segment);
 }

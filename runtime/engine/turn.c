@@ -21,23 +21,23 @@ bool nopal__turn_begin(struct nopal_world *world)
 	return true;
 }
 
-void nopal__touch_first(struct nopal_core *core)
+void nopal__touch_first(struct nopal_composite *composite)
 {
-	struct nopal_world *world = core->world;
+	struct nopal_world *world = composite->world;
 
-	if (!nopal__be_awake(core)) /* packed as of its last turn */
+	if (!nopal__be_awake(composite)) /* packed as of its last turn */
 		return;
-	core->session.now_ns = world->now_ns;
-	if (core->life == NOPAL_LIFE_ENDED)
+	composite->session.now_ns = world->now_ns;
+	if (composite->life == NOPAL_LIFE_ENDED)
 		return;
 	nopal__session_ops.idle_watch(world);
-	core->touched = true;
-	core->next_touched = NULL;
-	*world->touched_end = core;
-	world->touched_end = &core->next_touched;
+	composite->touched = true;
+	composite->next_touched = NULL;
+	*world->touched_end = composite;
+	world->touched_end = &composite->next_touched;
 }
 
-void nopal__bury(struct nopal_core *bottom)
+void nopal__bury(struct nopal_composite *bottom)
 {
 	struct nopal_world *world = bottom->world;
 
@@ -48,33 +48,33 @@ void nopal__bury(struct nopal_core *bottom)
 	world->ended = bottom;
 }
 
-static void session_turn_end(struct nopal_core *core)
+static void session_turn_end(struct nopal_composite *composite)
 {
-	if (core->awake->queue.count)
-		nopal__drain_queue(core);
-	nopal_raise_TURN_END(&core->session, &core->session);
-	if (core->up->turn_end)
-		core->up->turn_end(core);
+	if (composite->awake->queue.count)
+		nopal__drain_queue(composite);
+	nopal_raise_TURN_END(&composite->session, &composite->session);
+	if (composite->up->turn_end)
+		composite->up->turn_end(composite);
 }
 
 static void touched_run(struct nopal_world *world)
 {
 	while (world->touched) {
-		struct nopal_core *core = world->touched;
+		struct nopal_composite *composite = world->touched;
 
-		world->touched = core->next_touched;
+		world->touched = composite->next_touched;
 		if (!world->touched)
 			world->touched_end = &world->touched;
-		core->touched = false;
-		if (core->life != NOPAL_LIFE_ENDED)
-			session_turn_end(core);
+		composite->touched = false;
+		if (composite->life != NOPAL_LIFE_ENDED)
+			session_turn_end(composite);
 	}
 }
 
 /* A group goes after its destinations, a flow after its streams: all of them have ended with it. */
-static void bury_last(struct nopal_world *world, struct nopal_core *bottom)
+static void bury_last(struct nopal_world *world, struct nopal_composite *bottom)
 {
-	struct nopal_core **at = &world->ended;
+	struct nopal_composite **at = &world->ended;
 
 	while (*at)
 		at = &(*at)->next_ended;
@@ -84,7 +84,7 @@ static void bury_last(struct nopal_world *world, struct nopal_core *bottom)
 
 static void bury_one(struct nopal_world *world)
 {
-	struct nopal_core *bottom = world->ended, *top;
+	struct nopal_composite *bottom = world->ended, *top;
 
 	if (!bottom)
 		return;
@@ -116,11 +116,12 @@ void nopal__turn_end(struct nopal_world *world, bool outermost)
 
 static void wake(struct nopal_wheel_entry *entry)
 {
-	struct nopal_core *core = (void *)((char *)entry - offsetof(struct nopal_core, wake));
+	struct nopal_composite *composite =
+		(void *)((char *)entry - offsetof(struct nopal_composite, wake));
 
-	nopal__touch(core);
-	if (core->life != NOPAL_LIFE_ENDED)
-		nopal__timers_run(core);
+	nopal__touch(composite);
+	if (composite->life != NOPAL_LIFE_ENDED)
+		nopal__timers_run(composite);
 }
 
 void nopal_batch_start(struct nopal_world *world)

@@ -10,14 +10,14 @@
 bool nopal__turn_begin(struct nopal_world *world); /* true: outermost */
 void nopal__turn_end(struct nopal_world *world, bool outermost);
 /* Wakes it where it rests; it may have ended after that. */
-void nopal__touch_first(struct nopal_core *core); /* in this turn */
-static inline void nopal__touch(struct nopal_core *core)
+void nopal__touch_first(struct nopal_composite *composite); /* in this turn */
+static inline void nopal__touch(struct nopal_composite *composite)
 {
-	if (core->touched) /* and so awake */
-		core->session.now_ns = core->world->now_ns;
+	if (composite->touched) /* and so awake */
+		composite->session.now_ns = composite->world->now_ns;
 	else
-		nopal__touch_first(core);
+		nopal__touch_first(composite);
 }
-void nopal__bury(struct nopal_core *bottom); /* free at the end of the turn */
+void nopal__bury(struct nopal_composite *bottom); /* free at the end of the turn */
 
 #endif

@@ -73,13 +73,13 @@ static void holdings_message(struct holdings *all, const struct nopal_message *m
 		holding_count(&all->uncut, true, message->number, message->created_ns);
 }
 
-static void holdings_make(const struct nopal_core *core, struct holdings *all)
+static void holdings_make(const struct nopal_composite *composite, struct holdings *all)
 {
 	*all = (struct holdings){ 0 };
-	for (const struct nopal_segment *segment = nopal__pool_oldest(&core->awake->segments);
+	for (const struct nopal_segment *segment = nopal__pool_oldest(&composite->awake->segments);
 	     segment; segment = nopal__pool_newer(segment))
 		holdings_segment(all, segment);
-	for (const struct nopal_message *message = nopal__pool_oldest(&core->awake->messages);
+	for (const struct nopal_message *message = nopal__pool_oldest(&composite->awake->messages);
 	     message; message = nopal__pool_newer(message))
 		holdings_message(all, message);
 }
@@ -92,17 +92,17 @@ struct visiting {
 	size_t count;
 };
 
-static void visit_one(struct visiting *visiting, const struct nopal_core *core,
+static void visit_one(struct visiting *visiting, const struct nopal_composite *composite,
 		      const struct holding *one, struct nopal_held held)
 {
 	if (!one->items)
 		return;
-	held.layer = core->layer->name;
+	held.layer = composite->layer->name;
 	held.items = one->items;
 	held.alone = one->alone;
 	held.oldest = one->oldest;
 	held.oldest_alone = one->oldest_alone;
-	held.for_ns = core->session.now_ns - one->since_ns;
+	held.for_ns = composite->session.now_ns - one->since_ns;
 	visiting->count++;
 	if (visiting->visit)
 		visiting->visit(&held, visiting->user);
@@ -118,48 +118,49 @@ static const struct nopal_microprotocol *cutter_of(const struct nopal_layer *lay
 	return NULL;
 }
 
-static void visit_uncut(struct visiting *visiting, const struct nopal_core *core,
+static void visit_uncut(struct visiting *visiting, const struct nopal_composite *composite,
 			const struct holding *one)
 {
-	const struct nopal_microprotocol *cutter = cutter_of(core->layer);
+	const struct nopal_microprotocol *cutter = cutter_of(composite->layer);
 
-	if (cutter && !core->awake->waiting_open_count)
-		visit_one(visiting, core, one,
+	if (cutter && !composite->awake->waiting_open_count)
+		visit_one(visiting, composite, one,
 			  (struct nopal_held){ .barrier = NOPAL_BARRIERS,
 					       .microprotocol = cutter->name,
 					       .why = "it is cut into segments" });
 }
 
-static void visit_core(struct visiting *visiting, const struct nopal_core *core)
+static void visit_core(struct visiting *visiting, const struct nopal_composite *composite)
 {
-	const struct nopal_layer *layer = core->layer;
+	const struct nopal_layer *layer = composite->layer;
 	struct holdings all;
 
-	if (!core->awake) /* nothing is under way where it rests */
+	if (!composite->awake) /* nothing is under way where it rests */
 		return;
-	holdings_make(core, &all);
+	holdings_make(composite, &all);
 	for (unsigned barrier = 0; barrier < NOPAL_BARRIERS; barrier++)
 		for (unsigned bit = 0; bit < NOPAL_HOLD_ROOM; bit++) {
 			const struct nopal_part *part = layer->hold_part[barrier][bit];
 
 			if (part)
-				visit_one(visiting, core, &all.at[barrier][bit],
+				visit_one(visiting, composite, &all.at[barrier][bit],
 					  (struct nopal_held){
 						  .barrier = barrier,
 						  .microprotocol = part->microprotocol->name,
 						  .why = layer->hold_why[barrier][bit] });
 		}
-	visit_uncut(visiting, core, &all.uncut);
+	visit_uncut(visiting, composite, &all.uncut);
 }
 
-static void visit_stack(struct visiting *visiting, const struct nopal_core *top)
+static void visit_stack(struct visiting *visiting, const struct nopal_composite *top)
 {
-	for (const struct nopal_core *core = top; core; core = core->below) {
-		visit_core(visiting, core);
-		if (!nopal__is_group(core))
+	for (const struct nopal_composite *composite = top; composite;
+	     composite = composite->below) {
+		visit_core(visiting, composite);
+		if (!nopal__is_group(composite))
 			continue;
-		for (uint32_t i = 0; i < nopal__member_count(core); i++)
-			visit_stack(visiting, nopal__member_at(core, i));
+		for (uint32_t i = 0; i < nopal__member_count(composite); i++)
+			visit_stack(visiting, nopal__member_at(composite, i));
 		return;
 	}
 }
@@ -168,6 +169,6 @@ size_t nopal_session_held(const struct nopal_session *session, nopal_held_visit 
 {
 	struct visiting visiting = { visit, user, 0 };
 
-	visit_stack(&visiting, nopal__core(session));
+	visit_stack(&visiting, nopal__composite(session));
 	return visiting.count;
 }

@@ -9,88 +9,90 @@
 
 bool nopal_session_is_opener(const struct nopal_session *session)
 {
-	return nopal__core(session)->opener;
+	return nopal__composite(session)->opener;
 }
 
 bool nopal_session_meets(const struct nopal_session *session)
 {
-	return nopal__core(session)->meets;
+	return nopal__composite(session)->meets;
 }
 
 uint32_t nopal_session_local_id(const struct nopal_session *session)
 {
-	return nopal__core(session)->local_id;
+	return nopal__composite(session)->local_id;
 }
 
 uint32_t nopal_session_peer_id(const struct nopal_session *session)
 {
-	return nopal__bottom(nopal__core(session))->peer_id;
+	return nopal__bottom(nopal__composite(session))->peer_id;
 }
 
 uint32_t nopal_session_id(const struct nopal_session *session)
 {
-	return nopal__core(session)->local_id;
+	return nopal__composite(session)->local_id;
 }
 
 const char *nopal_session_composition(const struct nopal_session *session)
 {
-	return nopal__core(session)->layer->plan->canonical;
+	return nopal__composite(session)->layer->plan->canonical;
 }
 
 const char *nopal_session_plan_name(const struct nopal_session *session)
 {
-	return nopal__core(session)->layer->plan->name;
+	return nopal__composite(session)->layer->plan->name;
 }
 
 void nopal_session_peer(const struct nopal_session *session, struct nopal_address *ret_address)
 {
-	*ret_address = nopal__core(session)->peer;
+	*ret_address = nopal__composite(session)->peer;
 }
 
 void *nopal_session_user(const struct nopal_session *session)
 {
-	return nopal__core(session)->user;
+	return nopal__composite(session)->user;
 }
 
 void nopal_session_set_budget(struct nopal_session *session, const struct nopal_budget *budget)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 
-	if (!nopal__be_awake(core))
+	if (!nopal__be_awake(composite))
 		return;
 	if (budget->bytes)
-		core->awake->budget.bytes = budget->bytes;
+		composite->awake->budget.bytes = budget->bytes;
 	if (budget->objects)
-		core->awake->budget.objects = budget->objects;
+		composite->awake->budget.objects = budget->objects;
 	if (budget->send_bytes)
-		core->awake->budget.send_bytes = budget->send_bytes;
+		composite->awake->budget.send_bytes = budget->send_bytes;
 	if (budget->hold_ns)
-		core->awake->budget.hold_ns = budget->hold_ns;
-	nopal__send_limit(core->awake);
+		composite->awake->budget.hold_ns = budget->hold_ns;
+	nopal__send_limit(composite->awake);
 }
 
 /* Datagrams are counted at the bottom, messages at the top. */
 const struct nopal_counters *nopal_session_counters(const struct nopal_session *session)
 {
-	struct nopal_core *core = nopal__core(session);
-	struct nopal_core *bottom = nopal__bottom(core);
+	struct nopal_composite *composite = nopal__composite(session);
+	struct nopal_composite *bottom = nopal__bottom(composite);
 	static const struct nopal_counters none;
 
-	if (!nopal__be_awake(core))
+	if (!nopal__be_awake(composite))
 		return &none;
-	if (nopal__is_group(core))
-		nopal__group_count(core);
-	if (bottom != core) {
-		core->awake->counters.datagrams_out = bottom->awake->counters.datagrams_out;
-		core->awake->counters.datagrams_in = bottom->awake->counters.datagrams_in;
-		core->awake->counters.datagram_bytes_out =
+	if (nopal__is_group(composite))
+		nopal__group_count(composite);
+	if (bottom != composite) {
+		composite->awake->counters.datagrams_out = bottom->awake->counters.datagrams_out;
+		composite->awake->counters.datagrams_in = bottom->awake->counters.datagrams_in;
+		composite->awake->counters.datagram_bytes_out =
 			bottom->awake->counters.datagram_bytes_out;
-		core->awake->counters.datagram_bytes_in = bottom->awake->counters.datagram_bytes_in;
+		composite->awake->counters.datagram_bytes_in =
+			bottom->awake->counters.datagram_bytes_in;
 	}
-	return &core->awake->counters;
+	return &composite->awake->counters;
 }
 
-static void dump_bits(const struct nopal_core *core, const struct nopal_segment *segment, FILE *out)
+static void dump_bits(const struct nopal_composite *composite, const struct nopal_segment *segment,
+		      FILE *out)
 {
 	static const char *const names[] = { "send", "done", "deallocate" };
 
@@ -98,22 +100,23 @@ static void dump_bits(const struct nopal_core *core, const struct nopal_segment 
 		for (unsigned bit = 0; bit < NOPAL_HOLD_ROOM; bit++)
 			if (segment->waiting[barrier] >> bit & 1)
 				fprintf(out, " %s:%s", names[barrier],
-					core->layer->hold_part[barrier][bit]->microprotocol->name);
+					composite->layer->hold_part[barrier][bit]
+						->microprotocol->name);
 }
 
 size_t nopal_session_dump(const struct nopal_session *session, FILE *out)
 {
-	const struct nopal_core *core = nopal__core(session);
+	const struct nopal_composite *composite = nopal__composite(session);
 	size_t lines = 0;
 
-	for (const struct nopal_segment *segment = nopal__pool_oldest(&core->awake->segments);
+	for (const struct nopal_segment *segment = nopal__pool_oldest(&composite->awake->segments);
 	     segment; segment = nopal__pool_newer(segment)) {
 		if (segment->incoming)
 			continue;
 		fprintf(out, "segment %u %s since %lld ns, transmissions %u, held by",
 			segment->number, segment->wanted ? "waits" : "away",
 			(long long)segment->created_ns, segment->transmissions);
-		dump_bits(core, segment, out);
+		dump_bits(composite, segment, out);
 		fputc('\n', out);
 		lines++;
 	}

@@ -49,7 +49,7 @@ const char *nopal_deed_text(unsigned deed)
 
 static struct nopal_watch *watch_of(const struct nopal_session *session)
 {
-	const struct nopal_tracer *tracer = nopal__core(session)->world->tracer;
+	const struct nopal_tracer *tracer = nopal__composite(session)->world->tracer;
 
 	return tracer ? (struct nopal_watch *)tracer->listener : NULL;
 }
@@ -71,7 +71,7 @@ static struct nopal_watch *run_begin(struct nopal_at at, enum nopal_event event,
 	if (watch->depth)
 		nopal__watch_judge(watch, watch_top(watch));
 	run = &watch->run[watch->depth];
-	run->core = nopal__core(at.session);
+	run->composite = nopal__composite(at.session);
 	run->part = at.part;
 	run->rights = &watch->rights[at.part->index];
 	run->event = event;

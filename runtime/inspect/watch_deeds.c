@@ -59,13 +59,13 @@ static uint64_t message_hash(const struct nopal_message *message)
  * timers were started. */
 static uint64_t own_state(const struct nopal_watched_run *run)
 {
-	const struct nopal_core *core = run->core;
-	uint64_t hash = core->awake->timer_order;
+	const struct nopal_composite *composite = run->composite;
+	uint64_t hash = composite->awake->timer_order;
 
-	hash = bytes_hash(hash, (const uint8_t *)core->awake + run->part->state,
+	hash = bytes_hash(hash, (const uint8_t *)composite->awake + run->part->state,
 			  run->part->microprotocol->state_size);
-	return bytes_hash(hash, (const uint8_t *)core->session.shared,
-			  core->layer->shared_count * sizeof(int64_t));
+	return bytes_hash(hash, (const uint8_t *)composite->session.shared,
+			  composite->layer->shared_count * sizeof(int64_t));
 }
 
 /* ------------------------------------------------------------------ sightings */
@@ -166,19 +166,19 @@ static bool moves_bytes(enum nopal_event event)
 
 static uint32_t shared_slots(const struct nopal_watched_run *run)
 {
-	uint32_t slots = run->core->layer->shared_count;
+	uint32_t slots = run->composite->layer->shared_count;
 
 	return slots < NOPAL_WATCH_SHARED ? slots : NOPAL_WATCH_SHARED;
 }
 
 void nopal__watch_look(struct nopal_watched_run *run)
 {
-	const struct nopal_awake *awake = run->core->awake;
-	size_t slots = run->core->layer->plan->slot_count;
+	const struct nopal_awake *awake = run->composite->awake;
+	size_t slots = run->composite->layer->plan->slot_count;
 
-	run->ended = run->core->life == NOPAL_LIFE_ENDED;
-	memcpy(run->shared, run->core->session.shared, shared_slots(run) * sizeof(int64_t));
-	run->memory = run->core->memory;
+	run->ended = run->composite->life == NOPAL_LIFE_ENDED;
+	memcpy(run->shared, run->composite->session.shared, shared_slots(run) * sizeof(int64_t));
+	run->memory = run->composite->memory;
 	run->queued = awake->queue.count;
 	if (run->event == NOPAL_NO_EVENT)
 		run->state = own_state(run);
@@ -204,7 +204,7 @@ static void deed(struct nopal_watch *watch, const struct nopal_watched_run *run,
 
 static void judge_shared(struct nopal_watch *watch, const struct nopal_watched_run *run)
 {
-	const int64_t *now = run->core->session.shared;
+	const int64_t *now = run->composite->session.shared;
 	uint32_t slots = shared_slots(run);
 
 	if (memcmp(run->shared, now, slots * sizeof(*now)) == 0)
@@ -218,7 +218,7 @@ static void judge_attributes(struct nopal_watch *watch, const struct nopal_watch
 {
 	const uint64_t *now = run->segment ? run->segment->attribute : run->message->attribute;
 
-	for (unsigned slot = 1; slot < run->core->layer->plan->slot_count; slot++)
+	for (unsigned slot = 1; slot < run->composite->layer->plan->slot_count; slot++)
 		if (now[slot] != run->attribute[slot] && run->rights->forbidden >> slot & 1)
 			deed(watch, run, NOPAL_DEED_ATTRIBUTE, 1);
 }
@@ -244,14 +244,14 @@ static bool is_for_others(const struct nopal_watched_run *run)
 
 	if (!run->segment || run->segment->kind == NOPAL_KIND_DATA)
 		return true;
-	owner = run->core->layer->plan->kinds[run->segment->kind].part;
+	owner = run->composite->layer->plan->kinds[run->segment->kind].part;
 	return owner && owner->index != run->part->index;
 }
 
 static bool is_own_kind(const struct nopal_watched_run *run)
 {
 	const struct nopal_part *owner =
-		run->segment ? run->core->layer->plan->kinds[run->segment->kind].part : NULL;
+		run->segment ? run->composite->layer->plan->kinds[run->segment->kind].part : NULL;
 
 	return owner && owner->index == run->part->index;
 }
@@ -272,7 +272,7 @@ static void judge_bytes(struct nopal_watch *watch, const struct nopal_watched_ru
  * be told. */
 static void judge_memory(struct nopal_watch *watch, const struct nopal_watched_run *run)
 {
-	const struct nopal_memory *one = run->core->memory;
+	const struct nopal_memory *one = run->composite->memory;
 	uint64_t bytes = 0;
 
 	for (; one && one != run->memory; one = one->next)
@@ -312,7 +312,7 @@ static void judge_received(struct nopal_watch *watch, const struct nopal_watched
 
 static void judge_queue(struct nopal_watch *watch, const struct nopal_watched_run *run)
 {
-	const struct nopal_deferred_list *list = &run->core->awake->queue;
+	const struct nopal_deferred_list *list = &run->composite->awake->queue;
 
 	for (uint32_t i = run->queued; i < list->count; i++) {
 		const struct nopal_deferred *one = &list->entries[(list->head + i) % list->room];
@@ -326,10 +326,10 @@ static void judge_queue(struct nopal_watch *watch, const struct nopal_watched_ru
 /* In good order, as only the role connection may; to break it is for all. */
 static bool is_closed(const struct nopal_watched_run *run)
 {
-	struct nopal_core *core = run->core;
-	enum nopal_end end = nopal__stack_bottom(core)->end;
+	struct nopal_composite *composite = run->composite;
+	enum nopal_end end = nopal__stack_bottom(composite)->end;
 
-	return core->life == NOPAL_LIFE_ENDED && run->part != core->layer->connection &&
+	return composite->life == NOPAL_LIFE_ENDED && run->part != composite->layer->connection &&
 	       (end == NOPAL_ENDED_WELL || end == NOPAL_UNDELIVERED);
 }
 
@@ -358,7 +358,7 @@ static bool carries_user_data(const struct nopal_watched_run *run)
 void nopal__watch_begin(struct nopal_watch *watch, const struct nopal_watched_run *run)
 {
 	if (run->event == NOPAL_SEGMENT_RECEIVED && watch->received_raised) {
-		judge_received(watch, nopal__watch_raiser(watch, run->core->depth - 1u),
+		judge_received(watch, nopal__watch_raiser(watch, run->composite->depth - 1u),
 			       run->segment);
 		watch->received_raised = false;
 	}
@@ -453,12 +453,12 @@ static void ended_message(struct nopal_watch *watch, const struct nopal_watched_
 /* Has it a timer that is to expire without any time between? */
 static bool wants_at_once(const struct nopal_watched_run *run)
 {
-	const struct nopal_core *core = run->core;
+	const struct nopal_composite *composite = run->composite;
 	const struct nopal_timer *declared = run->part->microprotocol->timers;
 
 	for (uint32_t i = 0; declared && declared[i].name; i++)
-		if (core->awake->timers[run->part->first_timer + i].deadline_ns <=
-		    core->session.now_ns)
+		if (composite->awake->timers[run->part->first_timer + i].deadline_ns <=
+		    composite->session.now_ns)
 			return true;
 	return false;
 }

@@ -36,7 +36,7 @@ struct nopal_rights {
 /* A handler or timer that runs: what its subject and its session were like when it began, or when
  * it last got control back. */
 struct nopal_watched_run {
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 	const struct nopal_part *part;
 	const struct nopal_rights *rights;
 	enum nopal_event event;	       /* NOPAL_NO_EVENT: a timer */
@@ -84,7 +84,7 @@ static inline const struct nopal_watched_run *nopal__watch_raiser(const struct n
 
 	if (!run || depth)
 		return run;
-	return run->event == NOPAL_NO_EVENT && !run->core->draining_queue &&
+	return run->event == NOPAL_NO_EVENT && !run->composite->draining_queue &&
 			       watch->plan->layer_count == 1
 		       ? run
 		       : NULL;

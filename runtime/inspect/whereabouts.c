@@ -60,76 +60,76 @@ static const char *own_event(const struct nopal_own_calls *own, const void *runn
 }
 
 /* NULL: it was bound at run time, and bound anew since. */
-static const char *event_of(const struct nopal_core *core)
+static const char *event_of(const struct nopal_composite *composite)
 {
 	for (unsigned event = 1; event < NOPAL_EVENT_COUNT; event++)
 		for (unsigned code = 0; code < NOPAL_KIND_ROOM; code++)
-			if (is_in(&core->awake->calls[event][code], core->running))
+			if (is_in(&composite->awake->calls[event][code], composite->running))
 				return nopal_event_name(event);
-	return own_event(core->awake->own, core->running);
+	return own_event(composite->awake->own, composite->running);
 }
 
-static const char *timer_of(const struct nopal_core *core)
+static const char *timer_of(const struct nopal_composite *composite)
 {
-	const struct nopal_layer *layer = core->layer;
+	const struct nopal_layer *layer = composite->layer;
 
 	for (uint32_t i = 0; i < layer->timer_count; i++)
-		if (core->running == &layer->timers[i].part)
+		if (composite->running == &layer->timers[i].part)
 			return layer->timers[i].timer->name;
 	return NULL;
 }
 
-static void put_handler(struct words *words, const struct nopal_core *core)
+static void put_handler(struct words *words, const struct nopal_composite *composite)
 {
-	const char *timer = timer_of(core);
-	const char *event = timer ? NULL : event_of(core);
+	const char *timer = timer_of(composite);
+	const char *event = timer ? NULL : event_of(composite);
 
 	put(words, "while `");
-	put(words, (*core->running)->microprotocol->name);
+	put(words, (*composite->running)->microprotocol->name);
 	put(words, timer ? "` was called by its timer " : "` handled ");
 	put(words, timer ? timer : event ? event : "an event bound at run time");
 }
 
-static void put_unit(struct words *words, const struct nopal_core *core)
+static void put_unit(struct words *words, const struct nopal_composite *composite)
 {
-	bool fused = core->awake->fused != NULL;
+	bool fused = composite->awake->fused != NULL;
 
 	put(words, fused ? "in the fused unit of `" : "in a session of `");
-	put(words, core->layer->plan->name);
+	put(words, composite->layer->plan->name);
 	put(words, fused ? "` (NOPAL_FUSED=off names the handler)" : "`");
 }
 
-static void put_core(struct words *words, const struct nopal_core *core)
+static void put_core(struct words *words, const struct nopal_composite *composite)
 {
-	int64_t now_ns = core->world->now_ns;
+	int64_t now_ns = composite->world->now_ns;
 
 	if (words->length)
 		put(words, "\n");
-	if (core->running)
-		put_handler(words, core);
+	if (composite->running)
+		put_handler(words, composite);
 	else
-		put_unit(words, core);
+		put_unit(words, composite);
 	put(words, " at ");
 	put_number(words, (uint64_t)(now_ns / NOPAL_SECOND), 10, 1);
 	put(words, ".");
 	put_number(words, (uint64_t)(now_ns % NOPAL_SECOND), 10, 9);
 	put(words, " s (session "); /* as a trace names it */
-	put_number(words, core->local_id, 16, 8);
-	if (core->layer->plan->layer_count > 1) {
+	put_number(words, composite->local_id, 16, 8);
+	if (composite->layer->plan->layer_count > 1) {
 		put(words, ", layer ");
-		put(words, core->layer->name);
+		put(words, composite->layer->name);
 	}
 	put(words, ")");
 }
 
-static void put_stack(struct words *words, const struct nopal_core *bottom)
+static void put_stack(struct words *words, const struct nopal_composite *bottom)
 {
 	unsigned layers = 0;
 
-	for (const struct nopal_core *core = bottom; core && layers < LAYERS_MOST;
-	     core = nopal__over(core), layers++)
-		if (core->awake && (core->running || core->depth))
-			put_core(words, core);
+	for (const struct nopal_composite *composite = bottom; composite && layers < LAYERS_MOST;
+	     composite = nopal__over(composite), layers++)
+		if (composite->awake && (composite->running || composite->depth))
+			put_core(words, composite);
 }
 
 size_t nopal_whereabouts(char *text, size_t room)
@@ -145,7 +145,7 @@ size_t nopal_whereabouts(char *text, size_t room)
 		return 0;
 	for (const struct nopal_endpoint *endpoint = world->endpoints; endpoint;
 	     endpoint = endpoint->next)
-		for (const struct nopal_core *bottom = endpoint->sessions;
+		for (const struct nopal_composite *bottom = endpoint->sessions;
 		     bottom && sessions < SESSIONS_MOST; bottom = bottom->next, sessions++)
 			put_stack(&words, bottom);
 	return words.length;

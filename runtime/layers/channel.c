@@ -31,9 +31,9 @@
 #include "wire/train.h"
 #include "wire/wire.h"
 
-bool nopal__has_channel(const struct nopal_core *core)
+bool nopal__has_channel(const struct nopal_composite *composite)
 {
-	return nopal__is_group(core) && core->group->channel;
+	return nopal__is_group(composite) && composite->group->channel;
 }
 
 /* ------------------------------------------------------------------ speaking */
@@ -43,49 +43,49 @@ static bool same_family(const struct nopal_address *a, const struct nopal_addres
 	return nopal_address_is_v4(a) == nopal_address_is_v4(b);
 }
 
-static int speak(struct nopal_core *core, const struct nopal_casting *casting)
+static int speak(struct nopal_composite *composite, const struct nopal_casting *casting)
 {
-	const struct nopal_world_ops *ops = core->world->ops;
+	const struct nopal_world_ops *ops = composite->world->ops;
 
 	if (!same_family(casting->group, casting->toward))
 		return -EAFNOSUPPORT;
-	return ops->cast_from ? ops->cast_from(core->world, core->endpoint, casting) : 0;
+	return ops->cast_from ? ops->cast_from(composite->world, composite->endpoint, casting) : 0;
 }
 
 int64_t nopal_channel_open(struct nopal_session *session, uint32_t index,
 			   const struct nopal_address *group, unsigned hops)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 	int error;
 
-	if (!nopal__is_group(core) || !core->layer->plan->channel ||
+	if (!nopal__is_group(composite) || !composite->layer->plan->channel ||
 	    !nopal_address_is_multicast(group))
 		return -EINVAL;
-	if (index >= core->group->count)
+	if (index >= composite->group->count)
 		return -ENOTCONN; /* towards whom? */
-	if (core->group->channel && !nopal_channel_reaches(session, index))
+	if (composite->group->channel && !nopal_channel_reaches(session, index))
 		return -EAFNOSUPPORT;
-	if (core->group->channel)
-		return core->peer_id;
-	error = speak(core, &(struct nopal_casting){
-				    .group = group,
-				    .toward = &core->group->member[index]->peer,
-				    .hops = hops,
-			    });
+	if (composite->group->channel)
+		return composite->peer_id;
+	error = speak(composite, &(struct nopal_casting){
+					 .group = group,
+					 .toward = &composite->group->member[index]->peer,
+					 .hops = hops,
+				 });
 	if (error)
 		return error;
-	core->peer = *group;
-	core->peer_id = (uint32_t)nopal_random(session) | 1;
-	core->group->channel = true;
-	return core->peer_id;
+	composite->peer = *group;
+	composite->peer_id = (uint32_t)nopal_random(session) | 1;
+	composite->group->channel = true;
+	return composite->peer_id;
 }
 
 bool nopal_channel_reaches(const struct nopal_session *session, uint32_t index)
 {
-	const struct nopal_core *core = nopal__core(session);
+	const struct nopal_composite *composite = nopal__composite(session);
 
-	return nopal__has_channel(core) &&
-	       same_family(&core->peer, &core->group->member[index]->peer);
+	return nopal__has_channel(composite) &&
+	       same_family(&composite->peer, &composite->group->member[index]->peer);
 }
 
 /* Where a segment of the group says its kind, to the layer of destinations too. */
@@ -94,23 +94,23 @@ static uint8_t cast_kind_slot(const struct nopal_plan *plan)
 	return plan->layers[plan->destinations].above_kind_slot;
 }
 
-static const struct nopal_header *cast_header(const struct nopal_core *core)
+static const struct nopal_header *cast_header(const struct nopal_composite *composite)
 {
-	return &core->layer->plan->kinds[NOPAL_KIND_CAST].header;
+	return &composite->layer->plan->kinds[NOPAL_KIND_CAST].header;
 }
 
-static uint32_t cast_bytes(const struct nopal_core *group, const struct nopal_segment *segment)
+static uint32_t cast_bytes(const struct nopal_composite *group, const struct nopal_segment *segment)
 {
 	return 1 + NOPAL_ID_BYTES + cast_header(group)->bytes + segment->body.length +
 	       group->layer->plan->trailer_bytes;
 }
 
-bool nopal__channel_may_leave(struct nopal_core *group, const struct nopal_segment *segment)
+bool nopal__channel_may_leave(struct nopal_composite *group, const struct nopal_segment *segment)
 {
 	return nopal__train_ready(group, cast_bytes(group, segment));
 }
 
-void nopal__cast(struct nopal_core *group, struct nopal_segment *segment)
+void nopal__cast(struct nopal_composite *group, struct nopal_segment *segment)
 {
 	const struct nopal_plan *plan = group->layer->plan;
 	uint32_t bytes = cast_bytes(group, segment);
@@ -136,21 +136,22 @@ void nopal__cast(struct nopal_core *group, struct nopal_segment *segment)
 void nopal_control_cast(struct nopal_session *session, struct nopal_segment *segment,
 			uint32_t length)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 
-	nopal__control_note(core, segment, length);
-	if (nopal__has_channel(core))
-		nopal__cast(core, segment);
-	nopal__segment_free(core, segment);
+	nopal__control_note(composite, segment, length);
+	if (nopal__has_channel(composite))
+		nopal__cast(composite, segment);
+	nopal__segment_free(composite, segment);
 }
 
 /* ------------------------------------------------------------------- hearing */
 
 /* Whose it is; NULL: nobody's, counted. */
-static struct nopal_core *hearer(struct nopal_endpoint *door, const struct nopal_arrival *arrival,
-				 const uint8_t *bytes, uint32_t length)
+static struct nopal_composite *hearer(struct nopal_endpoint *door,
+				      const struct nopal_arrival *arrival, const uint8_t *bytes,
+				      uint32_t length)
 {
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 	uint8_t kind;
 
 	if (length < 1 + NOPAL_ID_BYTES || !nopal__first_byte_parse(bytes[0], &kind) ||
@@ -158,44 +159,45 @@ static struct nopal_core *hearer(struct nopal_endpoint *door, const struct nopal
 		door->port.counters.malformed++;
 		return NULL;
 	}
-	core = nopal_map_get(&door->by_opening,
-			     nopal__opening_key(door, &arrival->from,
-						(uint32_t)nopal__get(bytes + 1, NOPAL_ID_BYTES)));
-	if (!core || core->life == NOPAL_LIFE_ENDED || !nopal__be_awake(core)) {
+	composite =
+		nopal_map_get(&door->by_opening,
+			      nopal__opening_key(door, &arrival->from,
+						 (uint32_t)nopal__get(bytes + 1, NOPAL_ID_BYTES)));
+	if (!composite || composite->life == NOPAL_LIFE_ENDED || !nopal__be_awake(composite)) {
 		door->port.counters.unknown_session++;
 		return NULL;
 	}
-	nopal__touch(core);
-	return core;
+	nopal__touch(composite);
+	return composite;
 }
 
 static void cast_receive(struct nopal_endpoint *door, const struct nopal_arrival *arrival,
 			 uint8_t *bytes, uint32_t length)
 {
-	struct nopal_core *core = hearer(door, arrival, bytes, length);
+	struct nopal_composite *composite = hearer(door, arrival, bytes, length);
 	const struct nopal_plan *plan;
 	struct nopal_segment *segment;
 	uint64_t kind;
 
-	if (!core)
+	if (!composite)
 		return;
-	plan = core->layer->plan;
-	core->awake->counters.datagrams_in++;
-	core->awake->counters.datagram_bytes_in += length;
-	segment = nopal__unpack(core, NOPAL_KIND_CAST, arrival->buffer, bytes, length,
+	plan = composite->layer->plan;
+	composite->awake->counters.datagrams_in++;
+	composite->awake->counters.datagram_bytes_in += length;
+	segment = nopal__unpack(composite, NOPAL_KIND_CAST, arrival->buffer, bytes, length,
 				1 + NOPAL_ID_BYTES);
 	if (!segment)
 		return;
 	kind = segment->attribute[cast_kind_slot(plan)];
-	if (kind >= NOPAL_KIND_ROOM || !(core->layer->kinds >> kind & 1)) {
-		core->awake->counters.rx_malformed++;
-		nopal__segment_free(core, segment);
+	if (kind >= NOPAL_KIND_ROOM || !(composite->layer->kinds >> kind & 1)) {
+		composite->awake->counters.rx_malformed++;
+		nopal__segment_free(composite, segment);
 		return;
 	}
 	segment->kind = (uint8_t)kind;
 	segment->path = NOPAL_PATH_CHANNEL;
-	segment->attribute[plan->destination_slot] = core->below->destination->id;
-	nopal__segment_arrive(core, segment);
+	segment->attribute[plan->destination_slot] = composite->below->destination->id;
+	nopal__segment_arrive(composite, segment);
 }
 
 /* ---------------------------------------------------------- joining, leaving */
@@ -210,14 +212,14 @@ static struct nopal_endpoint *door_at(const struct nopal_endpoint *home,
 	return door;
 }
 
-static struct nopal_endpoint *door_open(const struct nopal_core *core,
+static struct nopal_endpoint *door_open(const struct nopal_composite *composite,
 					const struct nopal_address *group)
 {
 	struct nopal_endpoint *door = nopal__endpoint_hear(
-		core->world, group,
-		&(struct nopal_hearing){ .beside = core->endpoint, .from = &core->peer });
+		composite->world, group,
+		&(struct nopal_hearing){ .beside = composite->endpoint, .from = &composite->peer });
 
-	if (door && nopal_endpoint_share(door, core->endpoint) < 0) {
+	if (door && nopal_endpoint_share(door, composite->endpoint) < 0) {
 		nopal_endpoint_close(door);
 		return NULL;
 	}
@@ -231,18 +233,19 @@ static void door_leave(struct nopal_endpoint *door)
 		nopal_endpoint_close(door);
 }
 
-static int channel_enter(struct nopal_core *core, struct nopal_endpoint *door, uint32_t id)
+static int channel_enter(struct nopal_composite *composite, struct nopal_endpoint *door,
+			 uint32_t id)
 {
 	struct nopal_channel *channel = calloc(1, sizeof(*channel));
-	uint64_t key = nopal__opening_key(door, &core->peer, id);
+	uint64_t key = nopal__opening_key(door, &composite->peer, id);
 
 	if (!channel || nopal_map_get(&door->by_opening, key) ||
-	    nopal_map_put(NULL, &door->by_opening, key, core) < 0) {
+	    nopal_map_put(NULL, &door->by_opening, key, composite) < 0) {
 		free(channel);
 		return -ENOMEM;
 	}
 	*channel = (struct nopal_channel){ door, id, key };
-	core->channel = channel;
+	composite->channel = channel;
 	return 0;
 }
 
@@ -250,36 +253,36 @@ static int channel_enter(struct nopal_core *core, struct nopal_endpoint *door, u
 int nopal_channel_join(struct nopal_session *session, const struct nopal_address *group,
 		       uint32_t id)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 	struct nopal_endpoint *door;
 
-	if (!nopal_is_destination(session) || !core->layer->plan->channel ||
+	if (!nopal_is_destination(session) || !composite->layer->plan->channel ||
 	    !nopal_address_is_multicast(group))
 		return -EINVAL;
-	if (!same_family(group, &core->peer))
+	if (!same_family(group, &composite->peer))
 		return -EAFNOSUPPORT;
-	if (core->channel)
-		return core->channel->id == id ? 0 : -EEXIST;
-	door = door_at(core->endpoint, group);
+	if (composite->channel)
+		return composite->channel->id == id ? 0 : -EEXIST;
+	door = door_at(composite->endpoint, group);
 	if (!door)
-		door = door_open(core, group);
+		door = door_open(composite, group);
 	if (!door)
 		return -EADDRNOTAVAIL;
 	door->channels++;
 	door->channel_receive = cast_receive;
-	if (channel_enter(core, door, id) == 0)
+	if (channel_enter(composite, door, id) == 0)
 		return 0;
 	door_leave(door);
 	return -ENOMEM;
 }
 
-void nopal__channel_leave(struct nopal_core *core)
+void nopal__channel_leave(struct nopal_composite *composite)
 {
-	struct nopal_channel *channel = core->channel;
+	struct nopal_channel *channel = composite->channel;
 
 	if (!channel)
 		return;
-	core->channel = NULL;
+	composite->channel = NULL;
 	nopal_map_take(&channel->door->by_opening, channel->key);
 	door_leave(channel->door);
 	free(channel);

@@ -14,11 +14,11 @@ struct nopal_channel {
 	uint64_t key; /* in the door's table */
 };
 
-bool nopal__has_channel(const struct nopal_core *core);
+bool nopal__has_channel(const struct nopal_composite *composite);
 /* Is there room in the train to the channel now, or is the kernel busy? */
-bool nopal__channel_may_leave(struct nopal_core *group, const struct nopal_segment *segment);
-void nopal__cast(struct nopal_core *group, struct nopal_segment *segment);
+bool nopal__channel_may_leave(struct nopal_composite *group, const struct nopal_segment *segment);
+void nopal__cast(struct nopal_composite *group, struct nopal_segment *segment);
 /* At the end of a session that hears one. */
-void nopal__channel_leave(struct nopal_core *core);
+void nopal__channel_leave(struct nopal_composite *composite);
 
 #endif

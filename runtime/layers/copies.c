@@ -21,22 +21,22 @@
 
 uint32_t nopal_destination_count(const struct nopal_session *session)
 {
-	return nopal__member_count(nopal__core(session));
+	return nopal__member_count(nopal__composite(session));
 }
 
 struct nopal_destination *nopal_destination_at(const struct nopal_session *session, uint32_t index)
 {
-	return nopal__member_at(nopal__core(session), index)->destination;
+	return nopal__member_at(nopal__composite(session), index)->destination;
 }
 
 uint64_t nopal_destination_backlog(const struct nopal_session *session, uint32_t index)
 {
-	const struct nopal_core *member = nopal__member_at(nopal__core(session), index);
+	const struct nopal_composite *member = nopal__member_at(nopal__composite(session), index);
 
 	return member->awake ? member->awake->unfinished_bytes : 0;
 }
 
-static void member_break(struct nopal_core *member, enum nopal_end end, const char *text)
+static void member_break(struct nopal_composite *member, enum nopal_end end, const char *text)
 {
 	nopal__touch(member);
 	nopal__session_end(member, end, text);
@@ -45,20 +45,21 @@ static void member_break(struct nopal_core *member, enum nopal_end end, const ch
 void nopal_destination_break(struct nopal_session *session, uint32_t index, enum nopal_end end,
 			     const char *text)
 {
-	member_break(nopal__member_at(nopal__core(session), index), end, text);
+	member_break(nopal__member_at(nopal__composite(session), index), end, text);
 }
 
 /* Room for a choice among all; NULL: out of memory, and the group ends: it can speak to nobody. */
-static uint32_t *choice_of(struct nopal_core *core)
+static uint32_t *choice_of(struct nopal_composite *composite)
 {
-	struct nopal_group *group = core->group;
+	struct nopal_group *group = composite->group;
 	uint32_t room = group->choice_at + group->count;
 	uint32_t *grown = group->choice;
 
 	if (room > group->choice_room)
 		grown = realloc(group->choice, room * sizeof(*grown));
 	if (!grown) {
-		nopal__session_end(core, NOPAL_RESOURCE, "no room to choose among destinations");
+		nopal__session_end(composite, NOPAL_RESOURCE,
+				   "no room to choose among destinations");
 		return NULL;
 	}
 	group->choice = grown;
@@ -69,13 +70,13 @@ static uint32_t *choice_of(struct nopal_core *core)
 
 void nopal_copies_choose(struct nopal_session *session, const uint32_t *indices, uint32_t count)
 {
-	struct nopal_core *core = nopal__core(session);
-	struct nopal_group *group = core->group;
+	struct nopal_composite *composite = nopal__composite(session);
+	struct nopal_group *group = composite->group;
 	uint32_t *choice;
 
-	if (!nopal__is_group(core))
+	if (!nopal__is_group(composite))
 		return; /* to the only one */
-	choice = choice_of(core);
+	choice = choice_of(composite);
 	group->chosen = true;
 	group->choice_count = 0;
 	for (uint32_t i = 0; choice && i < count && i < group->count; i++)
@@ -83,10 +84,10 @@ void nopal_copies_choose(struct nopal_session *session, const uint32_t *indices,
 }
 
 /* Whoever is leaving, or has ended, is not spoken to by name either. */
-static uint32_t choose_one(const struct nopal_core *core, uint64_t id, uint32_t *choice)
+static uint32_t choose_one(const struct nopal_composite *composite, uint64_t id, uint32_t *choice)
 {
-	struct nopal_group *group = core->group;
-	uint32_t index = nopal__member_find(core, id);
+	struct nopal_group *group = composite->group;
+	uint32_t index = nopal__member_find(composite, id);
 	const struct nopal_destination *one;
 
 	if (index == group->count)
@@ -121,20 +122,20 @@ static void choose_all(struct nopal_group *group, const struct nopal_segment *se
 }
 
 /* Writes whom the segment is for where there is a choice; returns how many. */
-static uint32_t choose(struct nopal_core *core, const struct nopal_segment *segment,
+static uint32_t choose(struct nopal_composite *composite, const struct nopal_segment *segment,
 		       uint32_t *ret_hear)
 {
-	struct nopal_group *group = core->group;
-	uint64_t id = segment->attribute[nopal__plan(core)->destination_slot];
+	struct nopal_group *group = composite->group;
+	uint64_t id = segment->attribute[nopal__plan(composite)->destination_slot];
 	uint32_t *choice;
 
-	if (!nopal__is_group(core))
+	if (!nopal__is_group(composite))
 		return 1;
-	choice = choice_of(core);
+	choice = choice_of(composite);
 	if (!choice) {
 		group->choice_count = 0;
 	} else if (id) {
-		group->choice_count = choose_one(core, id, choice);
+		group->choice_count = choose_one(composite, id, choice);
 	} else if (!group->chosen) {
 		group->choice_count = 0;
 		choose_all(group, segment, choice, ret_hear);
@@ -146,7 +147,7 @@ static uint32_t choose(struct nopal_core *core, const struct nopal_segment *segm
 void nopal_copy_settle(struct nopal_session *session, struct nopal_segment *segment,
 		       struct nopal_destination *destination, enum nopal_outcome outcome)
 {
-	struct nopal_core *group = nopal__core(session);
+	struct nopal_composite *group = nopal__composite(session);
 	struct nopal_copy copy = {
 		.segment = segment,
 		.destination = destination,
@@ -163,14 +164,14 @@ void nopal_copy_settle(struct nopal_session *session, struct nopal_segment *segm
 	nopal__segment_settle(group, segment);
 }
 
-void nopal__copy_settle(struct nopal_core *member, struct nopal_segment *segment,
+void nopal__copy_settle(struct nopal_composite *member, struct nopal_segment *segment,
 			enum nopal_outcome outcome)
 {
 	nopal__touch(member->above);
 	nopal_copy_settle(&member->above->session, segment, member->destination, outcome);
 }
 
-static void copy_give(struct nopal_core *member, struct nopal_segment *segment, bool counted)
+static void copy_give(struct nopal_composite *member, struct nopal_segment *segment, bool counted)
 {
 	int refusal = -EPIPE;
 
@@ -184,15 +185,15 @@ static void copy_give(struct nopal_core *member, struct nopal_segment *segment, 
 		nopal__copy_settle(member, segment, NOPAL_OUTCOME_LOST);
 }
 
-static void copies_give(struct nopal_core *core, struct nopal_segment *segment, uint32_t count,
-			bool counted)
+static void copies_give(struct nopal_composite *composite, struct nopal_segment *segment,
+			uint32_t count, bool counted)
 {
-	struct nopal_group *group = core->group;
+	struct nopal_group *group = composite->group;
 	uint32_t at = group->choice_at;
 
 	group->choice_at += count;
 	for (uint32_t i = 0; i < count; i++) {
-		struct nopal_core *member = group->member[group->choice[at + i]];
+		struct nopal_composite *member = group->member[group->choice[at + i]];
 
 		if (counted)
 			count_given(member->destination, segment);
@@ -203,55 +204,55 @@ static void copies_give(struct nopal_core *core, struct nopal_segment *segment, 
 
 void nopal_copy_give(struct nopal_session *session, struct nopal_segment *segment, uint32_t index)
 {
-	copy_give(nopal__member_at(nopal__core(session), index), segment, true);
+	copy_give(nopal__member_at(nopal__composite(session), index), segment, true);
 }
 
 /* The first time to all: once for those that hear the channel, and a copy to each of the others.
  * After that it is the channel's alone: copies do not get lost. */
-static void channel_leave(struct nopal_core *core, struct nopal_segment *segment)
+static void channel_leave(struct nopal_composite *composite, struct nopal_segment *segment)
 {
 	uint32_t hear = 0, count;
 
 	if (segment->transmissions > 1) {
-		nopal__cast(core, segment);
+		nopal__cast(composite, segment);
 		return;
 	}
-	count = choose(core, segment, &hear);
+	count = choose(composite, segment, &hear);
 	segment->copies += count;
 	if (segment->kind == NOPAL_KIND_DATA)
 		segment->copies += hear;
-	nopal_raise_COPIES_LEAVE(&core->session, segment);
+	nopal_raise_COPIES_LEAVE(&composite->session, segment);
 	if (hear)
-		nopal__cast(core, segment);
-	copies_give(core, segment, count, true);
+		nopal__cast(composite, segment);
+	copies_give(composite, segment, count, true);
 }
 
 /* Nobody joins or leaves meanwhile: those that end are freed with the turn. */
-void nopal__copies_leave(struct nopal_core *core, struct nopal_segment *segment)
+void nopal__copies_leave(struct nopal_composite *composite, struct nopal_segment *segment)
 {
 	bool counted = segment->transmissions != 0; /* control is not */
 	uint32_t count;
 
-	if (counted && nopal__has_channel(core) && !core->group->chosen &&
-	    !nopal_is_for_one(&core->session, segment)) {
-		channel_leave(core, segment);
+	if (counted && nopal__has_channel(composite) && !composite->group->chosen &&
+	    !nopal_is_for_one(&composite->session, segment)) {
+		channel_leave(composite, segment);
 		return;
 	}
-	count = choose(core, segment, NULL);
+	count = choose(composite, segment, NULL);
 	if (counted) {
 		segment->copies += count;
-		nopal_raise_COPIES_LEAVE(&core->session, segment);
+		nopal_raise_COPIES_LEAVE(&composite->session, segment);
 	}
-	if (nopal__is_group(core))
-		copies_give(core, segment, count, counted);
+	if (nopal__is_group(composite))
+		copies_give(composite, segment, count, counted);
 	else
-		copy_give(core->below, segment, counted);
+		copy_give(composite->below, segment, counted);
 }
 
-void nopal__copy_done(struct nopal_core *member, struct nopal_handle above,
+void nopal__copy_done(struct nopal_composite *member, struct nopal_handle above,
 		      enum nopal_outcome outcome)
 {
-	struct nopal_core *group = member->above;
+	struct nopal_composite *group = member->above;
 	struct nopal_segment *segment = NULL;
 
 	if (group && group->life != NOPAL_LIFE_ENDED && group->awake)

@@ -7,10 +7,10 @@
 
 #include "engine/composite.h"
 
-void nopal__copies_leave(struct nopal_core *core, struct nopal_segment *segment);
-void nopal__copy_done(struct nopal_core *member, struct nopal_handle above,
+void nopal__copies_leave(struct nopal_composite *composite, struct nopal_segment *segment);
+void nopal__copy_done(struct nopal_composite *member, struct nopal_handle above,
 		      enum nopal_outcome outcome);
-void nopal__copy_settle(struct nopal_core *member, struct nopal_segment *segment,
+void nopal__copy_settle(struct nopal_composite *member, struct nopal_segment *segment,
 			enum nopal_outcome outcome);
 
 #endif

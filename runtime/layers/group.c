@@ -23,18 +23,18 @@
 #include "session/session.h"
 #include "session/stack.h"
 
-struct nopal_core *nopal__member_at(const struct nopal_core *group, uint32_t index)
+struct nopal_composite *nopal__member_at(const struct nopal_composite *group, uint32_t index)
 {
 	return nopal__is_group(group) ? group->group->member[index] : group->below;
 }
 
-uint32_t nopal__member_count(const struct nopal_core *group)
+uint32_t nopal__member_count(const struct nopal_composite *group)
 {
 	return nopal__is_group(group) ? group->group->count : 1;
 }
 
 /* Ids grow with the index. */
-uint32_t nopal__member_find(const struct nopal_core *group, uint64_t id)
+uint32_t nopal__member_find(const struct nopal_composite *group, uint64_t id)
 {
 	uint32_t low = 0, high = nopal__member_count(group);
 
@@ -56,7 +56,7 @@ uint32_t nopal__member_find(const struct nopal_core *group, uint64_t id)
 
 static const struct nopal_down destinations_whole_down;
 
-static struct nopal_destination_info info_of(const struct nopal_core *member)
+static struct nopal_destination_info info_of(const struct nopal_composite *member)
 {
 	const struct nopal_destination *destination = member->destination;
 
@@ -82,35 +82,35 @@ void nopal_destination_hears(struct nopal_session *session, uint32_t index, bool
 
 uint32_t nopal_destination_find(const struct nopal_session *session, uint64_t id)
 {
-	return nopal__member_find(nopal__core(session), id);
+	return nopal__member_find(nopal__composite(session), id);
 }
 
 bool nopal_is_destination(const struct nopal_session *session)
 {
-	const struct nopal_core *core = nopal__core(session);
+	const struct nopal_composite *composite = nopal__composite(session);
 
-	return core->down == &destinations_whole_down;
+	return composite->down == &destinations_whole_down;
 }
 
 bool nopal__is_for_one(const struct nopal_session *session, const uint64_t *attribute)
 {
-	const struct nopal_core *core = nopal__core(session);
+	const struct nopal_composite *composite = nopal__composite(session);
 
 	return nopal_is_destination(session) ||
-	       (nopal__is_group(core) && attribute[core->layer->plan->destination_slot]);
+	       (nopal__is_group(composite) && attribute[composite->layer->plan->destination_slot]);
 }
 
-static void tell(struct nopal_core *group, const struct nopal_destination_info *info)
+static void tell(struct nopal_composite *group, const struct nopal_destination_info *info)
 {
-	struct nopal_core *top = nopal__top(group);
+	struct nopal_composite *top = nopal__top(group);
 
 	if (top->callbacks && top->callbacks->destination)
 		top->callbacks->destination(&top->session, info, top->user);
 }
 
-static void member_opened(struct nopal_core *member)
+static void member_opened(struct nopal_composite *member)
 {
-	struct nopal_core *group = member->above;
+	struct nopal_composite *group = member->above;
 	struct nopal_destination_info info;
 
 	if (!group || group->life == NOPAL_LIFE_ENDED)
@@ -124,14 +124,14 @@ static void member_opened(struct nopal_core *member)
 	tell(group, &info);
 }
 
-static void member_take(struct nopal_core *group, struct nopal_core *member)
+static void member_take(struct nopal_composite *group, struct nopal_composite *member)
 {
 	struct nopal_group *all = group->group;
 	uint32_t index = nopal__member_find(group, member->destination->id);
 
 	all->count--;
 	memmove(&all->member[index], &all->member[index + 1],
-		(all->count - index) * sizeof(struct nopal_core *));
+		(all->count - index) * sizeof(struct nopal_composite *));
 }
 
 /* "10.0.0.2:9000: the peer fell silent, and 2 more were lost" */
@@ -142,7 +142,7 @@ static void add_lost(char *words, const struct nopal_group *group)
 		nopal__add_words(words, ", and %u more were lost", group->lost_count - 1);
 }
 
-static void lost_words(struct nopal_core *group, const char *text, char *words)
+static void lost_words(struct nopal_composite *group, const char *text, char *words)
 {
 	uint64_t missing = nopal__undelivered(nopal__top(group));
 
@@ -168,7 +168,7 @@ static void lost_note(struct nopal_group *group, const struct nopal_destination_
 	group->lost = strdup(words);
 }
 
-static void group_ends_as(struct nopal_core *group, const struct nopal_destination *last)
+static void group_ends_as(struct nopal_composite *group, const struct nopal_destination *last)
 {
 	char words[NOPAL_END_WORDS];
 
@@ -178,7 +178,7 @@ static void group_ends_as(struct nopal_core *group, const struct nopal_destinati
 
 /* Without destinations: in good order where it was asked to close; else as the last one did, unless
  * the application sent it away. */
-static void group_is_empty(struct nopal_core *group, const struct nopal_destination *last)
+static void group_is_empty(struct nopal_composite *group, const struct nopal_destination *last)
 {
 	if (group->life == NOPAL_LIFE_CLOSING)
 		nopal__session_end(group, NOPAL_ENDED_WELL, "closed in good order");
@@ -186,9 +186,9 @@ static void group_is_empty(struct nopal_core *group, const struct nopal_destinat
 		group_ends_as(group, last);
 }
 
-static void count_datagrams(struct nopal_counters *sum, struct nopal_core *member)
+static void count_datagrams(struct nopal_counters *sum, struct nopal_composite *member)
 {
-	const struct nopal_core *bottom = nopal__bottom(member);
+	const struct nopal_composite *bottom = nopal__bottom(member);
 
 	if (!bottom->awake)
 		return;
@@ -198,9 +198,9 @@ static void count_datagrams(struct nopal_counters *sum, struct nopal_core *membe
 	sum->datagram_bytes_in += bottom->awake->counters.datagram_bytes_in;
 }
 
-static void member_ended(struct nopal_core *member, enum nopal_end end, const char *text)
+static void member_ended(struct nopal_composite *member, enum nopal_end end, const char *text)
 {
-	struct nopal_core *group = member->above;
+	struct nopal_composite *group = member->above;
 	struct nopal_destination *destination = member->destination;
 	struct nopal_destination_info info = info_of(member);
 
@@ -229,11 +229,11 @@ static void member_ended(struct nopal_core *member, enum nopal_end end, const ch
 static bool room_for_one(struct nopal_group *group)
 {
 	uint32_t room = group->room ? group->room * 2 : 8;
-	struct nopal_core **member;
+	struct nopal_composite **member;
 
 	if (group->count < group->room)
 		return true;
-	member = realloc(group->member, room * sizeof(struct nopal_core *));
+	member = realloc(group->member, room * sizeof(struct nopal_composite *));
 	if (!member)
 		return false;
 	group->member = member;
@@ -241,16 +241,16 @@ static bool room_for_one(struct nopal_group *group)
 	return true;
 }
 
-static int group_attach(struct nopal_core *core)
+static int group_attach(struct nopal_composite *composite)
 {
-	core->group = calloc(1, sizeof(*core->group));
-	return core->group && room_for_one(core->group) ? 0 : -ENOMEM;
+	composite->group = calloc(1, sizeof(*composite->group));
+	return composite->group && room_for_one(composite->group) ? 0 : -ENOMEM;
 }
 
 /* Stacks below it have ended with it, and have no group any more. */
-static void group_detach(struct nopal_core *core)
+static void group_detach(struct nopal_composite *composite)
 {
-	struct nopal_group *group = core->group;
+	struct nopal_group *group = composite->group;
 
 	if (!group)
 		return;
@@ -268,7 +268,7 @@ struct nopal_session *nopal_group_open(struct nopal_endpoint *endpoint, struct n
 	static const struct nopal_address nobody;
 	struct nopal_world *world = endpoint->port.world;
 	bool outermost = nopal__turn_begin(world);
-	struct nopal_core *top = NULL;
+	struct nopal_composite *top = NULL;
 
 	if (plan->destinations)
 		top = nopal__stack_open(endpoint, plan, 0, plan->destinations, &nobody, callbacks,
@@ -294,14 +294,14 @@ struct nopal_session *nopal__group_with_one(struct nopal_endpoint *endpoint,
 	return session;
 }
 
-static struct nopal_core *group_of(const struct nopal_session *session)
+static struct nopal_composite *group_of(const struct nopal_session *session)
 {
-	struct nopal_core *core = nopal__bottom(nopal__core(session));
+	struct nopal_composite *composite = nopal__bottom(nopal__composite(session));
 
-	return nopal__is_group(core) ? core : NULL;
+	return nopal__is_group(composite) ? composite : NULL;
 }
 
-static bool is_there(const struct nopal_core *group, const struct nopal_address *address)
+static bool is_there(const struct nopal_composite *group, const struct nopal_address *address)
 {
 	for (uint32_t i = 0; i < group->group->count; i++)
 		if (nopal_address_equal(&group->group->member[i]->peer, address))
@@ -309,11 +309,11 @@ static bool is_there(const struct nopal_core *group, const struct nopal_address 
 	return false;
 }
 
-static int64_t join(struct nopal_core *group, const struct nopal_address *address)
+static int64_t join(struct nopal_composite *group, const struct nopal_address *address)
 {
 	const struct nopal_plan *plan = group->layer->plan;
 	struct nopal_group *all = group->group;
-	struct nopal_core *bottom, *top;
+	struct nopal_composite *bottom, *top;
 
 	if (!room_for_one(all))
 		return -ENOMEM;
@@ -331,7 +331,7 @@ static int64_t join(struct nopal_core *group, const struct nopal_address *addres
 }
 
 /* Nobody waits for what it was given. */
-static void copies_forget(struct nopal_core *member)
+static void copies_forget(struct nopal_composite *member)
 {
 	struct nopal_message *message;
 
@@ -352,7 +352,7 @@ static void copies_forget(struct nopal_core *member)
 
 int64_t nopal_destination_add(struct nopal_session *session, const struct nopal_address *address)
 {
-	struct nopal_core *group = group_of(session);
+	struct nopal_composite *group = group_of(session);
 	bool outermost;
 	int64_t result;
 
@@ -371,7 +371,7 @@ int64_t nopal_destination_add(struct nopal_session *session, const struct nopal_
 
 int nopal_destination_remove(struct nopal_session *session, uint32_t id, bool at_once)
 {
-	struct nopal_core *group = group_of(session), *member;
+	struct nopal_composite *group = group_of(session), *member;
 	uint32_t index = group ? nopal__member_find(group, id) : 0;
 	bool outermost;
 
@@ -394,7 +394,7 @@ int nopal_destination_remove(struct nopal_session *session, uint32_t id, bool at
 size_t nopal_destinations(const struct nopal_session *session,
 			  struct nopal_destination_info *ret_infos, size_t room)
 {
-	const struct nopal_core *group = group_of(session);
+	const struct nopal_composite *group = group_of(session);
 	size_t count = group ? group->group->count : 0;
 
 	for (size_t i = 0; i < count && i < room; i++)
@@ -402,7 +402,7 @@ size_t nopal_destinations(const struct nopal_session *session,
 	return count;
 }
 
-static void group_closed(struct nopal_core *group)
+static void group_closed(struct nopal_composite *group)
 {
 	struct nopal_group *all = group->group;
 
@@ -417,7 +417,7 @@ static void group_closed(struct nopal_core *group)
 	}
 }
 
-static void group_end(struct nopal_core *group, enum nopal_end end, const char *text)
+static void group_end(struct nopal_composite *group, enum nopal_end end, const char *text)
 {
 	for (uint32_t i = 0; i < group->group->count; i++)
 		if (nopal__be_awake(group->group->member[i]))
@@ -425,7 +425,7 @@ static void group_end(struct nopal_core *group, enum nopal_end end, const char *
 }
 
 /* Those that have gone are in `gone`. */
-void nopal__group_count(struct nopal_core *group)
+void nopal__group_count(struct nopal_composite *group)
 {
 	struct nopal_counters *counters = &group->awake->counters;
 
@@ -440,12 +440,12 @@ void nopal__group_count(struct nopal_core *group)
 
 /* -------------------------------------------------------------------- ports */
 
-static bool group_in_use(const struct nopal_core *group)
+static bool group_in_use(const struct nopal_composite *group)
 {
 	return group->group->count != 0;
 }
 
-static void group_add_lost(const struct nopal_core *group, char *words)
+static void group_add_lost(const struct nopal_composite *group, char *words)
 {
 	if (!group->group->lost)
 		return;
@@ -453,14 +453,14 @@ static void group_add_lost(const struct nopal_core *group, char *words)
 	add_lost(words, group->group);
 }
 
-static bool group_may_leave(struct nopal_core *core, const struct nopal_segment *segment)
+static bool group_may_leave(struct nopal_composite *composite, const struct nopal_segment *segment)
 {
-	return !core->group->channel || nopal__channel_may_leave(core, segment);
+	return !composite->group->channel || nopal__channel_may_leave(composite, segment);
 }
 
-static bool group_push(struct nopal_core *core, struct nopal_segment *segment)
+static bool group_push(struct nopal_composite *composite, struct nopal_segment *segment)
 {
-	nopal__copies_leave(core, segment);
+	nopal__copies_leave(composite, segment);
 	return false;
 }
 
@@ -489,55 +489,59 @@ static const struct nopal_down destinations_whole_down = {
 	.closed = nopal__layer_closed,
 };
 
-static int member_attach(struct nopal_core *core)
+static int member_attach(struct nopal_composite *composite)
 {
-	size_t words = core->layer->plan->channel ? NOPAL_REPAIR_WORDS + NOPAL_PACE_WORDS : 0;
+	size_t words = composite->layer->plan->channel ? NOPAL_REPAIR_WORDS + NOPAL_PACE_WORDS : 0;
 
-	core->destination = calloc(1, sizeof(*core->destination) + words * sizeof(uint64_t));
-	if (!core->destination)
+	composite->destination =
+		calloc(1, sizeof(*composite->destination) + words * sizeof(uint64_t));
+	if (!composite->destination)
 		return -ENOMEM;
-	core->destination->id = 1;
+	composite->destination->id = 1;
 	return 0;
 }
 
-static void member_detach(struct nopal_core *core)
+static void member_detach(struct nopal_composite *composite)
 {
-	free(core->destination);
+	free(composite->destination);
 }
 
-static struct nopal_core *member_taker(struct nopal_core *core, const uint64_t *attribute)
-{
-	(void)attribute;
-	return core->above;
-}
-
-static struct nopal_core *member_waiting(const struct nopal_core *core, const uint64_t *attribute)
+static struct nopal_composite *member_taker(struct nopal_composite *composite,
+					    const uint64_t *attribute)
 {
 	(void)attribute;
-	return core->above;
+	return composite->above;
 }
 
-static void member_arrives(struct nopal_core *core, struct nopal_segment *segment)
+static struct nopal_composite *member_waiting(const struct nopal_composite *composite,
+					      const uint64_t *attribute)
 {
-	segment->attribute[core->layer->plan->destination_slot] = core->destination->id;
+	(void)attribute;
+	return composite->above;
 }
 
-static void member_outcome(struct nopal_core *core, const struct nopal_message *message,
+static void member_arrives(struct nopal_composite *composite, struct nopal_segment *segment)
+{
+	segment->attribute[composite->layer->plan->destination_slot] = composite->destination->id;
+}
+
+static void member_outcome(struct nopal_composite *composite, const struct nopal_message *message,
 			   enum nopal_outcome outcome)
 {
-	nopal__copy_done(core, message->above, outcome);
+	nopal__copy_done(composite, message->above, outcome);
 }
 
-static void member_segment_outcome(struct nopal_core *core, const struct nopal_segment *segment)
+static void member_segment_outcome(struct nopal_composite *composite,
+				   const struct nopal_segment *segment)
 {
-	nopal__copy_done(core, segment->above, segment->outcome);
+	nopal__copy_done(composite, segment->above, segment->outcome);
 }
 
-static void member_end(struct nopal_core *core, enum nopal_end end, const char *text)
+static void member_end(struct nopal_composite *composite, enum nopal_end end, const char *text)
 {
 	(void)end;
 	(void)text;
-	core->destination->ended = true;
+	composite->destination->ended = true;
 }
 
 /* Above a destination: the group that it is one of, */
@@ -557,15 +561,15 @@ static const struct nopal_up member_up = {
 	.ended = member_ended,
 };
 
-static void whole_opened(struct nopal_core *core)
+static void whole_opened(struct nopal_composite *composite)
 {
-	nopal__session_start(core->above);
-	member_opened(core);
+	nopal__session_start(composite->above);
+	member_opened(composite);
 }
 
-static void whole_peer_closed(struct nopal_core *core)
+static void whole_peer_closed(struct nopal_composite *composite)
 {
-	nopal_session_peer_closed(&core->above->session);
+	nopal_session_peer_closed(&composite->above->session);
 }
 
 /* or the next layer of a listener's session. */
@@ -591,7 +595,7 @@ const struct nopal_junction nopal__destinations = {
 	.whole_up = &destinations_whole_up,
 };
 
-bool nopal__is_group(const struct nopal_core *core)
+bool nopal__is_group(const struct nopal_composite *composite)
 {
-	return core->down == &group_down;
+	return composite->down == &group_down;
 }

@@ -9,7 +9,7 @@
 
 /* The destinations of a group, oldest first; of each the top of its stack. */
 struct nopal_group {
-	struct nopal_core **member;
+	struct nopal_composite **member;
 	uint32_t count, room;
 	uint32_t ids;
 	struct nopal_counters gone; /* datagrams of those that have ended */
@@ -24,17 +24,17 @@ struct nopal_group {
 	bool channel; /* its peer is the channel's address; peer_id names it */
 };
 
-bool nopal__is_group(const struct nopal_core *core);
+bool nopal__is_group(const struct nopal_composite *composite);
 /* Of a group, or a listener's session, which has one: the layer below. */
-struct nopal_core *nopal__member_at(const struct nopal_core *group, uint32_t index);
-uint32_t nopal__member_count(const struct nopal_core *group);
+struct nopal_composite *nopal__member_at(const struct nopal_composite *group, uint32_t index);
+uint32_t nopal__member_count(const struct nopal_composite *group);
 /* The index of the one with this id; the count: there is none. */
-uint32_t nopal__member_find(const struct nopal_core *group, uint64_t id);
+uint32_t nopal__member_find(const struct nopal_composite *group, uint64_t id);
 struct nopal_session *nopal__group_with_one(struct nopal_endpoint *endpoint,
 					    struct nopal_plan *plan,
 					    const struct nopal_address *peer,
 					    const struct nopal_callbacks *callbacks, void *user);
 /* Sums what its destinations count of datagrams. */
-void nopal__group_count(struct nopal_core *group);
+void nopal__group_count(struct nopal_composite *group);
 
 #endif

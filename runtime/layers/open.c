@@ -12,7 +12,7 @@ struct nopal_session *nopal_session_open(struct nopal_endpoint *endpoint, struct
 					 const struct nopal_callbacks *callbacks, void *user)
 {
 	struct nopal_world *world = endpoint->port.world;
-	struct nopal_core *top;
+	struct nopal_composite *top;
 	bool outermost;
 
 	if (plan->destinations)

@@ -29,7 +29,7 @@ enum {
 	STREAM_IDS_SKIP = 1 << 15,
 };
 
-static int streams_attach(struct nopal_core *flow)
+static int streams_attach(struct nopal_composite *flow)
 {
 	flow->streams = calloc(1, sizeof(*flow->streams));
 	if (!flow->streams)
@@ -38,7 +38,7 @@ static int streams_attach(struct nopal_core *flow)
 }
 
 /* What is left of it ends with it, or has ended: it has no flow any more. */
-static void streams_detach(struct nopal_core *flow)
+static void streams_detach(struct nopal_composite *flow)
 {
 	struct nopal_streams *streams = flow->streams;
 
@@ -46,7 +46,7 @@ static void streams_detach(struct nopal_core *flow)
 		return;
 	for (uint32_t i = 0; i < streams->by_id.room; i++)
 		if (streams->by_id.slots[i].value)
-			((struct nopal_core *)streams->by_id.slots[i].value)->below = NULL;
+			((struct nopal_composite *)streams->by_id.slots[i].value)->below = NULL;
 	nopal_free(NULL, streams->by_id.slots);
 	free(streams->waiting);
 	free(streams);
@@ -54,10 +54,10 @@ static void streams_detach(struct nopal_core *flow)
 
 /* ---------------------------------------------------------------- one stream */
 
-static struct nopal_core *stream_make(struct nopal_core *flow, uint32_t id, bool ours)
+static struct nopal_composite *stream_make(struct nopal_composite *flow, uint32_t id, bool ours)
 {
 	struct nopal_plan *plan = (struct nopal_plan *)(uintptr_t)flow->layer->plan;
-	struct nopal_core *bottom;
+	struct nopal_composite *bottom;
 
 	if (flow->streams->by_id.used >= STREAMS_MOST)
 		return NULL;
@@ -74,7 +74,7 @@ static struct nopal_core *stream_make(struct nopal_core *flow, uint32_t id, bool
 }
 
 /* Streams take turns: whoever was asked for is asked for again most often. */
-static struct nopal_core *stream_of(const struct nopal_core *flow, uint64_t id)
+static struct nopal_composite *stream_of(const struct nopal_composite *flow, uint64_t id)
 {
 	struct nopal_streams *streams = flow->streams;
 
@@ -83,14 +83,14 @@ static struct nopal_core *stream_of(const struct nopal_core *flow, uint64_t id)
 	return streams->latest;
 }
 
-static struct nopal_core *stream_take(struct nopal_core *flow, uint32_t id)
+static struct nopal_composite *stream_take(struct nopal_composite *flow, uint32_t id)
 {
 	flow->streams->latest = NULL;
 	return nopal_map_take(&flow->streams->by_id, id);
 }
 
 /* Is it the peer's, and was it never there? */
-static bool is_new(struct nopal_core *flow, uint64_t id)
+static bool is_new(struct nopal_composite *flow, uint64_t id)
 {
 	struct nopal_numbers *accepted = &flow->streams->accepted;
 	uint64_t number = id / 2;
@@ -104,7 +104,8 @@ static bool is_new(struct nopal_core *flow, uint64_t id)
 
 /* It ends as it begins, and its end tells the peer, whose messages the flow has acknowledged.
  * Where there is no memory even for that, the flow ends. */
-static void stream_refuse(struct nopal_core *flow, struct nopal_core *bottom, const char *text)
+static void stream_refuse(struct nopal_composite *flow, struct nopal_composite *bottom,
+			  const char *text)
 {
 	flow->awake->counters.rx_over_budget++;
 	nopal__session_end(bottom ? bottom : flow, NOPAL_RESOURCE,
@@ -112,17 +113,17 @@ static void stream_refuse(struct nopal_core *flow, struct nopal_core *bottom, co
 }
 
 /* Who opens need not listen. */
-static bool listens(const struct nopal_core *flow)
+static bool listens(const struct nopal_composite *flow)
 {
 	return (!flow->opener && !flow->meets) || flow->callbacks->accepted;
 }
 
-static struct nopal_core *stream_accept(struct nopal_core *flow, uint32_t id)
+static struct nopal_composite *stream_accept(struct nopal_composite *flow, uint32_t id)
 {
 	const struct nopal_callbacks *shared =
 		nopal__callbacks_share(flow->endpoint, flow->callbacks);
 	bool room = flow->streams->by_id.used < STREAMS_ACCEPTED;
-	struct nopal_core *bottom = NULL, *top;
+	struct nopal_composite *bottom = NULL, *top;
 
 	if (shared)
 		bottom = stream_make(flow, id, false);
@@ -141,9 +142,9 @@ static struct nopal_core *stream_accept(struct nopal_core *flow, uint32_t id)
 	return bottom;
 }
 
-struct nopal_core *nopal__stream_for(struct nopal_core *flow, uint64_t id)
+struct nopal_composite *nopal__stream_for(struct nopal_composite *flow, uint64_t id)
 {
-	struct nopal_core *stream = stream_of(flow, id);
+	struct nopal_composite *stream = stream_of(flow, id);
 
 	if (!stream && is_new(flow, id))
 		stream = stream_accept(flow, (uint32_t)id);
@@ -152,16 +153,16 @@ struct nopal_core *nopal__stream_for(struct nopal_core *flow, uint64_t id)
 
 /* ------------------------------------------------------------------- the flow */
 
-static void stream_start(struct nopal_core *flow, uint32_t id)
+static void stream_start(struct nopal_composite *flow, uint32_t id)
 {
-	struct nopal_core *stream = nopal_map_get(&flow->streams->by_id, id);
+	struct nopal_composite *stream = nopal_map_get(&flow->streams->by_id, id);
 
 	if (stream && stream->life == NOPAL_LIFE_OPENING)
 		nopal__session_start(stream);
 }
 
 /* Those that waited for the flow; others that open meanwhile start by themselves. */
-static void streams_start(struct nopal_core *flow)
+static void streams_start(struct nopal_composite *flow)
 {
 	uint32_t opened = flow->streams->opened;
 
@@ -171,7 +172,7 @@ static void streams_start(struct nopal_core *flow)
 		stream_start(flow, 2 * i + !flow->opener);
 }
 
-static void streams_end(struct nopal_core *flow, enum nopal_end end, const char *text)
+static void streams_end(struct nopal_composite *flow, enum nopal_end end, const char *text)
 {
 	const struct nopal_map *map = &flow->streams->by_id;
 
@@ -202,7 +203,7 @@ static bool room_to_wait(struct nopal_streams *streams)
 }
 
 /* Whoever asks what the application has to send means all streams of the flow. */
-static void say_more_waits(struct nopal_core *flow)
+static void say_more_waits(struct nopal_composite *flow)
 {
 	uint32_t idle = nopal__plan(flow)->flow_idle;
 
@@ -212,8 +213,8 @@ static void say_more_waits(struct nopal_core *flow)
 
 void nopal_flow_wait(struct nopal_session *session)
 {
-	struct nopal_core *stream = nopal__core(session);
-	struct nopal_core *flow = stream->below;
+	struct nopal_composite *stream = nopal__composite(session);
+	struct nopal_composite *flow = stream->below;
 	struct nopal_streams *streams = flow->streams;
 
 	if (stream->waits)
@@ -232,16 +233,16 @@ void nopal_flow_wait(struct nopal_session *session)
 
 void nopal_flow_break(struct nopal_session *session, const char *text)
 {
-	struct nopal_core *below = nopal__core(session)->below;
+	struct nopal_composite *below = nopal__composite(session)->below;
 
 	if (below)
 		nopal__session_end(below, NOPAL_RESOURCE, text);
 }
 
 /* The next one that has not ended meanwhile; NULL: nobody waits. */
-static struct nopal_core *next_waiting(struct nopal_streams *streams)
+static struct nopal_composite *next_waiting(struct nopal_streams *streams)
 {
-	struct nopal_core *stream = NULL;
+	struct nopal_composite *stream = NULL;
 
 	while (!stream && streams->count_waiting) {
 		uint32_t id = streams->waiting[streams->first_waiting];
@@ -253,10 +254,10 @@ static struct nopal_core *next_waiting(struct nopal_streams *streams)
 	return stream;
 }
 
-static void flow_turn(struct nopal_core *flow)
+static void flow_turn(struct nopal_composite *flow)
 {
 	uint32_t idle = flow->layer->plan->flow_idle;
-	struct nopal_core *stream;
+	struct nopal_composite *stream;
 
 	if (flow->life != NOPAL_LIFE_OPEN || (idle && !flow->session.shared[idle - 1]))
 		return;
@@ -275,9 +276,9 @@ static void flow_turn(struct nopal_core *flow)
 	flow->streams->in_turn = false;
 }
 
-static void stream_ended(struct nopal_core *stream)
+static void stream_ended(struct nopal_composite *stream)
 {
-	struct nopal_core *flow = stream->below;
+	struct nopal_composite *flow = stream->below;
 
 	if (!flow)
 		return;
@@ -289,12 +290,12 @@ static void stream_ended(struct nopal_core *stream)
 /* ------------------------------------------------------------------- opening */
 
 /* The top of it. */
-static struct nopal_core *stream_open(struct nopal_core *flow,
-				      const struct nopal_callbacks *callbacks, void *user)
+static struct nopal_composite *stream_open(struct nopal_composite *flow,
+					   const struct nopal_callbacks *callbacks, void *user)
 {
 	struct nopal_streams *streams = flow->streams;
 	const struct nopal_callbacks *shared = nopal__callbacks_share(flow->endpoint, callbacks);
-	struct nopal_core *bottom = NULL, *top;
+	struct nopal_composite *bottom = NULL, *top;
 
 	if (shared && streams->opened < STREAM_IDS)
 		bottom = stream_make(flow, 2 * streams->opened + !flow->opener, true);
@@ -311,19 +312,19 @@ static struct nopal_core *stream_open(struct nopal_core *flow,
 	return top;
 }
 
-static struct nopal_core *flow_begin(struct nopal_core *flow,
-				     const struct nopal_callbacks *callbacks, void *user)
+static struct nopal_composite *flow_begin(struct nopal_composite *flow,
+					  const struct nopal_callbacks *callbacks, void *user)
 {
-	struct nopal_core *top = stream_open(flow, callbacks, user);
+	struct nopal_composite *top = stream_open(flow, callbacks, user);
 
 	if (!top && !flow->streams->by_id.used)
 		nopal__session_end(flow, NOPAL_RESOURCE, "out of memory");
 	return top;
 }
 
-static void stream_rename(struct nopal_core *flow, uint32_t from, uint32_t to)
+static void stream_rename(struct nopal_composite *flow, uint32_t from, uint32_t to)
 {
-	struct nopal_core *stream = stream_take(flow, from);
+	struct nopal_composite *stream = stream_take(flow, from);
 
 	if (!stream)
 		return;
@@ -335,13 +336,14 @@ static void stream_rename(struct nopal_core *flow, uint32_t from, uint32_t to)
 }
 
 /* None of them has started, so that nobody knows their ids. */
-static void streams_turned(struct nopal_core *flow)
+static void streams_turned(struct nopal_composite *flow)
 {
 	struct nopal_streams *streams = flow->streams;
-	struct nopal_core *first = nopal_map_get(&streams->by_id, 0);
+	struct nopal_composite *first = nopal_map_get(&streams->by_id, 0);
 
-	for (struct nopal_core *core = first; core; core = nopal__over(core))
-		core->opener = false;
+	for (struct nopal_composite *composite = first; composite;
+	     composite = nopal__over(composite))
+		composite->opener = false;
 	if (first && first->life != NOPAL_LIFE_ENDED)
 		nopal_numbers_mark(&flow->session, &streams->accepted, 0);
 	for (uint32_t i = 1; i < streams->opened; i++)
@@ -350,14 +352,14 @@ static void streams_turned(struct nopal_core *flow)
 		streams->opened--;
 }
 
-static bool may_join(const struct nopal_core *flow)
+static bool may_join(const struct nopal_composite *flow)
 {
 	return flow->life == NOPAL_LIFE_OPENING || flow->life == NOPAL_LIFE_OPEN;
 }
 
-static struct nopal_core *flow_of(const struct nopal_session *session)
+static struct nopal_composite *flow_of(const struct nopal_session *session)
 {
-	struct nopal_core *below = nopal__stack_bottom(nopal__core(session))->below;
+	struct nopal_composite *below = nopal__stack_bottom(nopal__composite(session))->below;
 
 	return below && nopal__is_flow(below) ? below : NULL;
 }
@@ -365,7 +367,7 @@ static struct nopal_core *flow_of(const struct nopal_session *session)
 struct nopal_session *nopal_stream_open(struct nopal_session *with,
 					const struct nopal_callbacks *callbacks, void *user)
 {
-	struct nopal_core *flow = flow_of(with), *top;
+	struct nopal_composite *flow = flow_of(with), *top;
 	bool outermost;
 
 	if (!flow || !may_join(flow))
@@ -378,11 +380,12 @@ struct nopal_session *nopal_stream_open(struct nopal_session *with,
 }
 
 /* Who was opened last is looked at first, and most often stands on it. */
-static struct nopal_core *flow_among(struct nopal_core *bottom, const struct nopal_plan *plan,
-				     const struct nopal_address *peer)
+static struct nopal_composite *flow_among(struct nopal_composite *bottom,
+					  const struct nopal_plan *plan,
+					  const struct nopal_address *peer)
 {
 	for (; bottom; bottom = bottom->next) {
-		struct nopal_core *flow = bottom->below ? bottom->below : nopal__top(bottom);
+		struct nopal_composite *flow = bottom->below ? bottom->below : nopal__top(bottom);
 
 		if (nopal__is_flow(flow) && flow->layer->plan == plan && may_join(flow) &&
 		    nopal_address_equal(&flow->peer, peer))
@@ -392,10 +395,11 @@ static struct nopal_core *flow_among(struct nopal_core *bottom, const struct nop
 }
 
 /* The flow to this peer that sessions of the plan share; NULL: none yet. */
-static struct nopal_core *flow_find(const struct nopal_endpoint *endpoint,
-				    const struct nopal_plan *plan, const struct nopal_address *peer)
+static struct nopal_composite *flow_find(const struct nopal_endpoint *endpoint,
+					 const struct nopal_plan *plan,
+					 const struct nopal_address *peer)
 {
-	struct nopal_core *flow;
+	struct nopal_composite *flow;
 
 	if (!plan->flow_shared)
 		return NULL;
@@ -411,7 +415,7 @@ struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint, struct n
 {
 	struct nopal_world *world = endpoint->port.world;
 	bool outermost = nopal__turn_begin(world);
-	struct nopal_core *flow = flow_find(endpoint, plan, peer), *top = NULL;
+	struct nopal_composite *flow = flow_find(endpoint, plan, peer), *top = NULL;
 
 	if (!flow) /* its callbacks accept what the peer opens */
 		flow = nopal__stack_open(endpoint, plan, plan->flow, plan->layer_count, peer,
@@ -424,27 +428,29 @@ struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint, struct n
 
 /* -------------------------------------------------------------------- ports */
 
-static struct nopal_core *streams_taker(struct nopal_core *flow, const uint64_t *attribute)
+static struct nopal_composite *streams_taker(struct nopal_composite *flow,
+					     const uint64_t *attribute)
 {
 	return nopal__stream_for(flow, attribute[flow->layer->plan->stream_slot]);
 }
 
-static struct nopal_core *streams_waiting(const struct nopal_core *flow, const uint64_t *attribute)
+static struct nopal_composite *streams_waiting(const struct nopal_composite *flow,
+					       const uint64_t *attribute)
 {
 	return stream_of(flow, attribute[flow->layer->plan->stream_slot]);
 }
 
-static bool streams_in_use(const struct nopal_core *flow)
+static bool streams_in_use(const struct nopal_composite *flow)
 {
 	return flow->streams->by_id.used != 0;
 }
 
-static bool streams_rest(const struct nopal_core *flow)
+static bool streams_rest(const struct nopal_composite *flow)
 {
 	const struct nopal_map *map = &flow->streams->by_id;
 
 	for (uint32_t i = 0; i < map->room; i++) {
-		const struct nopal_core *stream = map->slots[i].value;
+		const struct nopal_composite *stream = map->slots[i].value;
 
 		if (stream && stream->awake)
 			return false;
@@ -471,13 +477,13 @@ static const struct nopal_up streams_up = {
 	.rests = streams_rest,
 };
 
-static bool flow_push(struct nopal_core *stream, struct nopal_segment *segment)
+static bool flow_push(struct nopal_composite *stream, struct nopal_segment *segment)
 {
 	segment->attribute[stream->layer->plan->stream_slot] = stream->stream;
 	return nopal__stack_down(stream, segment);
 }
 
-static void stream_closed(struct nopal_core *stream)
+static void stream_closed(struct nopal_composite *stream)
 {
 	nopal__session_end(stream, NOPAL_ENDED_WELL, "closed in good order");
 }
@@ -496,7 +502,7 @@ const struct nopal_junction nopal__streams = {
 	.whole_up = &streams_up,
 };
 
-bool nopal__is_flow(const struct nopal_core *core)
+bool nopal__is_flow(const struct nopal_composite *composite)
 {
-	return core->up == &streams_up;
+	return composite->up == &streams_up;
 }

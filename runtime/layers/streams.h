@@ -9,8 +9,8 @@
 
 /* The streams of a flow: stacks of their own above one. */
 struct nopal_streams {
-	struct nopal_map by_id;	   /* of the lowest core of each */
-	struct nopal_core *latest; /* that was asked for; NULL: none is there */
+	struct nopal_map by_id;		/* of the lowest core of each */
+	struct nopal_composite *latest; /* that was asked for; NULL: none is there */
 	/* ids of those that wait for their turn; a ring */
 	uint32_t *waiting, first_waiting, count_waiting, room_waiting;
 	uint32_t opened;	       /* by us */
@@ -19,9 +19,9 @@ struct nopal_streams {
 };
 
 /* Do streams stand on it? */
-bool nopal__is_flow(const struct nopal_core *core);
+bool nopal__is_flow(const struct nopal_composite *composite);
 /* The stream with this id, or a new one of the peer's; NULL: it has ended, or may not be. */
-struct nopal_core *nopal__stream_for(struct nopal_core *flow, uint64_t id);
+struct nopal_composite *nopal__stream_for(struct nopal_composite *flow, uint64_t id);
 struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 				       const struct nopal_address *peer,
 				       const struct nopal_callbacks *callbacks, void *user);

@@ -258,7 +258,7 @@ static void write_event(struct nopal_text *out, const struct nopal_plan *plan, u
 	nopal__append(out,
 		      "static inline bool call_all_%s(struct nopal_session *session, %s "
 		      "*subject)\n{\n"
-		      "\tswitch (nopal__layer(nopal__core(session))->index) {\n",
+		      "\tswitch (nopal__layer(nopal__composite(session))->index) {\n",
 		      nopal_event_name(event), nopal_event_argument(event));
 	for (uint32_t l = 0; l < plan->layer_count; l++)
 		nopal__append(out, "\tcase %u:\n\t\treturn call_%u_%s(session, subject);\n", l, l,

@@ -14,7 +14,7 @@
 
 #include "plan/plan.h"
 
-struct nopal_core;
+struct nopal_composite;
 
 /* The one symbol of a fused unit is a `struct nopal_fused` of this name. */
 #define NOPAL_FUSED_SYMBOL nopal_fused_unit
@@ -31,8 +31,8 @@ struct nopal_fused {
 #define EVENT(name, type, doc) void (*name)(struct nopal_session * session, type * subject);
 #include <nopal/events.def>
 #undef EVENT
-	void (*receive)(struct nopal_core *core, uint8_t kind, struct nopal_buffer *buffer,
-			uint8_t *bytes, uint32_t length);
+	void (*receive)(struct nopal_composite *composite, uint8_t kind,
+			struct nopal_buffer *buffer, uint8_t *bytes, uint32_t length);
 };
 
 /* The library's own raises: where a unit's session goes that left its unit. */

@@ -21,7 +21,7 @@
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
 
-struct nopal_core;
+struct nopal_composite;
 struct nopal_endpoint;
 
 /* Below.  All functions but `push` and `closed` are optional: NULL does nothing. */
@@ -31,60 +31,63 @@ struct nopal_down {
 	bool many;	 /* several stacks are below: it opens with the first of them */
 	bool leaves;	 /* a segment that was pushed has left: no outcome follows from below */
 	/* State of this place, made with the composite.  Negative: errno value. */
-	int (*attach)(struct nopal_core *core);
-	void (*detach)(struct nopal_core *core);
+	int (*attach)(struct nopal_composite *composite);
+	void (*detach)(struct nopal_composite *composite);
 	/* False: the kernel is busy, and the segment waits at the endpoint.  NULL: it always may. */
-	bool (*may_leave)(struct nopal_core *core, const struct nopal_segment *segment);
+	bool (*may_leave)(struct nopal_composite *composite, const struct nopal_segment *segment);
 	/* True: the segment belongs to the layer below now. */
-	bool (*push)(struct nopal_core *core, struct nopal_segment *segment);
+	bool (*push)(struct nopal_composite *composite, struct nopal_segment *segment);
 	/* A segment of control, which nobody keeps.  NULL: it is pushed. */
-	void (*control)(struct nopal_core *core, struct nopal_segment *segment);
-	void (*control_by)(struct nopal_core *core, const struct nopal_segment *segment,
+	void (*control)(struct nopal_composite *composite, struct nopal_segment *segment);
+	void (*control_by)(struct nopal_composite *composite, const struct nopal_segment *segment,
 			   unsigned path);
 	/* Twice a second while segments are under way: is the peer still there? */
-	void (*watch)(struct nopal_core *core);
+	void (*watch)(struct nopal_composite *composite);
 	/* The composite has closed in good order. */
-	void (*closed)(struct nopal_core *core);
+	void (*closed)(struct nopal_composite *composite);
 	/* It ends, and all that is below with it; and it is about to be freed. */
-	void (*end)(struct nopal_core *core, enum nopal_end end, const char *text);
-	void (*ended)(struct nopal_core *core);
+	void (*end)(struct nopal_composite *composite, enum nopal_end end, const char *text);
+	void (*ended)(struct nopal_composite *composite);
 	/* Stacks below are there yet: it cannot be freed before them. */
-	bool (*in_use)(const struct nopal_core *core);
+	bool (*in_use)(const struct nopal_composite *composite);
 	/* Adds to the words of an end which peers were lost; NULL: there is one peer. */
-	void (*add_lost)(const struct nopal_core *core, char *words);
+	void (*add_lost)(const struct nopal_composite *composite, char *words);
 };
 
 /* Above.  All but `pop`, `outcome` and `peer_closed` are optional. */
 struct nopal_up {
 	const char *name;
 	bool same_stack;
-	int (*attach)(struct nopal_core *core);
-	void (*detach)(struct nopal_core *core);
-	void (*opened)(struct nopal_core *core);
+	int (*attach)(struct nopal_composite *composite);
+	void (*detach)(struct nopal_composite *composite);
+	void (*opened)(struct nopal_composite *composite);
 	/* The composite above that takes an arriving item with these attributes; NULL: none does. */
-	struct nopal_core *(*taker)(struct nopal_core *core, const uint64_t *attribute);
+	struct nopal_composite *(*taker)(struct nopal_composite *composite,
+					 const uint64_t *attribute);
 	/* The one that waits for the outcome of such an item. */
-	struct nopal_core *(*waiting)(const struct nopal_core *core, const uint64_t *attribute);
+	struct nopal_composite *(*waiting)(const struct nopal_composite *composite,
+					   const uint64_t *attribute);
 	/* An arriving segment is about to enter the layer above: its attributes by this place. */
-	void (*arrives)(struct nopal_core *core, struct nopal_segment *segment);
+	void (*arrives)(struct nopal_composite *composite, struct nopal_segment *segment);
 	/* A message arrived whole, and is delivered. */
-	void (*pop)(struct nopal_core *core, struct nopal_message *message);
-	void (*outcome)(struct nopal_core *core, const struct nopal_message *message,
+	void (*pop)(struct nopal_composite *composite, struct nopal_message *message);
+	void (*outcome)(struct nopal_composite *composite, const struct nopal_message *message,
 			enum nopal_outcome outcome);
 	/* The same of a segment that was pushed from above without a message. */
-	void (*segment_outcome)(struct nopal_core *core, const struct nopal_segment *segment);
-	void (*peer_closed)(struct nopal_core *core);
+	void (*segment_outcome)(struct nopal_composite *composite,
+				const struct nopal_segment *segment);
+	void (*peer_closed)(struct nopal_composite *composite);
 	/* Of those to which several stand, or NULL: the first of ours, NULL where it ends instead;
 	 * and what was ours is the peer's, since two opened towards each other. */
-	struct nopal_core *(*begin)(struct nopal_core *core,
-				    const struct nopal_callbacks *callbacks, void *user);
-	void (*turned)(struct nopal_core *core);
-	void (*turn_end)(struct nopal_core *core);
-	void (*end)(struct nopal_core *core, enum nopal_end end, const char *text);
-	void (*ended)(struct nopal_core *core, enum nopal_end end, const char *text);
-	bool (*in_use)(const struct nopal_core *core);
+	struct nopal_composite *(*begin)(struct nopal_composite *composite,
+					 const struct nopal_callbacks *callbacks, void *user);
+	void (*turned)(struct nopal_composite *composite);
+	void (*turn_end)(struct nopal_composite *composite);
+	void (*end)(struct nopal_composite *composite, enum nopal_end end, const char *text);
+	void (*ended)(struct nopal_composite *composite, enum nopal_end end, const char *text);
+	bool (*in_use)(const struct nopal_composite *composite);
 	/* Several stacks stand on it: is nothing under way on any?  NULL: one does. */
-	bool (*rests)(const struct nopal_core *core);
+	bool (*rests)(const struct nopal_composite *composite);
 };
 
 /* The application; the next layer of the same stack, by stack.c; an endpoint of datagrams. */
@@ -103,11 +106,11 @@ extern const struct nopal_junction nopal__destinations, nopal__streams;
 
 /* The life of sessions, for the engine below them. */
 struct nopal_session_ops {
-	void (*end)(struct nopal_core *core, enum nopal_end end, const char *text);
+	void (*end)(struct nopal_composite *composite, enum nopal_end end, const char *text);
 	void (*break_off)(struct nopal_session *session, enum nopal_end end, const char *text);
-	void (*drained)(struct nopal_core *core); /* an outcome was settled */
-	void (*free_stack)(struct nopal_core *bottom);
-	bool (*resume)(struct nopal_core *core);
+	void (*drained)(struct nopal_composite *composite); /* an outcome was settled */
+	void (*free_stack)(struct nopal_composite *bottom);
+	bool (*resume)(struct nopal_composite *composite);
 	void (*idle_watch)(struct nopal_world *world);
 	void (*idle_walk)(struct nopal_world *world);
 };
@@ -115,16 +118,17 @@ extern const struct nopal_session_ops nopal__session_ops;
 
 /* Endpoints, for the sessions that stand on them. */
 struct nopal_endpoint_ops {
-	int (*enter)(struct nopal_core *bottom); /* negative: errno value */
-	void (*forget)(struct nopal_core *bottom);
-	void (*opened)(struct nopal_core *core);
+	int (*enter)(struct nopal_composite *bottom); /* negative: errno value */
+	void (*forget)(struct nopal_composite *bottom);
+	void (*opened)(struct nopal_composite *composite);
 	/* True: the session ends otherwise, and it was seen to. */
-	bool (*ends)(struct nopal_core *bottom, enum nopal_end end);
+	bool (*ends)(struct nopal_composite *bottom, enum nopal_end end);
 	/* A copy of the text, with what the endpoint knows of the end; the caller frees it. */
-	char *(*end_text)(const struct nopal_core *bottom, enum nopal_end end, const char *text);
-	void (*tell_end)(struct nopal_core *bottom); /* to the peer */
-	void (*finish)(struct nopal_core *core);     /* before its parts close */
-	void (*wait)(struct nopal_core *core, const struct nopal_segment *segment);
+	char *(*end_text)(const struct nopal_composite *bottom, enum nopal_end end,
+			  const char *text);
+	void (*tell_end)(struct nopal_composite *bottom);  /* to the peer */
+	void (*finish)(struct nopal_composite *composite); /* before its parts close */
+	void (*wait)(struct nopal_composite *composite, const struct nopal_segment *segment);
 	void (*flush)(struct nopal_endpoint *endpoint);
 	bool (*suits)(struct nopal_endpoint *endpoint, const struct nopal_plan *plan);
 };

@@ -22,7 +22,7 @@
 #include "base/wheel.h"
 
 struct nopal_tracer;
-struct nopal_core;
+struct nopal_composite;
 struct nopal_path_cache;
 
 /* Datagrams that arrived together from one address. */
@@ -94,14 +94,14 @@ struct nopal_world {
 	struct nopal_wheel_entry rest; /* and of the walk that puts them to rest */
 	struct nopal_endpoint *endpoints;
 	struct nopal_tracer *tracer;
-	bool in_core;				   /* between entering and leaving the core */
-	uint32_t batches;			   /* that the application has started */
-	bool batch_outermost;			   /* the first of them is a turn */
-	struct nopal_core *touched, **touched_end; /* see TURN_END before the turn ends */
-	struct nopal_core *ended;		   /* are freed after it */
-	struct nopal_endpoint *unflushed;	   /* have a train to send */
-	struct nopal_buffer *spare;		   /* of NOPAL_SPARE_BYTES, linked by owner */
-	struct nopal_path_cache *path_cache;	   /* NULL: nobody asked for it yet */
+	bool in_core;					/* between entering and leaving the core */
+	uint32_t batches;				/* that the application has started */
+	bool batch_outermost;				/* the first of them is a turn */
+	struct nopal_composite *touched, **touched_end; /* see TURN_END before the turn ends */
+	struct nopal_composite *ended;			/* are freed after it */
+	struct nopal_endpoint *unflushed;		/* have a train to send */
+	struct nopal_buffer *spare;			/* of NOPAL_SPARE_BYTES, linked by owner */
+	struct nopal_path_cache *path_cache;		/* NULL: nobody asked for it yet */
 };
 
 /* The world whose turn it is in this thread; NULL: none is. */

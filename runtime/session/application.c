@@ -7,56 +7,59 @@
 
 #include "session/session.h"
 
-static void application_opened(struct nopal_core *core)
+static void application_opened(struct nopal_composite *composite)
 {
-	if (core->callbacks && core->callbacks->opened)
-		core->callbacks->opened(&core->session, core->user);
+	if (composite->callbacks && composite->callbacks->opened)
+		composite->callbacks->opened(&composite->session, composite->user);
 }
 
-static void application_received(struct nopal_core *core, struct nopal_message *message)
+static void application_received(struct nopal_composite *composite, struct nopal_message *message)
 {
-	if (core->callbacks && core->callbacks->received)
-		core->callbacks->received(&core->session, message, core->user);
+	if (composite->callbacks && composite->callbacks->received)
+		composite->callbacks->received(&composite->session, message, composite->user);
 }
 
 /* Applications are told neither of expiry nor of what was waived. */
-static void application_outcome(struct nopal_core *core, const struct nopal_message *message,
-				enum nopal_outcome outcome)
+static void application_outcome(struct nopal_composite *composite,
+				const struct nopal_message *message, enum nopal_outcome outcome)
 {
 	if (outcome == NOPAL_OUTCOME_LOST || outcome == NOPAL_OUTCOME_UNKNOWN)
-		core->awake->undelivered++;
+		composite->awake->undelivered++;
 	if (outcome == NOPAL_OUTCOME_EXPIRED)
 		outcome = NOPAL_OUTCOME_LOST;
 	if (outcome == NOPAL_OUTCOME_WAIVED)
 		outcome = NOPAL_OUTCOME_UNKNOWN;
-	if (core->callbacks && core->callbacks->sent)
-		core->callbacks->sent(&core->session, message->cookie, (int)outcome, core->user);
+	if (composite->callbacks && composite->callbacks->sent)
+		composite->callbacks->sent(&composite->session, message->cookie, (int)outcome,
+					   composite->user);
 }
 
-static void application_peer_closed(struct nopal_core *core)
+static void application_peer_closed(struct nopal_composite *composite)
 {
-	if (core->callbacks && core->callbacks->peer_closed)
-		core->callbacks->peer_closed(&core->session, core->user);
+	if (composite->callbacks && composite->callbacks->peer_closed)
+		composite->callbacks->peer_closed(&composite->session, composite->user);
 	else
-		nopal__session_close(core);
+		nopal__session_close(composite);
 }
 
 /* nopal_send said EAGAIN: has it room again? */
-static void application_turn_end(struct nopal_core *core)
+static void application_turn_end(struct nopal_composite *composite)
 {
-	if (!core->send_blocked || core->life != NOPAL_LIFE_OPEN ||
-	    (core->awake->unfinished &&
-	     core->awake->unfinished_bytes + core->awake->send_refused > core->awake->send_limit))
+	if (!composite->send_blocked || composite->life != NOPAL_LIFE_OPEN ||
+	    (composite->awake->unfinished &&
+	     composite->awake->unfinished_bytes + composite->awake->send_refused >
+		     composite->awake->send_limit))
 		return;
-	core->send_blocked = false;
-	if (core->callbacks && core->callbacks->writable)
-		core->callbacks->writable(&core->session, core->user);
+	composite->send_blocked = false;
+	if (composite->callbacks && composite->callbacks->writable)
+		composite->callbacks->writable(&composite->session, composite->user);
 }
 
-static void application_ended(struct nopal_core *core, enum nopal_end end, const char *text)
+static void application_ended(struct nopal_composite *composite, enum nopal_end end,
+			      const char *text)
 {
-	if (core->callbacks && core->callbacks->ended)
-		core->callbacks->ended(&core->session, (int)end, text, core->user);
+	if (composite->callbacks && composite->callbacks->ended)
+		composite->callbacks->ended(&composite->session, (int)end, text, composite->user);
 }
 
 const struct nopal_up nopal__application_up = {

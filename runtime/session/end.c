@@ -14,7 +14,7 @@
 #include "session/session.h"
 
 /* Messages of the application that have not arrived, where they had to. */
-uint64_t nopal__undelivered(const struct nopal_core *top)
+uint64_t nopal__undelivered(const struct nopal_composite *top)
 {
 	if (!top->awake || top->up != &nopal__application_up || !top->layer->plan->delivers)
 		return 0;
@@ -37,7 +37,7 @@ void nopal__add_missing(char *words, uint64_t missing)
 			 (unsigned long long)missing, missing > 1 ? "s are" : " is");
 }
 
-enum nopal_end nopal__closed_end(struct nopal_core *bottom, char *words)
+enum nopal_end nopal__closed_end(struct nopal_composite *bottom, char *words)
 {
 	uint64_t missing = nopal__undelivered(nopal__top(bottom));
 
@@ -53,30 +53,31 @@ enum nopal_end nopal__closed_end(struct nopal_core *bottom, char *words)
 /* ---------------------------------------------------------------- breaking */
 
 /* Somebody answers, and our seal opens none of it. */
-static bool another_key(const struct nopal_core *core)
+static bool another_key(const struct nopal_composite *composite)
 {
-	return core->opener && core->awake && core->awake->counters.rx_sealed_badly > 0 &&
-	       nopal_plan_provides(core->layer->plan, "confidentiality");
+	return composite->opener && composite->awake &&
+	       composite->awake->counters.rx_sealed_badly > 0 &&
+	       nopal_plan_provides(composite->layer->plan, "confidentiality");
 }
 
 void nopal_session_break(struct nopal_session *session, enum nopal_end end, const char *text)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 
-	if (end == NOPAL_UNREACHABLE && another_key(core)) {
+	if (end == NOPAL_UNREACHABLE && another_key(composite)) {
 		end = NOPAL_NOT_AUTHENTIC;
 		text = "answers came, and none is authentic: the keys differ, "
 		       "or somebody is in between";
 	}
-	nopal__session_end(core, end, text);
+	nopal__session_end(composite, end, text);
 }
 
 void nopal_session_abort(struct nopal_session *session, const char *text)
 {
-	struct nopal_core *core = nopal__core(session);
-	bool outermost = nopal__turn_begin(core->world);
+	struct nopal_composite *composite = nopal__composite(session);
+	bool outermost = nopal__turn_begin(composite->world);
 
-	nopal__touch(core);
-	nopal__session_end(core, NOPAL_ABORTED, text);
-	nopal__turn_end(core->world, outermost);
+	nopal__touch(composite);
+	nopal__session_end(composite, NOPAL_ABORTED, text);
+	nopal__turn_end(composite->world, outermost);
 }

@@ -4,7 +4,7 @@
  */
 #include "session/endpoint.h"
 
-void nopal__endpoint_unlink(struct nopal_core *bottom)
+void nopal__endpoint_unlink(struct nopal_composite *bottom)
 {
 	if (!bottom->at)
 		return;
@@ -14,7 +14,7 @@ void nopal__endpoint_unlink(struct nopal_core *bottom)
 	bottom->at = NULL;
 }
 
-void nopal__endpoint_link(struct nopal_core *bottom, struct nopal_core **list)
+void nopal__endpoint_link(struct nopal_composite *bottom, struct nopal_composite **list)
 {
 	nopal__endpoint_unlink(bottom);
 	bottom->next = *list;

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 
 struct nopal_id_table {
-	struct nopal_core **slots;
+	struct nopal_composite **slots;
 	uint32_t room, used;
 };
 
@@ -30,7 +30,7 @@ struct nopal_listener_entry {
 };
 
 struct nopal_ready {
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 	struct nopal_handle segment;
 };
 
@@ -39,7 +39,7 @@ struct nopal_endpoint {
 	struct nopal_endpoint *next, *next_unflushed;
 	struct nopal_listener_entry *listeners;
 	struct nopal_shared_callbacks *callbacks;
-	struct nopal_core *sessions, *resting; /* awake, and not */
+	struct nopal_composite *sessions, *resting; /* awake, and not */
 	struct nopal_id_table by_id;
 	/* keyed hash of (address, peer id); id 0: who is found by address */
 	struct nopal_map by_opening;
@@ -52,7 +52,7 @@ struct nopal_endpoint {
 	uint32_t half_open; /* sessions that are */
 	/* the train that is being built */
 	struct nopal_address train_to;
-	struct nopal_core *train_of;
+	struct nopal_composite *train_of;
 	uint32_t train_length, train_stride, train_count;
 	uint32_t unsealed; /* bytes of the last datagram, to be sealed yet */
 	bool train_closed, train_fragments, busy, unflushed;
@@ -62,7 +62,7 @@ struct nopal_endpoint {
 	uint8_t arrived_ecn;
 	struct nopal_endpoint *arrived_at;
 	const struct nopal_address *arrived_from; /* NULL: nothing does */
-	const struct nopal_core *arrived_of;	  /* whose path is `arrived_path` */
+	const struct nopal_composite *arrived_of; /* whose path is `arrived_path` */
 	uint8_t arrived_path;
 	/* another address of the endpoint whose door it is */
 	struct nopal_endpoint *door_of, *doors, *next_door;
@@ -83,7 +83,7 @@ void nopal__callbacks_unshare(struct nopal_endpoint *endpoint,
 			      const struct nopal_callbacks *callbacks);
 
 /* Leaves the list of sessions that it is in, and becomes the first of this one. */
-void nopal__endpoint_unlink(struct nopal_core *bottom);
-void nopal__endpoint_link(struct nopal_core *bottom, struct nopal_core **list);
+void nopal__endpoint_unlink(struct nopal_composite *bottom);
+void nopal__endpoint_link(struct nopal_composite *bottom, struct nopal_composite **list);
 
 #endif

@@ -6,7 +6,7 @@
  *     ^                                                               |
  *     +---------- a datagram, a timer or a call of the application ---+
  *
- * At rest a session has its struct nopal_core, its place in the wheel and a string of bytes.  Its
+ * At rest a session has its struct nopal_composite, its place in the wheel and a string of bytes.  Its
  * parts give back what they can make again (their `rest`), and what is left is packed, in 64-bit
  * words:
  *
@@ -112,17 +112,17 @@ static const uint8_t *word_unpack(const uint8_t *at, uint64_t now, uint64_t *wor
 	return at;
 }
 
-static size_t packed_bytes(const struct nopal_core *core)
+static size_t packed_bytes(const struct nopal_composite *composite)
 {
-	const uint64_t *words = (const uint64_t *)core->awake;
-	const struct nopal_layer *layer = core->layer;
+	const uint64_t *words = (const uint64_t *)composite->awake;
+	const struct nopal_layer *layer = composite->layer;
 	size_t bytes = bitmap_bytes(layer);
 
 	for (uint32_t i = 0; i < word_count(layer); i++)
 		if (words[i] != layer->fresh[i]) {
 			uint64_t of;
-			unsigned mask =
-				word_mask(words[i], layer->fresh[i], (uint64_t)core->now_ns, &of);
+			unsigned mask = word_mask(words[i], layer->fresh[i],
+						  (uint64_t)composite->now_ns, &of);
 
 			bytes += mask == MASK_WHOLE ? 1 + WORD_BYTES
 						    : 1 + mask_bytes(mask & MASK_BYTES);
@@ -130,106 +130,110 @@ static size_t packed_bytes(const struct nopal_core *core)
 	return bytes;
 }
 
-static void words_pack(const struct nopal_core *core, uint8_t *packed)
+static void words_pack(const struct nopal_composite *composite, uint8_t *packed)
 {
-	const uint64_t *words = (const uint64_t *)core->awake;
-	const struct nopal_layer *layer = core->layer;
+	const uint64_t *words = (const uint64_t *)composite->awake;
+	const struct nopal_layer *layer = composite->layer;
 	uint8_t *at = packed + bitmap_bytes(layer);
 
 	memset(packed, 0, bitmap_bytes(layer));
 	for (uint32_t i = 0; i < word_count(layer); i++)
 		if (words[i] != layer->fresh[i]) {
 			uint64_t of;
-			unsigned mask =
-				word_mask(words[i], layer->fresh[i], (uint64_t)core->now_ns, &of);
+			unsigned mask = word_mask(words[i], layer->fresh[i],
+						  (uint64_t)composite->now_ns, &of);
 
 			packed[i / BYTE_BITS] |= (uint8_t)(1u << i % BYTE_BITS);
 			at = word_pack(at, mask, of);
 		}
 }
 
-static void words_unpack(struct nopal_core *core, const uint8_t *packed)
+static void words_unpack(struct nopal_composite *composite, const uint8_t *packed)
 {
-	const struct nopal_layer *layer = core->layer;
+	const struct nopal_layer *layer = composite->layer;
 	const uint8_t *at = packed + bitmap_bytes(layer);
-	uint64_t *words = (uint64_t *)core->awake;
+	uint64_t *words = (uint64_t *)composite->awake;
 
 	memcpy(words, layer->fresh, layer->awake_bytes);
 	for (uint32_t i = 0; i < word_count(layer); i++)
 		if (packed[i / BYTE_BITS] >> i % BYTE_BITS & 1)
-			at = word_unpack(at, (uint64_t)core->now_ns, &words[i]);
+			at = word_unpack(at, (uint64_t)composite->now_ns, &words[i]);
 }
 
 /* ------------------------------------------------------------------ to rest */
 
-static bool nothing_under_way(const struct nopal_core *core)
+static bool nothing_under_way(const struct nopal_composite *composite)
 {
-	const struct nopal_awake *awake = core->awake;
+	const struct nopal_awake *awake = composite->awake;
 
-	return core->life == NOPAL_LIFE_OPEN && !core->touched && core->depth == 0 &&
-	       core->awake->segments.alive == 0 && core->awake->messages.alive == 0 &&
+	return composite->life == NOPAL_LIFE_OPEN && !composite->touched && composite->depth == 0 &&
+	       composite->awake->segments.alive == 0 && composite->awake->messages.alive == 0 &&
 	       awake->unfinished == 0 && awake->queue.count == 0 && awake->delayed.count == 0 &&
 	       awake->transmissions.oldest == awake->transmissions.next;
 }
 
-static bool may_rest(const struct nopal_core *bottom, int64_t now_ns)
+static bool may_rest(const struct nopal_composite *bottom, int64_t now_ns)
 {
-	for (const struct nopal_core *core = bottom; core; core = nopal__over(core))
-		if (now_ns - core->now_ns < NOPAL_REST_NS || !nothing_under_way(core) ||
-		    (core->up->rests && !core->up->rests(core)))
+	for (const struct nopal_composite *composite = bottom; composite;
+	     composite = nopal__over(composite))
+		if (now_ns - composite->now_ns < NOPAL_REST_NS || !nothing_under_way(composite) ||
+		    (composite->up->rests && !composite->up->rests(composite)))
 			return false;
 	return true;
 }
 
-static void list_give_back(struct nopal_core *core, struct nopal_deferred_list *list)
+static void list_give_back(struct nopal_composite *composite, struct nopal_deferred_list *list)
 {
-	nopal_free(&core->session, list->entries);
+	nopal_free(&composite->session, list->entries);
 	*list = (struct nopal_deferred_list){ 0 };
 }
 
 /* Everything that the next message makes again. */
-static void give_back(struct nopal_core *core)
+static void give_back(struct nopal_composite *composite)
 {
-	const struct nopal_part *part = &core->layer->plan->parts[core->layer->first_part];
+	const struct nopal_part *part =
+		&composite->layer->plan->parts[composite->layer->first_part];
 
-	for (uint32_t i = 0; i < core->layer->part_count; i++)
+	for (uint32_t i = 0; i < composite->layer->part_count; i++)
 		if (part[i].microprotocol->rest)
-			part[i].microprotocol->rest((struct nopal_at){ &core->session, &part[i] });
-	nopal_free(&core->session, core->awake->transmissions.ring);
-	core->awake->transmissions.ring = NULL;
-	core->awake->transmissions.room = 0;
-	list_give_back(core, &core->awake->queue);
-	list_give_back(core, &core->awake->delayed);
-	nopal__watchdog_stop(core);
-	core->awake->doubt = (struct nopal_doubt){ 0 };
-	nopal__fragments_give_back(core);
+			part[i].microprotocol->rest(
+				(struct nopal_at){ &composite->session, &part[i] });
+	nopal_free(&composite->session, composite->awake->transmissions.ring);
+	composite->awake->transmissions.ring = NULL;
+	composite->awake->transmissions.room = 0;
+	list_give_back(composite, &composite->awake->queue);
+	list_give_back(composite, &composite->awake->delayed);
+	nopal__watchdog_stop(composite);
+	composite->awake->doubt = (struct nopal_doubt){ 0 };
+	nopal__fragments_give_back(composite);
 }
 
 /* False: no memory even for that; it stays awake. */
-static bool core_pack(struct nopal_core *core)
+static bool core_pack(struct nopal_composite *composite)
 {
-	struct nopal_awake *awake = core->awake;
+	struct nopal_awake *awake = composite->awake;
 	uint8_t *packed;
 
-	give_back(core);
-	nopal__awake_forget(core);
-	packed = malloc(packed_bytes(core));
+	give_back(composite);
+	nopal__awake_forget(composite);
+	packed = malloc(packed_bytes(composite));
 	if (!packed) {
-		nopal__awake_lay_out(core);
+		nopal__awake_lay_out(composite);
 		return false;
 	}
-	words_pack(core, packed);
+	words_pack(composite, packed);
 	free(awake);
-	core->awake = NULL;
-	core->shared = NULL;
-	core->packed = packed;
+	composite->awake = NULL;
+	composite->shared = NULL;
+	composite->packed = packed;
 	return true;
 }
 
-static void stack_rest(struct nopal_core *bottom)
+static void stack_rest(struct nopal_composite *bottom)
 {
-	for (struct nopal_core *core = bottom; core; core = nopal__over(core))
-		if (!core_pack(core)) {
+	for (struct nopal_composite *composite = bottom; composite;
+	     composite = nopal__over(composite))
+		if (!core_pack(composite)) {
 			nopal__rouse(bottom);
 			return;
 		}
@@ -238,30 +242,30 @@ static void stack_rest(struct nopal_core *bottom)
 
 /* --------------------------------------------------------------- and awake */
 
-static bool core_unpack(struct nopal_core *core)
+static bool core_unpack(struct nopal_composite *composite)
 {
-	struct nopal_awake *awake = malloc(core->layer->awake_bytes);
+	struct nopal_awake *awake = malloc(composite->layer->awake_bytes);
 
 	if (!awake)
 		return false;
-	core->awake = awake;
-	words_unpack(core, core->packed);
-	free(core->packed);
-	core->packed = NULL;
-	nopal__awake_lay_out(core);
+	composite->awake = awake;
+	words_unpack(composite, composite->packed);
+	free(composite->packed);
+	composite->packed = NULL;
+	nopal__awake_lay_out(composite);
 	return true;
 }
 
-bool nopal__rouse(struct nopal_core *core)
+bool nopal__rouse(struct nopal_composite *composite)
 {
-	struct nopal_core *bottom = nopal__stack_bottom(core);
-	struct nopal_core *flow = bottom->below;
+	struct nopal_composite *bottom = nopal__stack_bottom(composite);
+	struct nopal_composite *flow = bottom->below;
 
 	if (flow && !flow->awake && flow->life != NOPAL_LIFE_ENDED)
 		nopal__rouse(flow);
 	nopal__endpoint_link(bottom, &bottom->endpoint->sessions);
-	for (core = bottom; core; core = nopal__over(core))
-		if (!core->awake && !core_unpack(core)) {
+	for (composite = bottom; composite; composite = nopal__over(composite))
+		if (!composite->awake && !core_unpack(composite)) {
 			nopal__session_end(bottom, NOPAL_RESOURCE, NULL);
 			return false;
 		}
@@ -286,7 +290,7 @@ void nopal__rest_watch(struct nopal_world *world)
 static bool endpoint_rest(struct nopal_endpoint *endpoint, bool flows)
 {
 	int64_t now_ns = endpoint->port.world->now_ns;
-	struct nopal_core *bottom = endpoint->sessions, *next;
+	struct nopal_composite *bottom = endpoint->sessions, *next;
 	bool lately = false;
 
 	for (; bottom; bottom = next) {

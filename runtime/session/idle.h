@@ -12,7 +12,7 @@
 
 /* Makes a session at rest, or any layer of its stack, whole again; false: there is no memory, and
  * it has ended. */
-bool nopal__rouse(struct nopal_core *core);
+bool nopal__rouse(struct nopal_composite *composite);
 /* Something happens: sees to it that a walk follows. */
 void nopal__rest_watch(struct nopal_world *world);
 void nopal__rest_walk(struct nopal_world *world);

@@ -14,38 +14,39 @@
 
 /* ----------------------------------------------------------- on its way down */
 
-static void send_count(struct nopal_core *core, uint64_t length)
+static void send_count(struct nopal_composite *composite, uint64_t length)
 {
-	core->awake->unfinished++;
-	core->awake->unfinished_bytes += length;
-	core->awake->counters.messages_sent++;
-	core->awake->counters.bytes_sent += length;
+	composite->awake->unfinished++;
+	composite->awake->unfinished_bytes += length;
+	composite->awake->counters.messages_sent++;
+	composite->awake->counters.bytes_sent += length;
 }
 
-static void send_undo(struct nopal_core *core, const struct nopal_message *message)
+static void send_undo(struct nopal_composite *composite, const struct nopal_message *message)
 {
-	core->awake->unfinished--;
-	core->awake->unfinished_bytes -= message->length;
-	core->awake->counters.messages_sent--;
-	core->awake->counters.bytes_sent -= message->length;
+	composite->awake->unfinished--;
+	composite->awake->unfinished_bytes -= message->length;
+	composite->awake->counters.messages_sent--;
+	composite->awake->counters.bytes_sent -= message->length;
 }
 
 /* MSG_FROM_USER, where a handler may refuse the message.  `late`: whoever sent it was told that all
  * is well, and learns otherwise by its outcome. */
-static int send_from_user(struct nopal_core *core, struct nopal_message *message, bool late)
+static int send_from_user(struct nopal_composite *composite, struct nopal_message *message,
+			  bool late)
 {
 	int refused;
 
 	message->pins++;
-	nopal_raise_MSG_FROM_USER(&core->session, message);
+	nopal_raise_MSG_FROM_USER(&composite->session, message);
 	refused = message->refused;
 	if (refused)
 		message->settled = true;
 	if (refused && late)
-		nopal__message_tell_outcome(core, message, NOPAL_OUTCOME_LOST);
+		nopal__message_tell_outcome(composite, message, NOPAL_OUTCOME_LOST);
 	else if (refused)
-		send_undo(core, message);
-	nopal__message_unpin(core, message);
+		send_undo(composite, message);
+	nopal__message_unpin(composite, message);
 	return refused;
 }
 
@@ -55,55 +56,57 @@ void nopal_message_refuse(struct nopal_session *session, struct nopal_message *m
 	message->refused = error;
 }
 
-static int send_when_open(struct nopal_core *core, struct nopal_message *message)
+static int send_when_open(struct nopal_composite *composite, struct nopal_message *message)
 {
-	if (core->awake->waiting_open_count == core->awake->waiting_open_room) {
-		uint32_t room =
-			core->awake->waiting_open_room ? core->awake->waiting_open_room * 2 : 16;
-		struct nopal_handle *grown = nopal_alloc(&core->session, room * sizeof(*grown));
+	if (composite->awake->waiting_open_count == composite->awake->waiting_open_room) {
+		uint32_t room = composite->awake->waiting_open_room
+					? composite->awake->waiting_open_room * 2
+					: 16;
+		struct nopal_handle *grown =
+			nopal_alloc(&composite->session, room * sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
-		if (core->awake->waiting_open_count)
-			memcpy(grown, core->awake->waiting_open,
-			       core->awake->waiting_open_count * sizeof(*grown));
-		nopal_free(&core->session, core->awake->waiting_open);
-		core->awake->waiting_open = grown;
-		core->awake->waiting_open_room = room;
+		if (composite->awake->waiting_open_count)
+			memcpy(grown, composite->awake->waiting_open,
+			       composite->awake->waiting_open_count * sizeof(*grown));
+		nopal_free(&composite->session, composite->awake->waiting_open);
+		composite->awake->waiting_open = grown;
+		composite->awake->waiting_open_room = room;
 	}
-	core->awake->waiting_open[core->awake->waiting_open_count++] = message->handle;
+	composite->awake->waiting_open[composite->awake->waiting_open_count++] = message->handle;
 	return 0;
 }
 
-void nopal__messages_flush_opened(struct nopal_core *core)
+void nopal__messages_flush_opened(struct nopal_composite *composite)
 {
-	struct nopal_handle *waiting = core->awake->waiting_open;
-	uint32_t count = core->awake->waiting_open_count;
+	struct nopal_handle *waiting = composite->awake->waiting_open;
+	uint32_t count = composite->awake->waiting_open_count;
 
-	core->awake->waiting_open = NULL;
-	core->awake->waiting_open_count = core->awake->waiting_open_room = 0;
+	composite->awake->waiting_open = NULL;
+	composite->awake->waiting_open_count = composite->awake->waiting_open_room = 0;
 	for (uint32_t i = 0; i < count; i++) {
-		struct nopal_message *message = nopal_message_find(&core->session, waiting[i]);
+		struct nopal_message *message = nopal_message_find(&composite->session, waiting[i]);
 
 		if (message)
-			send_from_user(core, message, true);
+			send_from_user(composite, message, true);
 	}
-	nopal_free(&core->session, waiting);
+	nopal_free(&composite->session, waiting);
 }
 
-static int send_refusal(struct nopal_core *core, uint64_t length)
+static int send_refusal(struct nopal_composite *composite, uint64_t length)
 {
-	if (!nopal__be_awake(core) ||
-	    (core->life != NOPAL_LIFE_OPENING && core->life != NOPAL_LIFE_OPEN))
+	if (!nopal__be_awake(composite) ||
+	    (composite->life != NOPAL_LIFE_OPENING && composite->life != NOPAL_LIFE_OPEN))
 		return -EPIPE;
-	if (length > nopal__plan(core)->message_limit)
+	if (length > nopal__plan(composite)->message_limit)
 		return -EMSGSIZE;
-	if (length < nopal__plan(core)->message_least)
+	if (length < nopal__plan(composite)->message_least)
 		return -EINVAL;
-	if (core->awake->unfinished &&
-	    core->awake->unfinished_bytes + length > core->awake->send_limit) {
-		core->send_blocked = true;
-		core->awake->send_refused = length;
+	if (composite->awake->unfinished &&
+	    composite->awake->unfinished_bytes + length > composite->awake->send_limit) {
+		composite->send_blocked = true;
+		composite->awake->send_refused = length;
 		return -EAGAIN;
 	}
 	return 0;
@@ -116,13 +119,13 @@ struct sent_with {
 };
 
 /* What a segment of the layer above says of itself. */
-static void take_attributes(const struct nopal_core *core, uint64_t *attribute,
+static void take_attributes(const struct nopal_composite *composite, uint64_t *attribute,
 			    const struct nopal_segment *from)
 {
-	const struct nopal_plan *plan = nopal__plan(core);
+	const struct nopal_plan *plan = nopal__plan(composite);
 
 	memcpy(attribute, from->attribute, plan->slot_count * sizeof(uint64_t));
-	attribute[nopal__layer(core)->above_kind_slot] = from->kind;
+	attribute[nopal__layer(composite)->above_kind_slot] = from->kind;
 }
 
 static void send_put_properties(struct nopal_message *message, const struct sent_with *with)
@@ -138,10 +141,10 @@ static void send_put_properties(struct nopal_message *message, const struct sent
 }
 
 /* Takes over the reference in `body`; one of `from` and `with` is NULL. */
-static int send_message(struct nopal_core *core, struct nopal_body body, uint64_t cookie,
+static int send_message(struct nopal_composite *composite, struct nopal_body body, uint64_t cookie,
 			const struct nopal_segment *from, const struct sent_with *with)
 {
-	struct nopal_message *message = nopal__message_make(core, body.length);
+	struct nopal_message *message = nopal__message_make(composite, body.length);
 
 	if (!message) {
 		nopal_buffer_unref(body.buffer);
@@ -152,43 +155,44 @@ static int send_message(struct nopal_core *core, struct nopal_body body, uint64_
 	message->cookie = cookie;
 	if (from) {
 		message->above = from->handle;
-		take_attributes(core, message->attribute, from);
+		take_attributes(composite, message->attribute, from);
 		message->urgent = from->urgent;
 	}
 	if (with)
 		send_put_properties(message, with);
-	send_count(core, message->length);
-	if (core->life != NOPAL_LIFE_OPENING)
-		return send_from_user(core, message, false);
-	if (send_when_open(core, message) == 0)
+	send_count(composite, message->length);
+	if (composite->life != NOPAL_LIFE_OPENING)
+		return send_from_user(composite, message, false);
+	if (send_when_open(composite, message) == 0)
 		return 0;
-	send_undo(core, message);
-	nopal__message_free(core, message);
+	send_undo(composite, message);
+	nopal__message_free(composite, message);
 	return -ENOBUFS;
 }
 
 static int send_buffer(struct nopal_session *session, struct nopal_buffer *buffer, uint32_t from,
 		       uint32_t length, uint64_t cookie, const struct sent_with *with)
 {
-	struct nopal_core *core = nopal__core(session);
-	int refusal = send_refusal(core, length);
+	struct nopal_composite *composite = nopal__composite(session);
+	int refusal = send_refusal(composite, length);
 	bool outermost;
 
 	if (refusal)
 		return refusal;
-	outermost = nopal__turn_begin(core->world);
-	nopal__touch(core);
+	outermost = nopal__turn_begin(composite->world);
+	nopal__touch(composite);
 	refusal = send_message(
-		core, (struct nopal_body){ nopal_buffer_ref(buffer), buffer->bytes + from, length },
+		composite,
+		(struct nopal_body){ nopal_buffer_ref(buffer), buffer->bytes + from, length },
 		cookie, NULL, with);
-	nopal__turn_end(core->world, outermost);
+	nopal__turn_end(composite->world, outermost);
 	return refusal;
 }
 
 static int send_bytes(struct nopal_session *session, const void *bytes, size_t length,
 		      uint64_t cookie, const struct sent_with *with)
 {
-	int refusal = send_refusal(nopal__core(session), length);
+	int refusal = send_refusal(nopal__composite(session), length);
 	struct nopal_buffer *buffer;
 
 	if (refusal)
@@ -231,18 +235,18 @@ int nopal_send_buffer_with(struct nopal_session *session, struct nopal_buffer *b
 	return send_buffer(session, buffer, from, length, cookie, &with);
 }
 
-int nopal__message_from_above(struct nopal_core *core, const struct nopal_segment *from)
+int nopal__message_from_above(struct nopal_composite *composite, const struct nopal_segment *from)
 {
 	struct nopal_body body = from->body;
 
 	nopal_buffer_ref(body.buffer);
-	return send_message(core, body, 0, from, NULL);
+	return send_message(composite, body, 0, from, NULL);
 }
 
 /* Its bytes are charged to the layer above, where they are. */
-int nopal__segment_from_above(struct nopal_core *core, const struct nopal_segment *from)
+int nopal__segment_from_above(struct nopal_composite *composite, const struct nopal_segment *from)
 {
-	struct nopal_segment *segment = nopal__segment_make_carried(core, NOPAL_KIND_DATA);
+	struct nopal_segment *segment = nopal__segment_make_carried(composite, NOPAL_KIND_DATA);
 
 	if (!segment)
 		return -ENOBUFS;
@@ -250,48 +254,49 @@ int nopal__segment_from_above(struct nopal_core *core, const struct nopal_segmen
 	segment->urgent = from->urgent;
 	segment->body = from->body;
 	nopal_buffer_ref(segment->body.buffer);
-	take_attributes(core, segment->attribute, from);
-	send_count(core, segment->body.length);
-	nopal_raise_SEGMENT_FROM_USER(&core->session, segment);
+	take_attributes(composite, segment->attribute, from);
+	send_count(composite, segment->body.length);
+	nopal_raise_SEGMENT_FROM_USER(&composite->session, segment);
 	return 0;
 }
 
-void nopal__segment_take(struct nopal_core *core, struct nopal_core *above,
+void nopal__segment_take(struct nopal_composite *composite, struct nopal_composite *above,
 			 struct nopal_segment *segment)
 {
 	struct nopal_handle message = segment->message->handle;
 
 	nopal__record(above, NOPAL_TRACED_FREE, UINT8_MAX, 0, segment->number, 0);
 	segment->handle =
-		nopal__pool_move(&above->awake->segments, &core->awake->segments, segment);
+		nopal__pool_move(&above->awake->segments, &composite->awake->segments, segment);
 	segment->above = message;
 	segment->taken = true;
 	segment->below = false;
 	segment->message = NULL;
-	segment->number = ++core->awake->numbered;
-	segment->created_ns = core->session.now_ns;
+	segment->number = ++composite->awake->numbered;
+	segment->created_ns = composite->session.now_ns;
 	segment->packet_number = 0;
 	segment->transmitted_ns = -1;
 	segment->transmissions = 0;
 	segment->pins = 0;
-	segment->attribute[nopal__layer(core)->above_kind_slot] = segment->kind;
-	nopal__segment_hold(core, segment);
-	send_count(core, segment->body.length);
-	nopal_raise_SEGMENT_FROM_USER(&core->session, segment);
+	segment->attribute[nopal__layer(composite)->above_kind_slot] = segment->kind;
+	nopal__segment_hold(composite, segment);
+	send_count(composite, segment->body.length);
+	nopal_raise_SEGMENT_FROM_USER(&composite->session, segment);
 }
 
 uint64_t nopal_session_send_room(const struct nopal_session *session)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 
-	if (!nopal__be_awake(core) || core->awake->unfinished_bytes >= core->awake->send_limit)
+	if (!nopal__be_awake(composite) ||
+	    composite->awake->unfinished_bytes >= composite->awake->send_limit)
 		return 0;
-	return core->awake->send_limit - core->awake->unfinished_bytes;
+	return composite->awake->send_limit - composite->awake->unfinished_bytes;
 }
 
 void nopal_send_limit_set(struct nopal_session *session, uint64_t bytes)
 {
-	struct nopal_awake *awake = nopal__core(session)->awake;
+	struct nopal_awake *awake = nopal__composite(session)->awake;
 
 	awake->send_wanted = bytes;
 	nopal__send_limit(awake);

@@ -8,6 +8,6 @@
 #include "engine/composite.h"
 
 /* Those that waited for the session to open. */
-void nopal__messages_flush_opened(struct nopal_core *core);
+void nopal__messages_flush_opened(struct nopal_composite *composite);
 
 #endif

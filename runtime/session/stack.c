@@ -22,45 +22,46 @@
 #include "session/session.h"
 
 /* What is too long for one segment is for the layer's own way to say so. */
-static bool sinks(const struct nopal_core *core, const struct nopal_segment *segment)
+static bool sinks(const struct nopal_composite *composite, const struct nopal_segment *segment)
 {
-	return nopal__layer(core)->sinks && !core->awake->own && core->life != NOPAL_LIFE_OPENING &&
-	       segment->body.length <= nopal__layer(core)->body_bytes;
+	return nopal__layer(composite)->sinks && !composite->awake->own &&
+	       composite->life != NOPAL_LIFE_OPENING &&
+	       segment->body.length <= nopal__layer(composite)->body_bytes;
 }
 
 /* Does its layer want nothing more of it than its message's outcome?  Then it need not be there twice.
  * Whoever raises it still looks at it. */
-static bool lets_go(const struct nopal_core *core, const struct nopal_segment *segment)
+static bool lets_go(const struct nopal_composite *composite, const struct nopal_segment *segment)
 {
-	const struct nopal_awake *below = core->below->awake;
+	const struct nopal_awake *below = composite->below->awake;
 
-	return nopal__layer(core)->lets_go && !core->awake->own && segment->message &&
+	return nopal__layer(composite)->lets_go && !composite->awake->own && segment->message &&
 	       segment->pins == 1 &&
 	       below->segments.alive + below->messages.alive < below->budget.objects;
 }
 
-bool nopal__is_reliable(const struct nopal_core *core)
+bool nopal__is_reliable(const struct nopal_composite *composite)
 {
 	int64_t unmet = 0;
 
-	nopal_session_shared(&core->session, "reliability_unmet", &unmet);
+	nopal_session_shared(&composite->session, "reliability_unmet", &unmet);
 	return unmet != 0;
 }
 
 /* The layer below has no memory for it.  Whoever waits for it there never gets it:
  * so this one ends, or, where it has, and these were its last words, all below. */
-static void lost_below(struct nopal_core *core)
+static void lost_below(struct nopal_composite *composite)
 {
-	bool ended = core->life == NOPAL_LIFE_ENDED;
+	bool ended = composite->life == NOPAL_LIFE_ENDED;
 
-	if (nopal__is_reliable(core->below))
-		nopal_session_break(ended ? &core->below->session : &core->session, NOPAL_RESOURCE,
-				    "no room for a message in the layer below");
+	if (nopal__is_reliable(composite->below))
+		nopal_session_break(ended ? &composite->below->session : &composite->session,
+				    NOPAL_RESOURCE, "no room for a message in the layer below");
 }
 
-bool nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
+bool nopal__stack_down(struct nopal_composite *composite, struct nopal_segment *segment)
 {
-	struct nopal_core *below = core->below;
+	struct nopal_composite *below = composite->below;
 	int refusal = -EPIPE;
 
 	if (segment->below) /* it would stand in line behind itself */
@@ -70,8 +71,8 @@ bool nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
 	if (below->life != NOPAL_LIFE_ENDED) {
 		bool segments = sinks(below, segment);
 
-		if (segments && lets_go(core, segment)) {
-			nopal__segment_take(below, core, segment);
+		if (segments && lets_go(composite, segment)) {
+			nopal__segment_take(below, composite, segment);
 			return true;
 		}
 		refusal = segments ? nopal__segment_from_above(below, segment)
@@ -83,7 +84,7 @@ bool nopal__stack_down(struct nopal_core *core, struct nopal_segment *segment)
 	segment->below = false;
 	segment->waiting[NOPAL_DONE] &= ~NOPAL_HOLD_BELOW;
 	if (refusal == -ENOBUFS)
-		lost_below(core);
+		lost_below(composite);
 	return false;
 }
 
@@ -107,22 +108,22 @@ static bool body_of(const struct nopal_message *message, struct nopal_body *ret_
 
 /* The lowest layer did not know which of its sessions an upper layer's numbers are to be read near
  * to. */
-static void serials_expand(const struct nopal_core *core, struct nopal_segment *segment)
+static void serials_expand(const struct nopal_composite *composite, struct nopal_segment *segment)
 {
-	FOR_EACH_FIELD (field, &nopal__plan(core)->serials)
-		if (field->layer == core->layer->index)
+	FOR_EACH_FIELD (field, &nopal__plan(composite)->serials)
+		if (field->layer == composite->layer->index)
 			segment->attribute[field->slot] =
-				nopal__serial_expand(core->awake->serial[field->reference],
+				nopal__serial_expand(composite->awake->serial[field->reference],
 						     segment->attribute[field->slot], field->bytes);
 }
 
 /* Who takes what arrived with these attributes, and of which kind it is there; NULL:
  * nobody does any more, or it makes no sense. */
-static struct nopal_core *taker(struct nopal_core *core, const uint64_t *attribute,
-				uint8_t *ret_kind)
+static struct nopal_composite *taker(struct nopal_composite *composite, const uint64_t *attribute,
+				     uint8_t *ret_kind)
 {
-	struct nopal_core *above = nopal__up(core)->taker(core, attribute);
-	uint64_t kind = attribute[nopal__layer(core)->above_kind_slot];
+	struct nopal_composite *above = nopal__up(composite)->taker(composite, attribute);
+	uint64_t kind = attribute[nopal__layer(composite)->above_kind_slot];
 
 	if (!above)
 		return NULL; /* of a stream that has ended */
@@ -130,55 +131,56 @@ static struct nopal_core *taker(struct nopal_core *core, const uint64_t *attribu
 	if (above->life == NOPAL_LIFE_ENDED)
 		return NULL;
 	if (kind >= NOPAL_KIND_ROOM || !(nopal__layer(above)->kinds >> kind & 1)) {
-		core->awake->counters.rx_malformed++;
+		composite->awake->counters.rx_malformed++;
 		return NULL;
 	}
 	*ret_kind = (uint8_t)kind;
 	return above;
 }
 
-static void enter(struct nopal_core *core, struct nopal_core *above, struct nopal_segment *segment)
+static void enter(struct nopal_composite *composite, struct nopal_composite *above,
+		  struct nopal_segment *segment)
 {
 	uint8_t slot = nopal__layer(above)->packet_number_slot;
 
 	serials_expand(above, segment);
-	if (nopal__up(core)->arrives)
-		nopal__up(core)->arrives(core, segment);
+	if (nopal__up(composite)->arrives)
+		nopal__up(composite)->arrives(composite, segment);
 	segment->packet_number = slot ? segment->attribute[slot] : 0;
 	nopal__segment_enter(above, segment);
 }
 
 /* No memory for what the layer below has acknowledged: where that counts as arrived, nothing sends
  * it again. */
-static void lost_above(struct nopal_core *core, struct nopal_core *above)
+static void lost_above(struct nopal_composite *composite, struct nopal_composite *above)
 {
 	above->awake->counters.rx_over_budget++;
-	if (nopal__is_reliable(core))
+	if (nopal__is_reliable(composite))
 		nopal_session_break(&above->session, NOPAL_RESOURCE,
 				    "no room for a message that arrived");
 }
 
-void nopal__stack_up(struct nopal_core *core, struct nopal_message *message)
+void nopal__stack_up(struct nopal_composite *composite, struct nopal_message *message)
 {
-	struct nopal_core *above;
+	struct nopal_composite *above;
 	struct nopal_segment *segment;
 	uint8_t kind;
 
-	above = taker(core, message->attribute, &kind);
+	above = taker(composite, message->attribute, &kind);
 	if (!above)
 		return;
 	segment = nopal__segment_make(above, kind);
 	if (!segment || !body_of(message, &segment->body)) {
 		if (segment)
 			nopal__segment_free(above, segment);
-		lost_above(core, above);
+		lost_above(composite, above);
 		return;
 	}
 	segment->incoming = true;
 	segment->transmitted_ns = above->session.now_ns;
 	memcpy(segment->attribute, message->attribute,
-	       nopal__plan(core)->slot_count * sizeof(uint64_t));
-	enter(core, above, segment);
+	       nopal__plan(composite)->slot_count * sizeof(uint64_t));
+	enter(composite, above, segment);
 	nopal__segment_free(above, segment);
 }
 
@@ -186,23 +188,23 @@ void nopal__stack_up(struct nopal_core *core, struct nopal_message *message)
  * both. */
 bool nopal_segment_rise(struct nopal_session *session, struct nopal_segment *segment)
 {
-	struct nopal_core *core = nopal__core(session), *above;
+	struct nopal_composite *composite = nopal__composite(session), *above;
 	const struct nopal_segment here = *segment;
 
-	if (!nopal__layer(core)->rises || core->awake->own)
+	if (!nopal__layer(composite)->rises || composite->awake->own)
 		return false;
-	core->awake->counters.messages_delivered++;
-	core->awake->counters.bytes_delivered += segment->body.length;
-	nopal__record(core, NOPAL_TRACED_DELIVER, UINT8_MAX, 0, segment->number,
+	composite->awake->counters.messages_delivered++;
+	composite->awake->counters.bytes_delivered += segment->body.length;
+	nopal__record(composite, NOPAL_TRACED_DELIVER, UINT8_MAX, 0, segment->number,
 		      segment->body.length);
-	above = taker(core, segment->attribute, &segment->kind);
+	above = taker(composite, segment->attribute, &segment->kind);
 	if (!above)
 		return true;
 	segment->handle = (struct nopal_handle){ 0 };
 	segment->number = ++above->awake->numbered;
 	segment->ecn = NOPAL_NOT_ECT;
 	segment->path = 0;
-	enter(core, above, segment);
+	enter(composite, above, segment);
 	segment->handle = here.handle;
 	segment->kind = here.kind;
 	segment->number = here.number;
@@ -213,16 +215,17 @@ bool nopal_segment_rise(struct nopal_session *session, struct nopal_segment *seg
 }
 
 /* Who is above, in whose item these attributes are; NULL: it waits for nothing, as one at rest. */
-static struct nopal_core *waits_above(const struct nopal_core *core, const uint64_t *attribute)
+static struct nopal_composite *waits_above(const struct nopal_composite *composite,
+					   const uint64_t *attribute)
 {
-	struct nopal_core *above = nopal__up(core)->waiting(core, attribute);
+	struct nopal_composite *above = nopal__up(composite)->waiting(composite, attribute);
 
 	return above && above->life != NOPAL_LIFE_ENDED && above->awake ? above : NULL;
 }
 
-static void message_done(struct nopal_core *core, const struct nopal_segment *segment)
+static void message_done(struct nopal_composite *composite, const struct nopal_segment *segment)
 {
-	struct nopal_core *above = waits_above(core, segment->attribute);
+	struct nopal_composite *above = waits_above(composite, segment->attribute);
 	struct nopal_message *message = NULL;
 
 	if (above)
@@ -233,10 +236,10 @@ static void message_done(struct nopal_core *core, const struct nopal_segment *se
 	nopal__messages_segment_done(above, message, segment->outcome);
 }
 
-static void segment_done(struct nopal_core *core, const uint64_t *attribute,
+static void segment_done(struct nopal_composite *composite, const uint64_t *attribute,
 			 struct nopal_handle handle, enum nopal_outcome outcome)
 {
-	struct nopal_core *above = waits_above(core, attribute);
+	struct nopal_composite *above = waits_above(composite, attribute);
 	struct nopal_segment *segment;
 
 	if (!above)
@@ -254,42 +257,45 @@ static void segment_done(struct nopal_core *core, const uint64_t *attribute,
 	nopal__segment_settle(above, segment);
 }
 
-void nopal__stack_outcome(struct nopal_core *core, const struct nopal_message *message,
+void nopal__stack_outcome(struct nopal_composite *composite, const struct nopal_message *message,
 			  enum nopal_outcome outcome)
 {
-	segment_done(core, message->attribute, message->above, outcome);
+	segment_done(composite, message->attribute, message->above, outcome);
 }
 
-void nopal__stack_segment_outcome(struct nopal_core *core, const struct nopal_segment *segment)
+void nopal__stack_segment_outcome(struct nopal_composite *composite,
+				  const struct nopal_segment *segment)
 {
 	if (segment->taken)
-		message_done(core, segment);
+		message_done(composite, segment);
 	else
-		segment_done(core, segment->attribute, segment->above, segment->outcome);
+		segment_done(composite, segment->attribute, segment->above, segment->outcome);
 }
 
 /* ------------------------------------------------- two layers of one stack */
 
-static struct nopal_core *layer_taker(struct nopal_core *core, const uint64_t *attribute)
+static struct nopal_composite *layer_taker(struct nopal_composite *composite,
+					   const uint64_t *attribute)
 {
 	(void)attribute;
-	return core->above;
+	return composite->above;
 }
 
-static struct nopal_core *layer_waiting(const struct nopal_core *core, const uint64_t *attribute)
+static struct nopal_composite *layer_waiting(const struct nopal_composite *composite,
+					     const uint64_t *attribute)
 {
 	(void)attribute;
-	return core->above;
+	return composite->above;
 }
 
-static void layer_opened(struct nopal_core *core)
+static void layer_opened(struct nopal_composite *composite)
 {
-	nopal__session_start(core->above);
+	nopal__session_start(composite->above);
 }
 
-static void layer_peer_closed(struct nopal_core *core)
+static void layer_peer_closed(struct nopal_composite *composite)
 {
-	nopal_session_peer_closed(&core->above->session);
+	nopal_session_peer_closed(&composite->above->session);
 }
 
 const struct nopal_up nopal__layer_up = {
@@ -304,11 +310,11 @@ const struct nopal_up nopal__layer_up = {
 	.peer_closed = layer_peer_closed,
 };
 
-void nopal__layer_closed(struct nopal_core *core)
+void nopal__layer_closed(struct nopal_composite *composite)
 {
-	if (core->peer_closed)
-		core->life = NOPAL_LIFE_ENDED;
-	nopal__session_close(core->below);
+	if (composite->peer_closed)
+		composite->life = NOPAL_LIFE_ENDED;
+	nopal__session_close(composite->below);
 }
 
 const struct nopal_down nopal__layer_down = {

@@ -7,7 +7,7 @@
 
 #include "engine/composite.h"
 
-void nopal__session_receive(struct nopal_core *core, uint8_t kind, struct nopal_buffer *buffer,
-			    uint8_t *bytes, uint32_t length);
+void nopal__session_receive(struct nopal_composite *composite, uint8_t kind,
+			    struct nopal_buffer *buffer, uint8_t *bytes, uint32_t length);
 
 #endif

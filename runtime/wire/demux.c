@@ -19,7 +19,7 @@ enum {
 /* ------------------------------------------------------------ sessions by id */
 
 /* Ids are random, so their low bits are a hash already. */
-static struct nopal_core **id_slot(const struct nopal_id_table *table, uint32_t id)
+static struct nopal_composite **id_slot(const struct nopal_id_table *table, uint32_t id)
 {
 	uint32_t i = id & (table->room - 1);
 
@@ -28,7 +28,7 @@ static struct nopal_core **id_slot(const struct nopal_id_table *table, uint32_t 
 	return &table->slots[i];
 }
 
-static struct nopal_core *id_find(const struct nopal_id_table *table, uint32_t id)
+static struct nopal_composite *id_find(const struct nopal_id_table *table, uint32_t id)
 {
 	return table->room ? *id_slot(table, id) : NULL;
 }
@@ -53,7 +53,7 @@ static int id_grow(struct nopal_id_table *table)
 static void id_remove(struct nopal_id_table *table, uint32_t id)
 {
 	uint32_t mask = table->room - 1, hole, i;
-	struct nopal_core **slot = id_slot(table, id);
+	struct nopal_composite **slot = id_slot(table, id);
 
 	if (!*slot)
 		return;
@@ -77,45 +77,46 @@ static bool id_is_ours(const struct nopal_endpoint *endpoint, uint32_t id)
 	return !shard || nopal__shard_of(id, shard->count) == shard->index;
 }
 
-struct nopal_core *nopal__session_of(const struct nopal_endpoint *endpoint,
-				     const struct nopal_address *from, uint32_t id)
+struct nopal_composite *nopal__session_of(const struct nopal_endpoint *endpoint,
+					  const struct nopal_address *from, uint32_t id)
 {
 	const struct nopal_endpoint *home = endpoint->door_of ? endpoint->door_of : endpoint;
-	struct nopal_core *core = id_find(&home->by_id, id);
+	struct nopal_composite *composite = id_find(&home->by_id, id);
 
-	if (!core || core->layer->plan->many_paths)
-		return core;
-	return endpoint == home && nopal_address_equal(&core->peer, from) ? core : NULL;
+	if (!composite || composite->layer->plan->many_paths)
+		return composite;
+	return endpoint == home && nopal_address_equal(&composite->peer, from) ? composite : NULL;
 }
 
 /* ------------------------------------------------------- sessions by address */
 
-struct nopal_core *nopal__session_at(const struct nopal_endpoint *endpoint,
-				     const struct nopal_address *from)
+struct nopal_composite *nopal__session_at(const struct nopal_endpoint *endpoint,
+					  const struct nopal_address *from)
 {
-	struct nopal_core *core =
+	struct nopal_composite *composite =
 		nopal_map_get(&endpoint->by_opening, nopal__opening_key(endpoint, from, 0));
 
-	return core && nopal_address_equal(&core->peer, from) ? core : NULL;
+	return composite && nopal_address_equal(&composite->peer, from) ? composite : NULL;
 }
 
-struct nopal_core *nopal__session_with(const struct nopal_endpoint *endpoint,
-				       const struct nopal_address *from, uint32_t peer_id)
+struct nopal_composite *nopal__session_with(const struct nopal_endpoint *endpoint,
+					    const struct nopal_address *from, uint32_t peer_id)
 {
-	struct nopal_core *core =
+	struct nopal_composite *composite =
 		nopal_map_get(&endpoint->by_opening, nopal__opening_key(endpoint, from, peer_id));
 
-	if (!core || core->peer_id != peer_id || !nopal_address_equal(&core->peer, from))
+	if (!composite || composite->peer_id != peer_id ||
+	    !nopal_address_equal(&composite->peer, from))
 		return NULL;
-	return core;
+	return composite;
 }
 
 /* Where there is another with this address and id, the newer one has them. */
-void nopal__demux_know_peer(struct nopal_core *bottom)
+void nopal__demux_know_peer(struct nopal_composite *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 	uint64_t key = nopal__opening_key(endpoint, &bottom->peer, bottom->peer_id);
-	struct nopal_core *other = nopal_map_get(&endpoint->by_opening, key);
+	struct nopal_composite *other = nopal_map_get(&endpoint->by_opening, key);
 
 	if (other == bottom)
 		return;
@@ -129,7 +130,7 @@ void nopal__demux_know_peer(struct nopal_core *bottom)
 	bottom->opening_key = key;
 }
 
-int nopal__demux_accept(struct nopal_core *bottom)
+int nopal__demux_accept(struct nopal_composite *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 
@@ -141,7 +142,7 @@ int nopal__demux_accept(struct nopal_core *bottom)
 
 /* Who opens needs a free address.  Of who wants to open to us it is not known yet whether it is
  * anybody: it has none before it is accepted. */
-static int address_enter(struct nopal_core *bottom)
+static int address_enter(struct nopal_composite *bottom)
 {
 	if (!bottom->opener || bottom->layer->plan->demux == NOPAL_DEMUX_ID)
 		return 0;
@@ -154,16 +155,16 @@ enum nopal_known nopal__demux_knows(const struct nopal_endpoint *endpoint, uint3
 				    uint32_t peer_id)
 {
 	const struct nopal_endpoint *home = endpoint->door_of ? endpoint->door_of : endpoint;
-	const struct nopal_core *core = id_find(&home->by_id, id);
+	const struct nopal_composite *composite = id_find(&home->by_id, id);
 
-	if (!id_is_ours(home, id) || (core && !core->peer_known))
+	if (!id_is_ours(home, id) || (composite && !composite->peer_known))
 		return NOPAL_KNOWN_NOT;
-	if (!core || core->life == NOPAL_LIFE_ENDED)
+	if (!composite || composite->life == NOPAL_LIFE_ENDED)
 		return NOPAL_UNHEARD_OF;
-	return core->peer_id == peer_id ? NOPAL_KNOWN : NOPAL_KNOWN_OTHERWISE;
+	return composite->peer_id == peer_id ? NOPAL_KNOWN : NOPAL_KNOWN_OTHERWISE;
 }
 
-static void address_forget(struct nopal_core *bottom)
+static void address_forget(struct nopal_composite *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 
@@ -188,7 +189,7 @@ bool nopal__demux_suits(struct nopal_endpoint *endpoint, const struct nopal_plan
 /* ------------------------------------------------------------------- in, out */
 
 /* Gives the session its id and its place in the tables. */
-int nopal__demux_enter(struct nopal_core *bottom)
+int nopal__demux_enter(struct nopal_composite *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 	struct nopal_id_table *table = &endpoint->by_id;
@@ -210,7 +211,7 @@ int nopal__demux_enter(struct nopal_core *bottom)
 	return 0;
 }
 
-void nopal__demux_forget(struct nopal_core *bottom)
+void nopal__demux_forget(struct nopal_composite *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 

@@ -9,15 +9,15 @@
 
 /* The session with this id, if that address is its peer's, or may become one of them.  NULL:
  * nobody. */
-struct nopal_core *nopal__session_of(const struct nopal_endpoint *endpoint,
-				     const struct nopal_address *from, uint32_t id);
-struct nopal_core *nopal__session_at(const struct nopal_endpoint *endpoint,
-				     const struct nopal_address *from);
+struct nopal_composite *nopal__session_of(const struct nopal_endpoint *endpoint,
+					  const struct nopal_address *from, uint32_t id);
+struct nopal_composite *nopal__session_at(const struct nopal_endpoint *endpoint,
+					  const struct nopal_address *from);
 /* The one whose peer is there and has this id; NULL: none is known. */
-struct nopal_core *nopal__session_with(const struct nopal_endpoint *endpoint,
-				       const struct nopal_address *from, uint32_t peer_id);
+struct nopal_composite *nopal__session_with(const struct nopal_endpoint *endpoint,
+					    const struct nopal_address *from, uint32_t peer_id);
 /* The peer's address and id are known, or others than they were. */
-void nopal__demux_know_peer(struct nopal_core *bottom);
+void nopal__demux_know_peer(struct nopal_composite *bottom);
 /* A session with this id of ours, and this one of its peer's. */
 enum nopal_known {
 	NOPAL_UNHEARD_OF,
@@ -27,10 +27,10 @@ enum nopal_known {
 };
 enum nopal_known nopal__demux_knows(const struct nopal_endpoint *endpoint, uint32_t id,
 				    uint32_t peer_id);
-int nopal__demux_enter(struct nopal_core *bottom);
+int nopal__demux_enter(struct nopal_composite *bottom);
 /* From now on its address is its own; one that opens to us anew is another now. */
-int nopal__demux_accept(struct nopal_core *bottom);
-void nopal__demux_forget(struct nopal_core *bottom);
+int nopal__demux_accept(struct nopal_composite *bottom);
+void nopal__demux_forget(struct nopal_composite *bottom);
 /* Can sessions of this plan be told from those that are here? */
 bool nopal__demux_suits(struct nopal_endpoint *endpoint, const struct nopal_plan *plan);
 

@@ -45,13 +45,13 @@ static const int64_t DOUBT_REFUSED_FOR_NS = 500 * NOPAL_MILLISECOND;
 /* What our socket said is no reason for what happens so much later. */
 static const int64_t DOUBT_SOCKET_NS = 5 * NOPAL_SECOND;
 
-static int64_t silence_of(const struct nopal_core *bottom)
+static int64_t silence_of(const struct nopal_composite *bottom)
 {
 	return bottom->world->now_ns - bottom->awake->heard_ns;
 }
 
 /* Does the peer have to say something of what left? */
-static bool is_owed(const struct nopal_core *bottom)
+static bool is_owed(const struct nopal_composite *bottom)
 {
 	const struct nopal_transmissions *transmissions = &bottom->awake->transmissions;
 
@@ -60,7 +60,7 @@ static bool is_owed(const struct nopal_core *bottom)
 
 int64_t nopal_session_silence(const struct nopal_session *session)
 {
-	struct nopal_core *bottom = nopal__bottom(nopal__core(session));
+	struct nopal_composite *bottom = nopal__bottom(nopal__composite(session));
 	bool owed;
 
 	if (!nopal__is_lowest(bottom) || !bottom->awake) /* at rest it waits for nothing */
@@ -72,7 +72,7 @@ int64_t nopal_session_silence(const struct nopal_session *session)
 
 /* ------------------------------------------------------------------- asking */
 
-static void ask(struct nopal_core *bottom)
+static void ask(struct nopal_composite *bottom)
 {
 	struct nopal_doubt *doubt = &bottom->awake->doubt;
 	uint8_t *start = nopal__train_room(bottom, nopal__first_way(bottom), DOUBT_ASK_BYTES);
@@ -95,7 +95,7 @@ static void ask(struct nopal_core *bottom)
 
 void nopal_session_doubt(struct nopal_session *session)
 {
-	struct nopal_core *bottom = nopal__bottom(nopal__core(session));
+	struct nopal_composite *bottom = nopal__bottom(nopal__composite(session));
 	struct nopal_doubt *doubt;
 
 	if (!nopal__is_lowest(bottom) || !nopal__plan_resets(bottom->layer->plan) ||
@@ -108,7 +108,7 @@ void nopal_session_doubt(struct nopal_session *session)
 		ask(bottom);
 }
 
-void nopal__doubt_look(struct nopal_core *bottom)
+void nopal__doubt_look(struct nopal_composite *bottom)
 {
 	if (silence_of(bottom) < DOUBT_SILENCE_NS)
 		bottom->awake->doubt = (struct nopal_doubt){ 0 };
@@ -129,7 +129,7 @@ void nopal__ask_receive(struct nopal_request *request, struct nopal_writer *repl
 	nopal_write(reply, known == NOPAL_KNOWN ? nonce : ~nonce, DOUBT_NONCE_BYTES);
 }
 
-void nopal__doubt_answered(struct nopal_core *bottom, struct nopal_reader *reader)
+void nopal__doubt_answered(struct nopal_composite *bottom, struct nopal_reader *reader)
 {
 	const struct nopal_awake *awake = bottom->awake;
 	uint64_t id = nopal_read(reader, NOPAL_ID_BYTES);
@@ -143,10 +143,10 @@ void nopal__doubt_answered(struct nopal_core *bottom, struct nopal_reader *reade
 /* --------------------------------------------------------- what networks say */
 
 /* Whose datagram the network speaks of: it says how it began. */
-static struct nopal_core *hint_session(const struct nopal_endpoint *endpoint,
-				       const struct nopal_hint *hint)
+static struct nopal_composite *hint_session(const struct nopal_endpoint *endpoint,
+					    const struct nopal_hint *hint)
 {
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 	uint32_t id;
 	uint8_t kind;
 
@@ -157,11 +157,11 @@ static struct nopal_core *hint_session(const struct nopal_endpoint *endpoint,
 	id = (uint32_t)nopal__get(hint->head + 1, NOPAL_ID_BYTES);
 	if (!nopal__is_opening(kind))
 		return nopal__session_with(endpoint, &hint->to, id);
-	core = nopal__session_of(endpoint, &hint->to, id);
-	return core && nopal_address_equal(&core->peer, &hint->to) ? core : NULL;
+	composite = nopal__session_of(endpoint, &hint->to, id);
+	return composite && nopal_address_equal(&composite->peer, &hint->to) ? composite : NULL;
 }
 
-static void nobody_listens(struct nopal_core *bottom)
+static void nobody_listens(struct nopal_composite *bottom)
 {
 	char text[DOUBT_TEXT_ROOM], address[NOPAL_ADDRESS_TEXT];
 
@@ -170,7 +170,7 @@ static void nobody_listens(struct nopal_core *bottom)
 	nopal__session_end(bottom, NOPAL_UNREACHABLE, text);
 }
 
-static void refused(struct nopal_core *bottom)
+static void refused(struct nopal_composite *bottom)
 {
 	struct nopal_doubt *doubt = &bottom->awake->doubt;
 
@@ -192,23 +192,23 @@ static void refused(struct nopal_core *bottom)
 void nopal__endpoint_hint(struct nopal_endpoint *endpoint, const struct nopal_hint *hint)
 {
 	struct nopal_world *world = endpoint->port.world;
-	struct nopal_core *core = hint_session(endpoint, hint);
+	struct nopal_composite *composite = hint_session(endpoint, hint);
 
-	if (!core || core->life == NOPAL_LIFE_ENDED || !nopal__be_awake(core))
+	if (!composite || composite->life == NOPAL_LIFE_ENDED || !nopal__be_awake(composite))
 		return;
 	world->in_core = true;
 	endpoint->port.counters.hints++;
-	nopal__touch(core);
+	nopal__touch(composite);
 	if (hint->what == NOPAL_HINT_REFUSED)
-		refused(core);
+		refused(composite);
 	else
-		nopal__path_narrowed(core, hint->datagram_bytes);
+		nopal__path_narrowed(composite, hint->datagram_bytes);
 	nopal__turn_end(world, true);
 }
 
 /* ------------------------------------------------------------- our own socket */
 
-static bool socket_is_to_blame(const struct nopal_core *bottom, enum nopal_end end)
+static bool socket_is_to_blame(const struct nopal_composite *bottom, enum nopal_end end)
 {
 	const struct nopal_port *port = &bottom->endpoint->port;
 
@@ -218,7 +218,7 @@ static bool socket_is_to_blame(const struct nopal_core *bottom, enum nopal_end e
 	       bottom->world->now_ns - port->send_error_ns < DOUBT_SOCKET_NS;
 }
 
-char *nopal__doubt_text(const struct nopal_core *bottom, enum nopal_end end, const char *text)
+char *nopal__doubt_text(const struct nopal_composite *bottom, enum nopal_end end, const char *text)
 {
 	const struct nopal_port *port = &bottom->endpoint->port;
 	char blame[DOUBT_TEXT_ROOM], address[NOPAL_ADDRESS_TEXT], *whole;

@@ -7,13 +7,13 @@
 
 #include "session/endpoint.h"
 
-void nopal__doubt_look(struct nopal_core *bottom);
+void nopal__doubt_look(struct nopal_composite *bottom);
 /* An ask arrived: its answer, but for the type; full: it gets none. */
 void nopal__ask_receive(struct nopal_request *request, struct nopal_writer *reply);
 /* An endpoint answered an ask; the reader is behind the type of the reply. */
-void nopal__doubt_answered(struct nopal_core *bottom, struct nopal_reader *reader);
+void nopal__doubt_answered(struct nopal_composite *bottom, struct nopal_reader *reader);
 /* Why a session ended, and where our own socket is to blame that, too.  The caller frees it; NULL:
  * out of memory. */
-char *nopal__doubt_text(const struct nopal_core *bottom, enum nopal_end end, const char *text);
+char *nopal__doubt_text(const struct nopal_composite *bottom, enum nopal_end end, const char *text);
 
 #endif

@@ -48,7 +48,7 @@ const char *nopal_endpoint_transport(const struct nopal_endpoint *endpoint)
 	return endpoint->port.world->ops->transport(port);
 }
 
-static int endpoint_enter(struct nopal_core *bottom)
+static int endpoint_enter(struct nopal_composite *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 	int error = nopal__demux_enter(bottom);
@@ -60,7 +60,7 @@ static int endpoint_enter(struct nopal_core *bottom)
 	return 0;
 }
 
-static void train_forget(struct nopal_endpoint *endpoint, const struct nopal_core *bottom)
+static void train_forget(struct nopal_endpoint *endpoint, const struct nopal_composite *bottom)
 {
 	if (endpoint->train_of != bottom)
 		return;
@@ -68,7 +68,7 @@ static void train_forget(struct nopal_endpoint *endpoint, const struct nopal_cor
 	endpoint->train_of = NULL;
 }
 
-static void endpoint_forget(struct nopal_core *bottom)
+static void endpoint_forget(struct nopal_composite *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 
@@ -82,8 +82,8 @@ static void endpoint_forget(struct nopal_core *bottom)
 		struct nopal_ready *ready =
 			&endpoint->ready[(endpoint->ready_head + i) % endpoint->ready_room];
 
-		if (ready->core == bottom)
-			ready->core = NULL;
+		if (ready->composite == bottom)
+			ready->composite = NULL;
 	}
 	nopal__demux_forget(bottom);
 	nopal__endpoint_unlink(bottom);
@@ -92,16 +92,16 @@ static void endpoint_forget(struct nopal_core *bottom)
 
 /* ---------------------------------------------------- transmissions that wait */
 
-static void ready_push(struct nopal_core *core, const struct nopal_segment *segment)
+static void ready_push(struct nopal_composite *composite, const struct nopal_segment *segment)
 {
-	struct nopal_endpoint *endpoint = core->endpoint;
+	struct nopal_endpoint *endpoint = composite->endpoint;
 
 	if (endpoint->ready_count == endpoint->ready_room) {
 		uint32_t room = endpoint->ready_room ? endpoint->ready_room * 2 : READY_AT_FIRST;
 		struct nopal_ready *ready = calloc(room, sizeof(*ready));
 
 		if (!ready) {
-			nopal_session_break(&core->session, NOPAL_RESOURCE,
+			nopal_session_break(&composite->session, NOPAL_RESOURCE,
 					    "no room for a transmission that waits");
 			return;
 		}
@@ -114,7 +114,7 @@ static void ready_push(struct nopal_core *core, const struct nopal_segment *segm
 		endpoint->ready_head = 0;
 	}
 	endpoint->ready[(endpoint->ready_head + endpoint->ready_count++) % endpoint->ready_room] =
-		(struct nopal_ready){ core, segment->handle };
+		(struct nopal_ready){ composite, segment->handle };
 }
 
 /* NULL: it needs to leave no more. */
@@ -122,12 +122,12 @@ static struct nopal_segment *ready_segment(const struct nopal_ready *ready)
 {
 	struct nopal_segment *segment;
 
-	if (!ready->core || ready->core->life == NOPAL_LIFE_ENDED)
+	if (!ready->composite || ready->composite->life == NOPAL_LIFE_ENDED)
 		return NULL;
-	segment = nopal_segment_find(&ready->core->session, ready->segment);
+	segment = nopal_segment_find(&ready->composite->session, ready->segment);
 	if (!segment || !segment->wanted || segment->waiting[NOPAL_SEND])
 		return NULL;
-	nopal__touch(ready->core);
+	nopal__touch(ready->composite);
 	return segment;
 }
 
@@ -138,12 +138,12 @@ static void ready_next(struct nopal_endpoint *endpoint)
 	struct nopal_ready ready = endpoint->ready[endpoint->ready_head];
 	struct nopal_segment *segment = ready_segment(&ready);
 
-	if (segment && !ready.core->down->may_leave(ready.core, segment))
+	if (segment && !ready.composite->down->may_leave(ready.composite, segment))
 		return;
 	endpoint->ready_head = (endpoint->ready_head + 1) % endpoint->ready_room;
 	endpoint->ready_count--;
 	if (segment)
-		nopal__depart(ready.core, segment);
+		nopal__depart(ready.composite, segment);
 }
 
 void nopal__endpoint_writable(struct nopal_endpoint *endpoint)
@@ -160,13 +160,13 @@ void nopal__endpoint_writable(struct nopal_endpoint *endpoint)
 
 /* ------------------------------------------------------- below its sessions */
 
-static void endpoint_opened(struct nopal_core *core)
+static void endpoint_opened(struct nopal_composite *composite)
 {
-	if (core->meets)
-		nopal__meeting_over(core);
+	if (composite->meets)
+		nopal__meeting_over(composite);
 }
 
-static bool endpoint_ends(struct nopal_core *bottom, enum nopal_end end)
+static bool endpoint_ends(struct nopal_composite *bottom, enum nopal_end end)
 {
 	return bottom->meets && nopal__meeting_ends(bottom, end);
 }
@@ -205,11 +205,11 @@ static uint32_t id_of(const uint8_t *bytes)
 
 /* Whose an established datagram of ours is; `*of_last` is whose the arrival's last one was: most
  * often this one's, too.  It is not freed before the turn ends. */
-static struct nopal_core *whose(const struct nopal_endpoint *endpoint,
-				const struct nopal_arrival *arrival, uint8_t kind,
-				const uint8_t *bytes, struct nopal_core *of_last)
+static struct nopal_composite *whose(const struct nopal_endpoint *endpoint,
+				     const struct nopal_arrival *arrival, uint8_t kind,
+				     const uint8_t *bytes, struct nopal_composite *of_last)
 {
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 	uint32_t id;
 
 	if (kind == NOPAL_KIND_RESET && endpoint->demux == NOPAL_DEMUX_ID)
@@ -217,28 +217,31 @@ static struct nopal_core *whose(const struct nopal_endpoint *endpoint,
 	if (endpoint->demux == NOPAL_DEMUX_ADDRESS && kind != NOPAL_KIND_REPLY)
 		return of_last ? of_last : nopal__session_at(endpoint, &arrival->from);
 	id = id_of(bytes + 1);
-	core = of_last && of_last->local_id == id ? of_last
-						  : nopal__session_of(endpoint, &arrival->from, id);
-	if (kind == NOPAL_KIND_REPLY && core && !nopal_address_equal(&core->peer, &arrival->from))
+	composite = of_last && of_last->local_id == id
+			    ? of_last
+			    : nopal__session_of(endpoint, &arrival->from, id);
+	if (kind == NOPAL_KIND_REPLY && composite &&
+	    !nopal_address_equal(&composite->peer, &arrival->from))
 		return NULL; /* by the path of the opening alone */
-	return core;
+	return composite;
 }
 
 static void session_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrival,
-			    struct nopal_core *core, uint8_t kind, uint8_t *bytes, uint32_t length)
+			    struct nopal_composite *composite, uint8_t kind, uint8_t *bytes,
+			    uint32_t length)
 {
-	if (!core || core->life == NOPAL_LIFE_ENDED || !nopal__be_awake(core)) {
+	if (!composite || composite->life == NOPAL_LIFE_ENDED || !nopal__be_awake(composite)) {
 		endpoint->port.counters.unknown_session++;
 		return;
 	}
-	if (core->awake->fused)
-		core->awake->fused->receive(core, kind, arrival->buffer, bytes, length);
+	if (composite->awake->fused)
+		composite->awake->fused->receive(composite, kind, arrival->buffer, bytes, length);
 	else
-		nopal__session_receive(core, kind, arrival->buffer, bytes, length);
+		nopal__session_receive(composite, kind, arrival->buffer, bytes, length);
 }
 
 static void foreign_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrival,
-			    uint8_t *bytes, uint32_t length, struct nopal_core **of_last)
+			    uint8_t *bytes, uint32_t length, struct nopal_composite **of_last)
 {
 	if (!*of_last)
 		*of_last = nopal__session_at(endpoint, &arrival->from);
@@ -258,7 +261,7 @@ static void nobody_receive(struct nopal_endpoint *endpoint, const struct nopal_a
 }
 
 static void datagram_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrival,
-			     uint8_t *bytes, uint32_t length, struct nopal_core **of_last)
+			     uint8_t *bytes, uint32_t length, struct nopal_composite **of_last)
 {
 	uint8_t kind;
 
@@ -295,7 +298,7 @@ static void arrival_receive(struct nopal_endpoint *endpoint, const struct nopal_
 {
 	uint32_t stride = arrival->stride ? arrival->stride : arrival->length;
 	struct nopal_endpoint *home = endpoint->door_of ? endpoint->door_of : endpoint;
-	struct nopal_core *of_last = NULL;
+	struct nopal_composite *of_last = NULL;
 	uint32_t at = 0;
 
 	home->arrived_ecn = arrival->ecn;
@@ -464,8 +467,9 @@ static void door_close(struct nopal_endpoint *door)
 
 	while (home->resting)
 		nopal__rouse(home->resting);
-	for (struct nopal_core *core = home->sessions; core; core = core->next)
-		nopal__paths_forget(core, door);
+	for (struct nopal_composite *composite = home->sessions; composite;
+	     composite = composite->next)
+		nopal__paths_forget(composite, door);
 	while (*at != door)
 		at = &(*at)->next_door;
 	*at = door->next_door;
@@ -486,10 +490,11 @@ void nopal_endpoint_close(struct nopal_endpoint *endpoint)
 
 	while (endpoint->resting)
 		nopal__rouse(endpoint->resting);
-	for (struct nopal_core *core = endpoint->sessions; core; core = core->next)
-		if (core->life != NOPAL_LIFE_ENDED) {
-			nopal__touch(core);
-			nopal__session_end(core, NOPAL_ABORTED, "its endpoint closed");
+	for (struct nopal_composite *composite = endpoint->sessions; composite;
+	     composite = composite->next)
+		if (composite->life != NOPAL_LIFE_ENDED) {
+			nopal__touch(composite);
+			nopal__session_end(composite, NOPAL_ABORTED, "its endpoint closed");
 		}
 	nopal__turn_end(world, outermost);
 	doors_close(endpoint);

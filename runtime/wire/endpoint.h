@@ -7,8 +7,8 @@
 
 #include "session/endpoint.h"
 
-void nopal__ready_push(struct nopal_core *core, const struct nopal_segment *segment);
-void nopal__endpoint_forget(struct nopal_core *bottom);
-int nopal__endpoint_enter(struct nopal_core *bottom);
+void nopal__ready_push(struct nopal_composite *composite, const struct nopal_segment *segment);
+void nopal__endpoint_forget(struct nopal_composite *bottom);
+int nopal__endpoint_enter(struct nopal_composite *bottom);
 
 #endif

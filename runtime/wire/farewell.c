@@ -76,7 +76,7 @@ bool nopal_failure_read(struct nopal_reader *reader, struct nopal_failure *ret_f
 /* -------------------------------------------------------------------- said */
 
 /* The train's last datagram is the one that was packed just now. */
-static void farewell_keep(struct nopal_core *bottom, uint32_t length)
+static void farewell_keep(struct nopal_composite *bottom, uint32_t length)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 	struct nopal_farewell *kept;
@@ -96,7 +96,7 @@ static void farewell_keep(struct nopal_core *bottom, uint32_t length)
 	memcpy(kept->bytes, endpoint->train + endpoint->train_length - length, length);
 }
 
-void nopal__farewell_tell(struct nopal_core *bottom)
+void nopal__farewell_tell(struct nopal_composite *bottom)
 {
 	const struct nopal_plan *plan = bottom->layer->plan;
 	uint8_t body[1 + FAREWELL_SAID_MOST];
@@ -137,7 +137,7 @@ void nopal__farewells_free(struct nopal_endpoint *endpoint)
 
 /* ------------------------------------------------------------------- heard */
 
-void nopal__farewell_receive(struct nopal_core *bottom, struct nopal_segment *segment)
+void nopal__farewell_receive(struct nopal_composite *bottom, struct nopal_segment *segment)
 {
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	char text[NOPAL_FAILURE_TEXT];

@@ -8,7 +8,7 @@
 #include "session/endpoint.h"
 
 /* What ended the session goes to its peer, which is heard of no more. */
-void nopal__farewell_tell(struct nopal_core *bottom);
+void nopal__farewell_tell(struct nopal_composite *bottom);
 /* To a peer that still sends to a session which ended lately; false: there is none of this id, or
  * its last datagram is not shorter than this. */
 bool nopal__farewell_repeat(struct nopal_endpoint *endpoint, const struct nopal_address *from,
@@ -16,6 +16,6 @@ bool nopal__farewell_repeat(struct nopal_endpoint *endpoint, const struct nopal_
 void nopal__farewells_free(struct nopal_endpoint *endpoint);
 
 /* The peer says why its session ended; takes the segment. */
-void nopal__farewell_receive(struct nopal_core *bottom, struct nopal_segment *segment);
+void nopal__farewell_receive(struct nopal_composite *bottom, struct nopal_segment *segment);
 
 #endif

@@ -17,15 +17,15 @@ static inline __attribute__((always_inline)) uint8_t *nopal__fields_put(
 }
 
 static inline __attribute__((always_inline)) void nopal__fields_get(
-	const struct nopal_core *core, const struct nopal_header *header,
+	const struct nopal_composite *composite, const struct nopal_header *header,
 	struct nopal_segment *segment, const uint8_t *at)
 {
 	FOR_EACH_FIELD (field, header) {
 		uint64_t value = nopal__get(at, field->bytes);
 
 		if (field->serial)
-			value = nopal__serial_expand(core->awake->serial[field->reference], value,
-						     field->bytes);
+			value = nopal__serial_expand(composite->awake->serial[field->reference],
+						     value, field->bytes);
 		segment->attribute[field->slot] = value;
 		at += field->bytes;
 	}

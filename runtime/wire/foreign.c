@@ -32,9 +32,9 @@ static bool foreign_admits(const struct nopal_plan *plan, struct nopal_request *
 						     &nowhere) == NOPAL_ADMIT_ACCEPT;
 }
 
-struct nopal_core *nopal__foreign_accept(struct nopal_endpoint *endpoint,
-					 const struct nopal_address *from, const uint8_t *bytes,
-					 uint32_t length)
+struct nopal_composite *nopal__foreign_accept(struct nopal_endpoint *endpoint,
+					      const struct nopal_address *from,
+					      const uint8_t *bytes, uint32_t length)
 {
 	struct request_context context = { endpoint, from };
 	struct nopal_request request = nopal__request(&context, bytes, length);

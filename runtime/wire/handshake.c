@@ -68,24 +68,24 @@ uint64_t nopal_request_mac(const struct nopal_request *request, uint64_t epoch, 
 
 /* ------------------------------------------------------------- what we send */
 
-void nopal__opening_pack(struct nopal_core *core, const struct nopal_segment *segment)
+void nopal__opening_pack(struct nopal_composite *composite, const struct nopal_segment *segment)
 {
 	uint32_t bytes = CONNECT_HEAD + NOPAL_CHECK_BYTES + segment->body.length;
-	uint8_t *start = nopal__train_room(core, nopal__first_way(core), bytes);
+	uint8_t *start = nopal__train_room(composite, nopal__first_way(composite), bytes);
 	struct nopal_writer writer = nopal_writer_over(start, bytes);
 
 	if (!start)
 		return;
-	nopal_write(&writer, nopal__first_byte(core->meets ? NOPAL_KIND_MEET : NOPAL_KIND_CONNECT),
-		    1);
-	nopal_write(&writer, core->local_id, NOPAL_ID_BYTES);
-	nopal_write(&writer, core->layer->plan->fingerprint, NOPAL_FINGERPRINT_BYTES);
 	nopal_write(&writer,
-		    check_of(core->layer->plan->fingerprint, core->local_id, segment->body.bytes,
-			     segment->body.length),
+		    nopal__first_byte(composite->meets ? NOPAL_KIND_MEET : NOPAL_KIND_CONNECT), 1);
+	nopal_write(&writer, composite->local_id, NOPAL_ID_BYTES);
+	nopal_write(&writer, composite->layer->plan->fingerprint, NOPAL_FINGERPRINT_BYTES);
+	nopal_write(&writer,
+		    check_of(composite->layer->plan->fingerprint, composite->local_id,
+			     segment->body.bytes, segment->body.length),
 		    NOPAL_CHECK_BYTES);
 	nopal_write_bytes(&writer, segment->body.bytes, segment->body.length);
-	nopal__train_add(core, core->endpoint, bytes);
+	nopal__train_add(composite, composite->endpoint, bytes);
 }
 
 static void reply_send(struct nopal_endpoint *endpoint, const struct nopal_request *request,
@@ -153,9 +153,9 @@ static void refuse(struct nopal_endpoint *endpoint, struct nopal_request *reques
 }
 
 static void differ(struct nopal_endpoint *endpoint, struct nopal_request *request,
-		   struct nopal_core *core)
+		   struct nopal_composite *composite)
 {
-	const char *ours = core->layer->plan->canonical;
+	const char *ours = composite->layer->plan->canonical;
 	uint8_t bytes[REPLY_ROOM];
 	struct nopal_writer reply = reply_body(request, bytes);
 	char *theirs = nopal__peer_text(&request->body), *text;
@@ -167,7 +167,7 @@ static void differ(struct nopal_endpoint *endpoint, struct nopal_request *reques
 		write_text(&reply, text);
 	reply_send(endpoint, request, bytes, &reply);
 	free(text);
-	nopal__meeting_differs(core, theirs ? nopal__plans_differ(ours, theirs) : NULL, false);
+	nopal__meeting_differs(composite, theirs ? nopal__plans_differ(ours, theirs) : NULL, false);
 	free(theirs);
 }
 
@@ -198,17 +198,17 @@ uint64_t nopal__opening_key(const struct nopal_endpoint *endpoint, const struct 
 }
 
 /* A listener's: who opened from here is asked nothing. */
-static struct nopal_core *opening_session(const struct nopal_endpoint *endpoint,
-					  const struct nopal_address *from, uint32_t peer_id)
+static struct nopal_composite *opening_session(const struct nopal_endpoint *endpoint,
+					       const struct nopal_address *from, uint32_t peer_id)
 {
-	struct nopal_core *core = nopal__session_with(endpoint, from, peer_id);
+	struct nopal_composite *composite = nopal__session_with(endpoint, from, peer_id);
 
-	return core && !core->opener ? core : NULL;
+	return composite && !composite->opener ? composite : NULL;
 }
 
 void nopal_session_set_peer_id(struct nopal_session *session, uint32_t id)
 {
-	struct nopal_core *bottom = nopal__bottom(nopal__core(session));
+	struct nopal_composite *bottom = nopal__bottom(nopal__composite(session));
 
 	bottom->peer_id = id;
 	bottom->peer_known = true;
@@ -217,12 +217,12 @@ void nopal_session_set_peer_id(struct nopal_session *session, uint32_t id)
 }
 
 /* A session of which nobody has heard yet; NULL: out of memory. */
-static struct nopal_core *session_for(struct nopal_endpoint *endpoint,
-				      const struct nopal_listener_entry *entry,
-				      const struct nopal_request *request)
+static struct nopal_composite *session_for(struct nopal_endpoint *endpoint,
+					   const struct nopal_listener_entry *entry,
+					   const struct nopal_request *request)
 {
 	const struct request_context *context = request->private;
-	struct nopal_core *bottom = nopal__session_make(endpoint, entry->plan, context->from);
+	struct nopal_composite *bottom = nopal__session_make(endpoint, entry->plan, context->from);
 
 	if (bottom)
 		nopal_session_set_peer_id(&bottom->session, request->peer_id);
@@ -230,9 +230,9 @@ static struct nopal_core *session_for(struct nopal_endpoint *endpoint,
 }
 
 static void accept_session(struct nopal_endpoint *endpoint,
-			   const struct nopal_listener_entry *entry, struct nopal_core *bottom)
+			   const struct nopal_listener_entry *entry, struct nopal_composite *bottom)
 {
-	struct nopal_core *top;
+	struct nopal_composite *top;
 
 	nopal__demux_know_peer(bottom);
 	endpoint->port.counters.accepted++;
@@ -251,20 +251,20 @@ static void accept_session(struct nopal_endpoint *endpoint,
 		nopal__silence_watch(bottom);
 }
 
-struct nopal_core *nopal__accept_at_once(struct nopal_endpoint *endpoint,
-					 const struct nopal_listener_entry *entry,
-					 const struct nopal_request *request)
+struct nopal_composite *nopal__accept_at_once(struct nopal_endpoint *endpoint,
+					      const struct nopal_listener_entry *entry,
+					      const struct nopal_request *request)
 {
-	struct nopal_core *core = session_for(endpoint, entry, request);
+	struct nopal_composite *composite = session_for(endpoint, entry, request);
 
-	if (core)
-		accept_session(endpoint, entry, core);
-	return core;
+	if (composite)
+		accept_session(endpoint, entry, composite);
+	return composite;
 }
 
-static struct nopal_core *admit(struct nopal_endpoint *endpoint,
-				const struct nopal_listener_entry *entry,
-				struct nopal_request *request)
+static struct nopal_composite *admit(struct nopal_endpoint *endpoint,
+				     const struct nopal_listener_entry *entry,
+				     struct nopal_request *request)
 {
 	const struct nopal_part *part = entry->plan->admission;
 	uint8_t bytes[REPLY_ROOM];
@@ -284,50 +284,50 @@ static struct nopal_core *admit(struct nopal_endpoint *endpoint,
 }
 
 /* What of the datagram is for microprotocols, as a segment. */
-static void body_arrives(struct nopal_core *core, uint8_t kind, struct nopal_buffer *buffer,
-			 struct nopal_reader body)
+static void body_arrives(struct nopal_composite *composite, uint8_t kind,
+			 struct nopal_buffer *buffer, struct nopal_reader body)
 {
-	struct nopal_segment *segment = nopal__segment_make(core, kind);
+	struct nopal_segment *segment = nopal__segment_make(composite, kind);
 
 	if (!segment)
 		return;
 	segment->incoming = true;
 	segment->body = (struct nopal_body){ nopal_buffer_ref(buffer), body.at,
 					     (uint32_t)nopal_read_left(&body) };
-	nopal__segment_arrive(core, segment);
+	nopal__segment_arrive(composite, segment);
 }
 
 /* The session of ours that opens to who asks here, if it gives way. */
-static struct nopal_core *meet(struct nopal_endpoint *endpoint, struct nopal_request *request)
+static struct nopal_composite *meet(struct nopal_endpoint *endpoint, struct nopal_request *request)
 {
 	const struct request_context *context = request->private;
-	struct nopal_core *core = nopal__meeting_with(endpoint, context->from);
+	struct nopal_composite *composite = nopal__meeting_with(endpoint, context->from);
 	uint8_t bytes[REPLY_ROOM];
 	struct nopal_writer reply = reply_body(request, bytes);
 	enum nopal_admission_verdict verdict;
 	const struct nopal_part *part;
 
-	if (!core)
+	if (!composite)
 		return NULL;
-	nopal__touch(core);
-	if (core->layer->plan->fingerprint != request->fingerprint) {
-		differ(endpoint, request, core);
+	nopal__touch(composite);
+	if (composite->layer->plan->fingerprint != request->fingerprint) {
+		differ(endpoint, request, composite);
 		return NULL;
 	}
-	part = core->layer->plan->admission;
-	request->offer_bytes = nopal__offers_bytes(core->layer);
-	verdict = part->microprotocol->admission->meet((struct nopal_at){ &core->session, part },
-						       request, &reply);
+	part = composite->layer->plan->admission;
+	request->offer_bytes = nopal__offers_bytes(composite->layer);
+	verdict = part->microprotocol->admission->meet(
+		(struct nopal_at){ &composite->session, part }, request, &reply);
 	if (verdict == NOPAL_ADMIT_REPLY && !reply.full)
 		reply_send(endpoint, request, bytes, &reply);
 	if (verdict != NOPAL_ADMIT_ACCEPT)
 		return NULL;
-	nopal__meeting_turn(core, request->peer_id);
-	return core;
+	nopal__meeting_turn(composite, request->peer_id);
+	return composite;
 }
 
-static struct nopal_core *admit_stranger(struct nopal_endpoint *endpoint,
-					 struct nopal_request *request)
+static struct nopal_composite *admit_stranger(struct nopal_endpoint *endpoint,
+					      struct nopal_request *request)
 {
 	struct nopal_listener_entry *entry = listener_find(endpoint, request->fingerprint);
 
@@ -343,31 +343,31 @@ static void connect_receive(struct nopal_endpoint *endpoint, struct nopal_reques
 	const struct request_context *context = request->private;
 	uint64_t check = nopal_read(&request->body, NOPAL_CHECK_BYTES);
 	struct nopal_reader body = request->body;
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 
 	if (body.bad || check != check_of(request->fingerprint, request->peer_id, body.at,
 					  nopal_read_left(&body))) {
 		endpoint->port.counters.malformed++;
 		return;
 	}
-	core = opening_session(endpoint, context->from, request->peer_id);
-	if (!core)
-		core = meets ? meet(endpoint, request) : admit_stranger(endpoint, request);
-	if (!core || core->life == NOPAL_LIFE_ENDED)
+	composite = opening_session(endpoint, context->from, request->peer_id);
+	if (!composite)
+		composite = meets ? meet(endpoint, request) : admit_stranger(endpoint, request);
+	if (!composite || composite->life == NOPAL_LIFE_ENDED)
 		return;
-	nopal__touch(core);
-	if (core->life != NOPAL_LIFE_ENDED)
-		body_arrives(core, NOPAL_KIND_CONNECT, buffer, body);
+	nopal__touch(composite);
+	if (composite->life != NOPAL_LIFE_ENDED)
+		body_arrives(composite, NOPAL_KIND_CONNECT, buffer, body);
 }
 
 static void answer(struct nopal_endpoint *endpoint, const struct nopal_request *request,
-		   const struct nopal_core *core)
+		   const struct nopal_composite *composite)
 {
 	uint8_t bytes[REPLY_ROOM];
 	struct nopal_writer reply = reply_body(request, bytes);
 
 	nopal_write(&reply, REPLY_ANSWER, 1);
-	nopal_write(&reply, core->local_id, NOPAL_ID_BYTES);
+	nopal_write(&reply, composite->local_id, NOPAL_ID_BYTES);
 	if (!reply.full)
 		reply_send(endpoint, request, bytes, &reply);
 }
@@ -387,18 +387,19 @@ static struct nopal_listener_entry *listener_without_admission(struct nopal_endp
 }
 
 /* `bytes` from its first byte on; a control kind follows the fingerprint. */
-static struct nopal_segment *opening_unpack(struct nopal_core *core, struct nopal_buffer *buffer,
-					    uint8_t *bytes, uint32_t length, bool control)
+static struct nopal_segment *opening_unpack(struct nopal_composite *composite,
+					    struct nopal_buffer *buffer, uint8_t *bytes,
+					    uint32_t length, bool control)
 {
 	uint8_t kind = control ? bytes[OPENING_HEAD] : NOPAL_KIND_DATA;
 
 	struct nopal_segment *segment;
 
-	core->awake->counters.datagrams_in++;
-	core->awake->counters.datagram_bytes_in += length;
-	segment = nopal__unpack(core, kind, buffer, bytes, length, OPENING_HEAD + control);
+	composite->awake->counters.datagrams_in++;
+	composite->awake->counters.datagram_bytes_in += length;
+	segment = nopal__unpack(composite, kind, buffer, bytes, length, OPENING_HEAD + control);
 	if (segment)
-		core->awake->heard_ns = core->session.now_ns;
+		composite->awake->heard_ns = composite->session.now_ns;
 	return segment;
 }
 
@@ -409,33 +410,34 @@ static void opening_receive(struct nopal_endpoint *endpoint, const struct nopal_
 			    bool control)
 {
 	const struct request_context *context = request->private;
-	struct nopal_core *core = opening_session(endpoint, context->from, request->peer_id);
+	struct nopal_composite *composite =
+		opening_session(endpoint, context->from, request->peer_id);
 	struct nopal_listener_entry *entry = NULL;
 	struct nopal_segment *segment;
 
-	if (core) {
-		nopal__touch(core);
+	if (composite) {
+		nopal__touch(composite);
 	} else {
 		entry = listener_without_admission(endpoint, request);
-		core = entry ? session_for(endpoint, entry, request) : NULL;
+		composite = entry ? session_for(endpoint, entry, request) : NULL;
 	}
-	if (!core || core->life == NOPAL_LIFE_ENDED)
+	if (!composite || composite->life == NOPAL_LIFE_ENDED)
 		return;
-	segment = opening_unpack(core, buffer, bytes, length, control);
+	segment = opening_unpack(composite, buffer, bytes, length, control);
 	if (!segment && entry) {
 		endpoint->port.counters.malformed++;
-		nopal__session_unmake(core);
+		nopal__session_unmake(composite);
 	}
 	if (!segment)
 		return;
 	if (entry)
-		accept_session(endpoint, entry, core);
-	if (core->life == NOPAL_LIFE_ENDED) {
-		nopal__segment_free(core, segment);
+		accept_session(endpoint, entry, composite);
+	if (composite->life == NOPAL_LIFE_ENDED) {
+		nopal__segment_free(composite, segment);
 		return;
 	}
-	answer(endpoint, request, core);
-	nopal__segment_arrive(core, segment);
+	answer(endpoint, request, composite);
+	nopal__segment_arrive(composite, segment);
 }
 
 static void ask_receive(struct nopal_endpoint *endpoint, struct nopal_request *request)
@@ -485,43 +487,43 @@ void nopal__opening_receive(struct nopal_endpoint *endpoint, const struct nopal_
 
 /* --------------------------------------------------------- a reply came back */
 
-static void refused(struct nopal_core *core, struct nopal_reader body)
+static void refused(struct nopal_composite *composite, struct nopal_reader body)
 {
 	char *text = nopal__peer_text(&body);
 
-	if (core->meets) {
-		nopal__meeting_differs(core, text, true);
+	if (composite->meets) {
+		nopal__meeting_differs(composite, text, true);
 		return;
 	}
-	nopal__session_ended_there(core, NOPAL_REFUSED, text);
+	nopal__session_ended_there(composite, NOPAL_REFUSED, text);
 	free(text);
 }
 
-void nopal__reply_receive(struct nopal_core *core, struct nopal_buffer *buffer, uint8_t *bytes,
-			  uint32_t length)
+void nopal__reply_receive(struct nopal_composite *composite, struct nopal_buffer *buffer,
+			  uint8_t *bytes, uint32_t length)
 {
 	struct nopal_reader body = nopal_reader_over(bytes + REPLY_HEAD, length - REPLY_HEAD);
 	uint64_t check = nopal_read(&body, REPLY_CHECK_BYTES);
 	struct nopal_reader whole = body;
 	uint64_t type;
 
-	if (body.bad || check != (check_of(core->layer->plan->fingerprint, core->local_id, body.at,
-					   nopal_read_left(&body)) &
+	if (body.bad || check != (check_of(composite->layer->plan->fingerprint, composite->local_id,
+					   body.at, nopal_read_left(&body)) &
 				  UINT16_MAX)) {
-		core->awake->counters.rx_malformed++;
+		composite->awake->counters.rx_malformed++;
 		return;
 	}
 	type = nopal_read(&body, 1);
 	if (type == REPLY_KNOWN)
-		nopal__doubt_answered(core, &body);
-	if (type == REPLY_KNOWN || !core->opener ||
-	    (core->peer_known && core->layer->plan->admission))
+		nopal__doubt_answered(composite, &body);
+	if (type == REPLY_KNOWN || !composite->opener ||
+	    (composite->peer_known && composite->layer->plan->admission))
 		return;
-	if (type == REPLY_REFUSED && !core->peer_known)
-		refused(core, body);
+	if (type == REPLY_REFUSED && !composite->peer_known)
+		refused(composite, body);
 	else if (type == REPLY_ANSWER && nopal_read_left(&body) == NOPAL_ID_BYTES)
-		nopal_session_set_peer_id(&core->session,
+		nopal_session_set_peer_id(&composite->session,
 					  (uint32_t)nopal_read(&body, NOPAL_ID_BYTES));
-	else if (!body.bad && !core->peer_known)
-		body_arrives(core, NOPAL_KIND_REPLY, buffer, whole);
+	else if (!body.bad && !composite->peer_known)
+		body_arrives(composite, NOPAL_KIND_REPLY, buffer, whole);
 }

@@ -10,13 +10,13 @@
 uint64_t nopal__opening_key(const struct nopal_endpoint *endpoint, const struct nopal_address *from,
 			    uint32_t peer_id);
 /* A session for what speaks another protocol; NULL: no listener takes it. */
-struct nopal_core *nopal__foreign_accept(struct nopal_endpoint *endpoint,
-					 const struct nopal_address *from, const uint8_t *bytes,
-					 uint32_t length);
+struct nopal_composite *nopal__foreign_accept(struct nopal_endpoint *endpoint,
+					      const struct nopal_address *from,
+					      const uint8_t *bytes, uint32_t length);
 void nopal__opening_receive(struct nopal_endpoint *endpoint, const struct nopal_address *from,
 			    struct nopal_buffer *buffer, uint8_t *bytes, uint32_t length);
-void nopal__reply_receive(struct nopal_core *core, struct nopal_buffer *buffer, uint8_t *bytes,
-			  uint32_t length);
-void nopal__opening_pack(struct nopal_core *core, const struct nopal_segment *segment);
+void nopal__reply_receive(struct nopal_composite *composite, struct nopal_buffer *buffer,
+			  uint8_t *bytes, uint32_t length);
+void nopal__opening_pack(struct nopal_composite *composite, const struct nopal_segment *segment);
 
 #endif

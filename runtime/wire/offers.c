@@ -34,7 +34,7 @@ static const struct nopal_part *offer_after(const struct nopal_layer *layer,
 
 static const struct nopal_layer *layer_of(const struct nopal_session *session)
 {
-	return nopal__core(session)->layer;
+	return nopal__composite(session)->layer;
 }
 
 static bool has_proof(const struct nopal_layer *layer)
@@ -59,7 +59,7 @@ uint32_t nopal_offers_bytes(const struct nopal_session *session)
 void nopal_offers_write(struct nopal_session *session, struct nopal_writer *writer)
 {
 	if (has_proof(layer_of(session)))
-		nopal__proof_write(nopal__core(session), writer);
+		nopal__proof_write(nopal__composite(session), writer);
 	FOR_EACH_OFFER(part, layer_of(session))
 	{
 		const struct nopal_offer *offer = part->microprotocol->offer;
@@ -72,7 +72,7 @@ void nopal_offers_write(struct nopal_session *session, struct nopal_writer *writ
 
 bool nopal_offers_read(struct nopal_session *session, struct nopal_reader *reader)
 {
-	if (has_proof(layer_of(session)) && !nopal__proof_read(nopal__core(session), reader))
+	if (has_proof(layer_of(session)) && !nopal__proof_read(nopal__composite(session), reader))
 		return false;
 	FOR_EACH_OFFER(part, layer_of(session))
 	{

@@ -18,21 +18,21 @@
 
 void nopal_path_limit_set(struct nopal_session *session, uint32_t datagram_bytes)
 {
-	struct nopal_core *core = nopal__core(session);
-	const struct nopal_plan *plan = core->layer->plan;
+	struct nopal_composite *composite = nopal__composite(session);
+	const struct nopal_plan *plan = composite->layer->plan;
 
-	if (core->below)
+	if (composite->below)
 		return;
 	if (datagram_bytes < plan->path_floor)
 		datagram_bytes = plan->path_floor;
 	if (datagram_bytes > plan->datagram_bytes)
 		datagram_bytes = plan->datagram_bytes;
-	core->awake->path_short = (uint16_t)(plan->datagram_bytes - datagram_bytes);
+	composite->awake->path_short = (uint16_t)(plan->datagram_bytes - datagram_bytes);
 }
 
 uint32_t nopal_path_hint(struct nopal_session *session)
 {
-	uint32_t *hint = &nopal__bottom(nopal__core(session))->awake->path_hint;
+	uint32_t *hint = &nopal__bottom(nopal__composite(session))->awake->path_hint;
 	uint32_t said = *hint ? *hint - 1 : 0;
 
 	*hint = 0;
@@ -40,7 +40,7 @@ uint32_t nopal_path_hint(struct nopal_session *session)
 }
 
 /* The first of several is the one that is told. */
-void nopal__path_narrowed(struct nopal_core *bottom, uint32_t datagram_bytes)
+void nopal__path_narrowed(struct nopal_composite *bottom, uint32_t datagram_bytes)
 {
 	const struct nopal_plan *plan = bottom->layer->plan;
 
@@ -52,10 +52,10 @@ void nopal__path_narrowed(struct nopal_core *bottom, uint32_t datagram_bytes)
 
 void nopal_path_ecn_set(struct nopal_session *session, enum nopal_ecn ecn)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 
-	if (!core->below)
-		core->awake->path_ecn = (uint8_t)ecn;
+	if (!composite->below)
+		composite->awake->path_ecn = (uint8_t)ecn;
 }
 
 /* ---------------------------------------------------- paths beside the first */
@@ -66,7 +66,7 @@ static bool path_is(const struct nopal_path *path, const struct nopal_endpoint *
 	return path->endpoint == endpoint && nopal_address_equal(&path->peer, peer);
 }
 
-static struct nopal_paths *paths_of(struct nopal_core *bottom)
+static struct nopal_paths *paths_of(struct nopal_composite *bottom)
 {
 	struct nopal_awake *awake = bottom->awake;
 
@@ -104,7 +104,7 @@ static unsigned path_free(const struct nopal_paths *paths, int64_t now_ns)
 	return 0;
 }
 
-static unsigned path_enter(struct nopal_core *bottom, struct nopal_endpoint *endpoint,
+static unsigned path_enter(struct nopal_composite *bottom, struct nopal_endpoint *endpoint,
 			   const struct nopal_address *peer)
 {
 	struct nopal_paths *paths = bottom->awake->paths;
@@ -121,7 +121,7 @@ static unsigned path_enter(struct nopal_core *bottom, struct nopal_endpoint *end
 	return number;
 }
 
-static uint8_t path_arrived(struct nopal_core *bottom, struct nopal_endpoint *at,
+static uint8_t path_arrived(struct nopal_composite *bottom, struct nopal_endpoint *at,
 			    const struct nopal_address *from)
 {
 	unsigned number;
@@ -139,7 +139,7 @@ static uint8_t path_arrived(struct nopal_core *bottom, struct nopal_endpoint *at
 	return (uint8_t)number;
 }
 
-uint8_t nopal__path_arrived(struct nopal_core *bottom)
+uint8_t nopal__path_arrived(struct nopal_composite *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 
@@ -148,7 +148,7 @@ uint8_t nopal__path_arrived(struct nopal_core *bottom)
 	return endpoint->arrived_path;
 }
 
-bool nopal__path_is_elsewhere(struct nopal_core *bottom, struct nopal_segment *segment)
+bool nopal__path_is_elsewhere(struct nopal_composite *bottom, struct nopal_segment *segment)
 {
 	if (!bottom->layer->plan->follows_peer)
 		return false;
@@ -156,7 +156,7 @@ bool nopal__path_is_elsewhere(struct nopal_core *bottom, struct nopal_segment *s
 	return true;
 }
 
-static int path_give(struct nopal_core *bottom, struct nopal_endpoint *endpoint,
+static int path_give(struct nopal_composite *bottom, struct nopal_endpoint *endpoint,
 		     const struct nopal_address *peer)
 {
 	struct nopal_paths *paths = paths_of(bottom);
@@ -177,7 +177,7 @@ static int path_give(struct nopal_core *bottom, struct nopal_endpoint *endpoint,
 int nopal_session_add_path(struct nopal_session *session, struct nopal_endpoint *endpoint,
 			   const struct nopal_address *peer)
 {
-	struct nopal_core *bottom = nopal__bottom(nopal__core(session));
+	struct nopal_composite *bottom = nopal__bottom(nopal__composite(session));
 	bool outermost;
 	int error = -EPIPE;
 
@@ -195,7 +195,7 @@ int nopal_session_add_path(struct nopal_session *session, struct nopal_endpoint 
 	return error;
 }
 
-void nopal__paths_forget(struct nopal_core *bottom, const struct nopal_endpoint *door)
+void nopal__paths_forget(struct nopal_composite *bottom, const struct nopal_endpoint *door)
 {
 	struct nopal_paths *paths = bottom->awake ? bottom->awake->paths : NULL;
 
@@ -206,7 +206,7 @@ void nopal__paths_forget(struct nopal_core *bottom, const struct nopal_endpoint 
 		}
 }
 
-static bool path_may_move(const struct nopal_core *bottom, const struct nopal_path *path)
+static bool path_may_move(const struct nopal_composite *bottom, const struct nopal_path *path)
 {
 	return path->endpoint == bottom->endpoint &&
 	       nopal_address_is_v4(&path->peer) == nopal_address_is_v4(&bottom->peer);
@@ -215,7 +215,7 @@ static bool path_may_move(const struct nopal_core *bottom, const struct nopal_pa
 /* The train was for the old address. */
 bool nopal_path_move(struct nopal_session *session, unsigned number, bool *ret_elsewhere)
 {
-	struct nopal_core *bottom = nopal__bottom(nopal__core(session));
+	struct nopal_composite *bottom = nopal__bottom(nopal__composite(session));
 	struct nopal_paths *paths = bottom->awake->paths;
 	struct nopal_path *path = paths ? &paths->path[number] : NULL;
 	struct nopal_address old = bottom->peer;
@@ -223,8 +223,9 @@ bool nopal_path_move(struct nopal_session *session, unsigned number, bool *ret_e
 	if (!path || number == 0 || number >= NOPAL_PATHS_MOST || !path_may_move(bottom, path))
 		return false;
 	nopal__endpoint_flush(bottom->endpoint);
-	for (struct nopal_core *core = bottom; core; core = nopal__over(core))
-		core->peer = path->peer;
+	for (struct nopal_composite *composite = bottom; composite;
+	     composite = nopal__over(composite))
+		composite->peer = path->peer;
 	*path = (struct nopal_path){ 0 };
 	bottom->endpoint->arrived_of = NULL;
 	nopal__demux_know_peer(bottom);
@@ -238,14 +239,14 @@ bool nopal_path_move(struct nopal_session *session, unsigned number, bool *ret_e
 
 bool nopal_path_is_open(const struct nopal_session *session, unsigned path)
 {
-	const struct nopal_paths *paths = nopal__bottom(nopal__core(session))->awake->paths;
+	const struct nopal_paths *paths = nopal__bottom(nopal__composite(session))->awake->paths;
 
 	return path == 0 || (paths && path < NOPAL_PATHS_MOST && (paths->open >> path & 1));
 }
 
 void nopal_path_open(struct nopal_session *session, unsigned path)
 {
-	struct nopal_paths *paths = nopal__bottom(nopal__core(session))->awake->paths;
+	struct nopal_paths *paths = nopal__bottom(nopal__composite(session))->awake->paths;
 
 	if (paths && path < NOPAL_PATHS_MOST && paths->path[path].endpoint)
 		paths->open |= 1u << path;
@@ -255,7 +256,7 @@ unsigned nopal_session_paths(const struct nopal_session *session)
 {
 	unsigned open = 0;
 
-	if (!nopal__be_awake(nopal__core(session)))
+	if (!nopal__be_awake(nopal__composite(session)))
 		return 0;
 	for (unsigned i = 0; i < NOPAL_PATHS_MOST; i++)
 		open += nopal_path_is_open(session, i);

@@ -220,7 +220,7 @@ static struct nopal_path_cache *cache_of(struct nopal_world *world)
  * below.  Of a stack of layers the lowest one holds it. */
 static struct nopal_path_cache *record_of(const struct nopal_session *session, uint32_t *ret_record)
 {
-	struct nopal_core *bottom = nopal__bottom(nopal__core(session));
+	struct nopal_composite *bottom = nopal__bottom(nopal__composite(session));
 	struct nopal_path_cache *cache = nopal__is_lowest(bottom) ? cache_of(bottom->world) : NULL;
 	struct nopal_path_pair pair;
 
@@ -255,7 +255,7 @@ bool nopal_path_recall(struct nopal_session *session, enum nopal_path_fact fact,
 	return true;
 }
 
-void nopal__path_record_release(struct nopal_core *bottom)
+void nopal__path_record_release(struct nopal_composite *bottom)
 {
 	if (bottom->path_record)
 		nopal__path_cache_release(bottom->world->path_cache, bottom->path_record);

@@ -38,8 +38,8 @@ bool nopal__path_cache_read(const struct nopal_path_cache *cache, uint32_t recor
 			    enum nopal_path_fact fact, int64_t *ret_value,
 			    int64_t *ret_measured_ns);
 
-struct nopal_core;
+struct nopal_composite;
 /* The session at the bottom of a stack holds its record no longer. */
-void nopal__path_record_release(struct nopal_core *bottom);
+void nopal__path_record_release(struct nopal_composite *bottom);
 
 #endif

@@ -23,10 +23,10 @@ struct nopal_paths {
 	struct nopal_path path[NOPAL_PATHS_MOST];
 };
 
-uint8_t nopal__path_arrived(struct nopal_core *bottom);
+uint8_t nopal__path_arrived(struct nopal_composite *bottom);
 /* The number of the path by which what arrives now came: all of an arrival by one, but for what a
  * move puts between. */
-static inline uint8_t nopal__path_of_arrival(struct nopal_core *bottom)
+static inline uint8_t nopal__path_of_arrival(struct nopal_composite *bottom)
 {
 	const struct nopal_endpoint *endpoint = bottom->endpoint;
 
@@ -39,19 +39,19 @@ static inline uint8_t nopal__path_of_arrival(struct nopal_core *bottom)
 }
 /* Where sessions follow their peer: what came by another path than the first was for who
  * follows. */
-bool nopal__path_is_elsewhere(struct nopal_core *bottom, struct nopal_segment *segment);
-void nopal__paths_forget(struct nopal_core *bottom, const struct nopal_endpoint *door);
+bool nopal__path_is_elsewhere(struct nopal_composite *bottom, struct nopal_segment *segment);
+void nopal__paths_forget(struct nopal_composite *bottom, const struct nopal_endpoint *door);
 /* What was longer than this is said not to pass; 0: nobody knows how long. */
-void nopal__path_narrowed(struct nopal_core *bottom, uint32_t datagram_bytes);
+void nopal__path_narrowed(struct nopal_composite *bottom, uint32_t datagram_bytes);
 
 /* Where a datagram leaves, and to whom. */
 struct nopal_way {
 	struct nopal_endpoint *endpoint; /* NULL: there is no such path */
 	const struct nopal_address *to;
 };
-static inline struct nopal_way nopal__first_way(const struct nopal_core *core)
+static inline struct nopal_way nopal__first_way(const struct nopal_composite *composite)
 {
-	return (struct nopal_way){ core->endpoint, &core->peer };
+	return (struct nopal_way){ composite->endpoint, &composite->peer };
 }
 
 #endif

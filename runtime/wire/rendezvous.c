@@ -32,7 +32,7 @@
 #include "wire/handshake.h"
 
 struct meeting {
-	struct nopal_core *bottom;
+	struct nopal_composite *bottom;
 	char *difference; /* of the compositions, in words; NULL: none yet */
 	bool told, heard; /* of it: by the peer, and by its request */
 };
@@ -52,15 +52,15 @@ static struct meeting *meeting_at(const struct nopal_endpoint *endpoint,
 	return meeting && nopal_address_equal(&meeting->bottom->peer, address) ? meeting : NULL;
 }
 
-static struct meeting *meeting_of(const struct nopal_core *bottom)
+static struct meeting *meeting_of(const struct nopal_composite *bottom)
 {
 	struct meeting *meeting = meeting_at(bottom->endpoint, &bottom->peer);
 
 	return meeting && meeting->bottom == bottom ? meeting : NULL;
 }
 
-struct nopal_core *nopal__meeting_with(const struct nopal_endpoint *endpoint,
-				       const struct nopal_address *address)
+struct nopal_composite *nopal__meeting_with(const struct nopal_endpoint *endpoint,
+					    const struct nopal_address *address)
 {
 	struct meeting *meeting = meeting_at(endpoint, address);
 
@@ -69,7 +69,7 @@ struct nopal_core *nopal__meeting_with(const struct nopal_endpoint *endpoint,
 
 /* --------------------------------------------------------------- how it ends */
 
-static struct meeting *meeting_take(const struct nopal_core *bottom)
+static struct meeting *meeting_take(const struct nopal_composite *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 	struct meeting *meeting = meeting_of(bottom);
@@ -86,12 +86,12 @@ static void meeting_free(struct meeting *meeting)
 	free(meeting);
 }
 
-void nopal__meeting_over(struct nopal_core *bottom)
+void nopal__meeting_over(struct nopal_composite *bottom)
 {
 	meeting_free(meeting_take(bottom));
 }
 
-bool nopal__meeting_ends(struct nopal_core *bottom, enum nopal_end end)
+bool nopal__meeting_ends(struct nopal_composite *bottom, enum nopal_end end)
 {
 	struct meeting *meeting = meeting_take(bottom);
 	bool known = meeting && meeting->difference && end == NOPAL_UNREACHABLE;
@@ -102,7 +102,7 @@ bool nopal__meeting_ends(struct nopal_core *bottom, enum nopal_end end)
 	return known;
 }
 
-void nopal__meeting_differs(struct nopal_core *bottom, char *text, bool by_peer)
+void nopal__meeting_differs(struct nopal_composite *bottom, char *text, bool by_peer)
 {
 	struct meeting *meeting = meeting_of(bottom);
 
@@ -120,7 +120,7 @@ void nopal__meeting_differs(struct nopal_core *bottom, char *text, bool by_peer)
 
 /* ------------------------------------------------------------- who gives way */
 
-static void turn_note(struct nopal_core *bottom)
+static void turn_note(struct nopal_composite *bottom)
 {
 	struct nopal_tracer *tracer = bottom->world->tracer;
 
@@ -130,13 +130,14 @@ static void turn_note(struct nopal_core *bottom)
 			      nopal__trace_role(false, bottom->peer_id));
 }
 
-void nopal__meeting_turn(struct nopal_core *bottom, uint32_t peer_id)
+void nopal__meeting_turn(struct nopal_composite *bottom, uint32_t peer_id)
 {
-	struct nopal_core *top;
+	struct nopal_composite *top;
 
 	nopal__meeting_over(bottom);
-	for (struct nopal_core *core = bottom; core; core = nopal__over(core))
-		core->opener = false;
+	for (struct nopal_composite *composite = bottom; composite;
+	     composite = nopal__over(composite))
+		composite->opener = false;
 	nopal_session_set_peer_id(&bottom->session, peer_id);
 	nopal__demux_know_peer(bottom);
 	top = nopal__top(bottom);
@@ -154,7 +155,7 @@ bool nopal_plan_can_meet(const struct nopal_plan *plan)
 	return part && part->microprotocol->admission->meet && !plan->destinations;
 }
 
-static bool meeting_begin(struct nopal_core *bottom)
+static bool meeting_begin(struct nopal_composite *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
 	struct meeting *meeting = calloc(1, sizeof(*meeting));
@@ -167,18 +168,20 @@ static bool meeting_begin(struct nopal_core *bottom)
 		free(meeting);
 		return false;
 	}
-	for (struct nopal_core *core = bottom; core; core = nopal__over(core))
-		core->meets = true;
+	for (struct nopal_composite *composite = bottom; composite;
+	     composite = nopal__over(composite))
+		composite->meets = true;
 	return true;
 }
 
 /* Of a flow its top, else the session's. */
-static struct nopal_core *meeting_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
-				       const struct nopal_address *peer,
-				       const struct nopal_callbacks *callbacks, void *user)
+static struct nopal_composite *meeting_open(struct nopal_endpoint *endpoint,
+					    struct nopal_plan *plan,
+					    const struct nopal_address *peer,
+					    const struct nopal_callbacks *callbacks, void *user)
 {
-	struct nopal_core *bottom = nopal__stack_prepare(endpoint, plan, plan->flow,
-							 plan->layer_count, peer, callbacks, user);
+	struct nopal_composite *bottom = nopal__stack_prepare(
+		endpoint, plan, plan->flow, plan->layer_count, peer, callbacks, user);
 
 	if (!bottom)
 		return NULL;
@@ -196,7 +199,7 @@ struct nopal_session *nopal_rendezvous_open(struct nopal_endpoint *endpoint,
 					    const struct nopal_address *peer,
 					    const struct nopal_callbacks *callbacks, void *user)
 {
-	struct nopal_core *top;
+	struct nopal_composite *top;
 	bool outermost;
 
 	if (!nopal_plan_can_meet(plan) || endpoint->port.shard ||

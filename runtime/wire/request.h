@@ -27,8 +27,8 @@ static inline struct nopal_request nopal__request(const struct request_context *
 }
 
 /* A session for what asks, without more ado; NULL: there is no room. */
-struct nopal_core *nopal__accept_at_once(struct nopal_endpoint *endpoint,
-					 const struct nopal_listener_entry *entry,
-					 const struct nopal_request *request);
+struct nopal_composite *nopal__accept_at_once(struct nopal_endpoint *endpoint,
+					      const struct nopal_listener_entry *entry,
+					      const struct nopal_request *request);
 
 #endif

@@ -84,7 +84,7 @@ static void proof_of(const uint64_t token[RESET_TOKEN_WORDS], uint64_t ret_proof
 }
 
 /* As it was told, wherever the peer is now. */
-static void own_proof(const struct nopal_core *bottom, uint64_t ret_proof[RESET_TOKEN_WORDS])
+static void own_proof(const struct nopal_composite *bottom, uint64_t ret_proof[RESET_TOKEN_WORDS])
 {
 	const struct nopal_paths *paths = bottom->awake->paths;
 	uint64_t token[RESET_TOKEN_WORDS];
@@ -98,13 +98,13 @@ uint64_t nopal_session_proof(const struct nopal_session *session, uint64_t chall
 {
 	uint64_t key[RESET_TOKEN_WORDS];
 
-	own_proof(nopal__bottom(nopal__core(session)), key);
+	own_proof(nopal__bottom(nopal__composite(session)), key);
 	return nopal__siphash(key, &challenge, sizeof(challenge));
 }
 
 bool nopal_session_proves(const struct nopal_session *session, uint64_t challenge, uint64_t proof)
 {
-	const struct nopal_core *bottom = nopal__bottom(nopal__core(session));
+	const struct nopal_composite *bottom = nopal__bottom(nopal__composite(session));
 
 	return nopal__plan_resets(bottom->layer->plan) &&
 	       (nopal__siphash(bottom->awake->reset_proof, &challenge, sizeof(challenge)) ^
@@ -113,7 +113,7 @@ bool nopal_session_proves(const struct nopal_session *session, uint64_t challeng
 
 /* ------------------------------------------------------------- in an opening */
 
-void nopal__proof_write(struct nopal_core *bottom, struct nopal_writer *writer)
+void nopal__proof_write(struct nopal_composite *bottom, struct nopal_writer *writer)
 {
 	uint64_t proof[RESET_TOKEN_WORDS];
 
@@ -123,7 +123,7 @@ void nopal__proof_write(struct nopal_core *bottom, struct nopal_writer *writer)
 }
 
 /* What was said first stands. */
-bool nopal__proof_read(struct nopal_core *bottom, struct nopal_reader *reader)
+bool nopal__proof_read(struct nopal_composite *bottom, struct nopal_reader *reader)
 {
 	uint64_t proof[RESET_TOKEN_WORDS];
 
@@ -186,7 +186,7 @@ void nopal__nobody_receive(struct nopal_endpoint *endpoint, const struct nopal_a
 
 /* -------------------------------------------------------------------- heard */
 
-static bool proves(const uint64_t token[RESET_TOKEN_WORDS], const struct nopal_core *bottom)
+static bool proves(const uint64_t token[RESET_TOKEN_WORDS], const struct nopal_composite *bottom)
 {
 	uint64_t proof[RESET_TOKEN_WORDS], differs = 0;
 
@@ -197,7 +197,7 @@ static bool proves(const uint64_t token[RESET_TOKEN_WORDS], const struct nopal_c
 }
 
 /* One that closes, and has the peer's close, has all that it wants. */
-void nopal__peer_restarted(struct nopal_core *bottom)
+void nopal__peer_restarted(struct nopal_composite *bottom)
 {
 	if (bottom->life == NOPAL_LIFE_CLOSING && bottom->peer_closed)
 		nopal_session_closed(&bottom->session);
@@ -211,7 +211,7 @@ void nopal__reset_receive(struct nopal_endpoint *endpoint, const struct nopal_ad
 	struct nopal_reader reader = nopal_reader_over(bytes + 1, length - 1);
 	uint32_t id = (uint32_t)nopal_read(&reader, NOPAL_ID_BYTES);
 	uint64_t token[RESET_TOKEN_WORDS];
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 
 	for (unsigned i = 0; i < RESET_TOKEN_WORDS; i++)
 		token[i] = nopal_read(&reader, sizeof(token[i]));
@@ -219,12 +219,12 @@ void nopal__reset_receive(struct nopal_endpoint *endpoint, const struct nopal_ad
 		endpoint->port.counters.malformed++;
 		return;
 	}
-	core = nopal__session_with(endpoint, from, id);
-	if (!core || core->life == NOPAL_LIFE_ENDED || !nopal__be_awake(core) ||
-	    !proves(token, core)) {
+	composite = nopal__session_with(endpoint, from, id);
+	if (!composite || composite->life == NOPAL_LIFE_ENDED || !nopal__be_awake(composite) ||
+	    !proves(token, composite)) {
 		endpoint->port.counters.unknown_session++;
 		return;
 	}
-	nopal__touch(core);
-	nopal__peer_restarted(core);
+	nopal__touch(composite);
+	nopal__peer_restarted(composite);
 }

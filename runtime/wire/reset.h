@@ -21,12 +21,12 @@ static inline bool nopal__plan_resets(const struct nopal_plan *plan)
 /* Draws the key from the endpoint's secret. */
 void nopal__reset_key_draw(struct nopal_endpoint *endpoint);
 /* NOPAL_RESET_PROOF_BYTES of an opening: our own, and the peer's. */
-void nopal__proof_write(struct nopal_core *bottom, struct nopal_writer *writer);
-bool nopal__proof_read(struct nopal_core *bottom, struct nopal_reader *reader);
+void nopal__proof_write(struct nopal_composite *bottom, struct nopal_writer *writer);
+bool nopal__proof_read(struct nopal_composite *bottom, struct nopal_reader *reader);
 
 #define NOPAL_TEXT_RESTARTED "the peer knows nothing of this session any more (it was restarted?)"
 /* It knows nothing of the session. */
-void nopal__peer_restarted(struct nopal_core *bottom);
+void nopal__peer_restarted(struct nopal_composite *bottom);
 
 /* A datagram of an established kind came for nobody. */
 void nopal__nobody_receive(struct nopal_endpoint *endpoint, const struct nopal_address *from,

@@ -10,10 +10,10 @@
 /* Our own host has no way for datagrams of this length. */
 static void too_big(struct nopal_endpoint *endpoint)
 {
-	struct nopal_core *core = endpoint->train_of;
+	struct nopal_composite *composite = endpoint->train_of;
 
-	if (core && core->awake && core->life != NOPAL_LIFE_ENDED)
-		nopal__path_narrowed(core, endpoint->train_stride - 1);
+	if (composite && composite->awake && composite->life != NOPAL_LIFE_ENDED)
+		nopal__path_narrowed(composite, endpoint->train_stride - 1);
 }
 
 static void transmitted(struct nopal_endpoint *endpoint, enum nopal_transmitted how)
@@ -40,32 +40,32 @@ static void transmitted(struct nopal_endpoint *endpoint, enum nopal_transmitted 
  * one whose fused unit this is. */
 NOPAL_HOT static void train_seal(struct nopal_endpoint *endpoint)
 {
-	struct nopal_core *core = endpoint->train_of;
+	struct nopal_composite *composite = endpoint->train_of;
 	uint32_t bytes = endpoint->unsealed;
 	const struct nopal_part *seal;
 
 	if (!bytes)
 		return;
 	endpoint->unsealed = 0;
-	seal = core->layer->plan->seal;
-	seal->microprotocol->seal->close((struct nopal_at){ &core->session, seal },
+	seal = composite->layer->plan->seal;
+	seal->microprotocol->seal->close((struct nopal_at){ &composite->session, seal },
 					 endpoint->train + endpoint->train_length - bytes,
-					 bytes - core->layer->plan->trailer_bytes);
+					 bytes - composite->layer->plan->trailer_bytes);
 }
 
 static uint8_t train_ecn(const struct nopal_endpoint *endpoint)
 {
-	const struct nopal_core *core = endpoint->train_of;
+	const struct nopal_composite *composite = endpoint->train_of;
 
-	return core && core->awake ? core->awake->path_ecn : 0;
+	return composite && composite->awake ? composite->awake->path_ecn : 0;
 }
 
-void nopal__train_finish(struct nopal_core *core)
+void nopal__train_finish(struct nopal_composite *composite)
 {
-	if (core->endpoint->train_of == core)
-		train_seal(core->endpoint);
-	for (struct nopal_endpoint *door = core->endpoint->doors; door; door = door->next_door)
-		if (door->train_of == core)
+	if (composite->endpoint->train_of == composite)
+		train_seal(composite->endpoint);
+	for (struct nopal_endpoint *door = composite->endpoint->doors; door; door = door->next_door)
+		if (door->train_of == composite)
 			train_seal(door);
 }
 
@@ -84,33 +84,34 @@ __attribute__((noinline)) void nopal__endpoint_flush(struct nopal_endpoint *endp
 }
 
 NOPAL_HOT static bool train_takes(const struct nopal_endpoint *endpoint,
-				  const struct nopal_core *core, uint32_t bytes)
+				  const struct nopal_composite *composite, uint32_t bytes)
 {
-	return endpoint->train_of == core && !endpoint->train_closed &&
+	return endpoint->train_of == composite && !endpoint->train_closed &&
 	       bytes <= endpoint->train_stride &&
 	       endpoint->train_length + bytes <= NOPAL_TRAIN_BYTES &&
 	       endpoint->train_count < NOPAL_TRAIN_DATAGRAMS;
 }
 
-NOPAL_HOT bool nopal__train_ready(struct nopal_core *core, uint32_t bytes)
+NOPAL_HOT bool nopal__train_ready(struct nopal_composite *composite, uint32_t bytes)
 {
-	struct nopal_endpoint *endpoint = core->endpoint;
+	struct nopal_endpoint *endpoint = composite->endpoint;
 
-	if (endpoint->train_count && !train_takes(endpoint, core, bytes))
+	if (endpoint->train_count && !train_takes(endpoint, composite, bytes))
 		nopal__endpoint_flush(endpoint);
 	return !endpoint->busy;
 }
 
 /* NULL: the kernel is busy, the datagram is dropped like one lost on the way. */
-NOPAL_HOT static uint8_t *train_room(struct nopal_endpoint *endpoint, struct nopal_core *core,
+NOPAL_HOT static uint8_t *train_room(struct nopal_endpoint *endpoint,
+				     struct nopal_composite *composite,
 				     const struct nopal_address *to, uint32_t bytes)
 {
-	if (endpoint->train_count && !train_takes(endpoint, core, bytes))
+	if (endpoint->train_count && !train_takes(endpoint, composite, bytes))
 		nopal__endpoint_flush(endpoint);
-	if (endpoint->train_count && !train_takes(endpoint, core, bytes))
+	if (endpoint->train_count && !train_takes(endpoint, composite, bytes))
 		return NULL;
 	if (endpoint->train_count == 0) {
-		endpoint->train_of = core;
+		endpoint->train_of = composite;
 		endpoint->train_to = *to;
 		endpoint->train_stride = bytes;
 	}
@@ -139,24 +140,25 @@ bool nopal__train_turn(struct nopal_way way)
 	return true;
 }
 
-NOPAL_HOT uint8_t *nopal__train_room(struct nopal_core *core, struct nopal_way way, uint32_t bytes)
+NOPAL_HOT uint8_t *nopal__train_room(struct nopal_composite *composite, struct nopal_way way,
+				     uint32_t bytes)
 {
-	return train_room(way.endpoint, core, way.to, bytes);
+	return train_room(way.endpoint, composite, way.to, bytes);
 }
 
-NOPAL_HOT void nopal__train_add(struct nopal_core *core, struct nopal_endpoint *endpoint,
+NOPAL_HOT void nopal__train_add(struct nopal_composite *composite, struct nopal_endpoint *endpoint,
 				uint32_t bytes)
 {
-	core->awake->counters.datagrams_out++;
-	core->awake->counters.datagram_bytes_out += bytes;
+	composite->awake->counters.datagrams_out++;
+	composite->awake->counters.datagram_bytes_out += bytes;
 	train_add(endpoint, bytes);
 }
 
-NOPAL_HOT void nopal__train_add_open(struct nopal_core *core, struct nopal_endpoint *endpoint,
-				     uint32_t bytes)
+NOPAL_HOT void nopal__train_add_open(struct nopal_composite *composite,
+				     struct nopal_endpoint *endpoint, uint32_t bytes)
 {
-	nopal__train_add(core, endpoint, bytes);
-	if (nopal__plan(core)->seal)
+	nopal__train_add(composite, endpoint, bytes);
+	if (nopal__plan(composite)->seal)
 		endpoint->unsealed = bytes;
 }
 

@@ -44,77 +44,80 @@ bool nopal__first_byte_parse(uint8_t byte, uint8_t *ret_kind)
 
 NOPAL_HOT void nopal_serial_seen(struct nopal_at at, unsigned which, uint64_t value)
 {
-	struct nopal_core *core = nopal__core(at.session);
-	uint8_t index = nopal__plan(core)->serial_of[at.part->attribute[which]];
+	struct nopal_composite *composite = nopal__composite(at.session);
+	uint8_t index = nopal__plan(composite)->serial_of[at.part->attribute[which]];
 
 	if (index)
-		core->awake->serial[index - 1] = value;
+		composite->awake->serial[index - 1] = value;
 }
 
 /* The same by kind.  Data are told apart for their header's sake, see above. */
-NOPAL_HOT static uint8_t *put_header(const struct nopal_core *core,
+NOPAL_HOT static uint8_t *put_header(const struct nopal_composite *composite,
 				     const struct nopal_segment *segment, uint8_t *at)
 {
-	const struct nopal_plan *plan = nopal__plan(core);
+	const struct nopal_plan *plan = nopal__plan(composite);
 
 	if (segment->kind == NOPAL_KIND_DATA)
 		return nopal__fields_put(&plan->kinds[NOPAL_KIND_DATA].header, segment, at);
 	return nopal__fields_put(&plan->kinds[segment->kind].header, segment, at);
 }
 
-NOPAL_HOT static void get_header(const struct nopal_core *core, struct nopal_segment *segment,
-				 const uint8_t *at)
+NOPAL_HOT static void get_header(const struct nopal_composite *composite,
+				 struct nopal_segment *segment, const uint8_t *at)
 {
-	const struct nopal_plan *plan = nopal__plan(core);
+	const struct nopal_plan *plan = nopal__plan(composite);
 
 	if (segment->kind == NOPAL_KIND_DATA)
-		nopal__fields_get(core, &plan->kinds[NOPAL_KIND_DATA].header, segment, at);
+		nopal__fields_get(composite, &plan->kinds[NOPAL_KIND_DATA].header, segment, at);
 	else
-		nopal__fields_get(core, &plan->kinds[segment->kind].header, segment, at);
+		nopal__fields_get(composite, &plan->kinds[segment->kind].header, segment, at);
 }
 
 /* Before the fields: first byte, session id; of an introduction first byte, id, fingerprint, and
  * which kind, where it is not data. */
-static uint32_t head_bytes(const struct nopal_core *core, uint8_t kind, bool opening)
+static uint32_t head_bytes(const struct nopal_composite *composite, uint8_t kind, bool opening)
 {
 	return opening ? 1u + NOPAL_ID_BYTES + NOPAL_FINGERPRINT_BYTES + (kind != NOPAL_KIND_DATA)
-		       : nopal__plan(core)->head_bytes;
+		       : nopal__plan(composite)->head_bytes;
 }
 
 /* A peer that has not told its session id gets the whole introduction, with control where it fits;
  * where there is no handshake, now and then again. */
-static bool introduces(const struct nopal_core *core, const struct nopal_segment *segment)
+static bool introduces(const struct nopal_composite *composite, const struct nopal_segment *segment)
 {
-	const struct nopal_plan *plan = nopal__plan(core);
+	const struct nopal_plan *plan = nopal__plan(composite);
 	uint8_t kind = segment->kind;
 
-	if (plan->admission || !core->opener || plan->demux == NOPAL_DEMUX_FOREIGN ||
+	if (plan->admission || !composite->opener || plan->demux == NOPAL_DEMUX_FOREIGN ||
 	    kind == NOPAL_KIND_ABORT)
 		return false;
 	if (kind == NOPAL_KIND_DATA)
-		return !core->peer_known ||
-		       core->session.now_ns - core->awake->introduced_ns >= NOPAL_SILENCE_NS / 2;
-	return !core->peer_known && head_bytes(core, kind, true) + plan->kinds[kind].header.bytes +
-						    segment->body.length + plan->trailer_bytes <=
-					    plan->datagram_bytes;
+		return !composite->peer_known ||
+		       composite->session.now_ns - composite->awake->introduced_ns >=
+			       NOPAL_SILENCE_NS / 2;
+	return !composite->peer_known &&
+	       head_bytes(composite, kind, true) + plan->kinds[kind].header.bytes +
+			       segment->body.length + plan->trailer_bytes <=
+		       plan->datagram_bytes;
 }
 
 /* Of a segment with fields of fixed widths; a format of one's own has at least no fewer than
  * none. */
-static uint32_t datagram_bytes(const struct nopal_core *core, const struct nopal_segment *segment)
+static uint32_t datagram_bytes(const struct nopal_composite *composite,
+			       const struct nopal_segment *segment)
 {
-	const struct nopal_plan *plan = nopal__plan(core);
+	const struct nopal_plan *plan = nopal__plan(composite);
 	bool formatted = plan->kinds[segment->kind].formatted;
 
-	return head_bytes(core, segment->kind, introduces(core, segment)) +
+	return head_bytes(composite, segment->kind, introduces(composite, segment)) +
 	       (formatted ? 0 : plan->kinds[segment->kind].header.bytes) + segment->body.length +
 	       plan->trailer_bytes;
 }
 
-NOPAL_HOT static bool endpoint_may_leave(struct nopal_core *core,
+NOPAL_HOT static bool endpoint_may_leave(struct nopal_composite *composite,
 					 const struct nopal_segment *segment)
 {
-	return nopal__train_ready(core, datagram_bytes(core, segment));
+	return nopal__train_ready(composite, datagram_bytes(composite, segment));
 }
 
 /* Bodies mostly leave in the order in which they lie in memory: the next one begins to be fetched
@@ -134,127 +137,132 @@ static void fetch_behind(const struct nopal_body *body)
 	}
 }
 
-static uint8_t *put_introduction(struct nopal_core *core, uint8_t kind, uint8_t *at)
+static uint8_t *put_introduction(struct nopal_composite *composite, uint8_t kind, uint8_t *at)
 {
-	core->awake->introduced_ns = core->session.now_ns;
+	composite->awake->introduced_ns = composite->session.now_ns;
 	*at++ = nopal__first_byte(kind == NOPAL_KIND_DATA ? NOPAL_KIND_DATA_OPENING
 							  : NOPAL_KIND_CONTROL_OPENING);
-	at = nopal__put(at, core->local_id, NOPAL_ID_BYTES);
-	at = nopal__put(at, nopal__plan(core)->fingerprint, NOPAL_FINGERPRINT_BYTES);
+	at = nopal__put(at, composite->local_id, NOPAL_ID_BYTES);
+	at = nopal__put(at, nopal__plan(composite)->fingerprint, NOPAL_FINGERPRINT_BYTES);
 	if (kind != NOPAL_KIND_DATA)
 		*at++ = kind;
 	return at;
 }
 
-static inline uint8_t *put_head(struct nopal_core *core, uint8_t kind, bool opening, uint8_t *at)
+static inline uint8_t *put_head(struct nopal_composite *composite, uint8_t kind, bool opening,
+				uint8_t *at)
 {
-	const struct nopal_plan *plan = nopal__plan(core);
+	const struct nopal_plan *plan = nopal__plan(composite);
 
 	if (plan->demux == NOPAL_DEMUX_FOREIGN)
 		return at;
 	if (opening)
-		return put_introduction(core, kind, at);
+		return put_introduction(composite, kind, at);
 	*at++ = nopal__first_byte(kind);
-	return plan->demux == NOPAL_DEMUX_ID ? nopal__put(at, core->peer_id, NOPAL_ID_BYTES) : at;
+	return plan->demux == NOPAL_DEMUX_ID ? nopal__put(at, composite->peer_id, NOPAL_ID_BYTES)
+					     : at;
 }
 
 /* To the train.  What is longer than the path is thought to take goes alone: a probe of it, or what
  * was cut for a longer one. */
-static inline void add_out(struct nopal_core *core, struct nopal_endpoint *endpoint,
+static inline void add_out(struct nopal_composite *composite, struct nopal_endpoint *endpoint,
 			   const struct nopal_segment *segment, uint32_t bytes)
 {
-	const struct nopal_plan *plan = nopal__plan(core);
+	const struct nopal_plan *plan = nopal__plan(composite);
 
-	nopal__train_add_open(core, endpoint, bytes);
-	if (bytes > nopal_path_limit(&core->session))
+	nopal__train_add_open(composite, endpoint, bytes);
+	if (bytes > nopal_path_limit(&composite->session))
 		nopal__train_end_long(endpoint,
 				      plan->kinds[segment->kind].class == NOPAL_KIND_CARRIED);
 }
 
 /* How long the header is shows when it is written: before its place is known. */
-static void pack_formatted(struct nopal_core *core, struct nopal_way way,
+static void pack_formatted(struct nopal_composite *composite, struct nopal_way way,
 			   const struct nopal_segment *segment)
 {
-	const struct nopal_plan *plan = nopal__plan(core);
-	bool opening = introduces(core, segment);
+	const struct nopal_plan *plan = nopal__plan(composite);
+	bool opening = introduces(composite, segment);
 	uint8_t header[HEADER_ROOM], *start;
 	struct nopal_writer writer = nopal_writer_over(header, sizeof(header));
 	uint32_t bytes;
 
-	writer.at = put_head(core, segment->kind, opening, header);
-	plan->format->microprotocol->format->pack((struct nopal_at){ &core->session, plan->format },
-						  segment, &writer);
+	writer.at = put_head(composite, segment->kind, opening, header);
+	plan->format->microprotocol->format->pack(
+		(struct nopal_at){ &composite->session, plan->format }, segment, &writer);
 	bytes = nopal_written(&writer);
-	start = nopal__train_room(core, way, bytes + segment->body.length + plan->trailer_bytes);
+	start = nopal__train_room(composite, way,
+				  bytes + segment->body.length + plan->trailer_bytes);
 	if (!start)
 		return;
 	memcpy(start, header, bytes);
 	if (segment->body.length)
 		memcpy(start + bytes, segment->body.bytes, segment->body.length);
-	add_out(core, way.endpoint, segment, bytes + segment->body.length + plan->trailer_bytes);
+	add_out(composite, way.endpoint, segment,
+		bytes + segment->body.length + plan->trailer_bytes);
 }
 
-static inline __attribute__((always_inline)) void pack(struct nopal_core *core,
+static inline __attribute__((always_inline)) void pack(struct nopal_composite *composite,
 						       struct nopal_way way,
 						       const struct nopal_segment *segment)
 {
-	bool opening = introduces(core, segment);
-	uint32_t bytes = datagram_bytes(core, segment);
+	bool opening = introduces(composite, segment);
+	uint32_t bytes = datagram_bytes(composite, segment);
 	uint8_t *at;
 
-	if (nopal__plan(core)->kinds[segment->kind].formatted) {
-		pack_formatted(core, way, segment);
+	if (nopal__plan(composite)->kinds[segment->kind].formatted) {
+		pack_formatted(composite, way, segment);
 		return;
 	}
-	at = nopal__train_room(core, way, bytes);
+	at = nopal__train_room(composite, way, bytes);
 	if (!at)
 		return;
-	at = put_head(core, segment->kind, opening, at);
-	at = put_header(core, segment, at);
+	at = put_head(composite, segment->kind, opening, at);
+	at = put_header(composite, segment, at);
 	if (segment->body.length)
 		memcpy(at, segment->body.bytes, segment->body.length);
-	add_out(core, way.endpoint, segment, bytes);
+	add_out(composite, way.endpoint, segment, bytes);
 	fetch_behind(&segment->body);
 }
 
 /* Who has not heard of the session yet hears of it by the first path.  Nothing else of the session
  * joins a train on another one. */
-void nopal__pack_by(struct nopal_core *core, const struct nopal_segment *segment, unsigned path)
+void nopal__pack_by(struct nopal_composite *composite, const struct nopal_segment *segment,
+		    unsigned path)
 {
-	const struct nopal_paths *paths = core->awake->paths;
-	struct nopal_way way = nopal__first_way(core);
+	const struct nopal_paths *paths = composite->awake->paths;
+	struct nopal_way way = nopal__first_way(composite);
 
-	if (path && (!paths || path >= NOPAL_PATHS_MOST || introduces(core, segment)))
+	if (path && (!paths || path >= NOPAL_PATHS_MOST || introduces(composite, segment)))
 		return;
 	if (path)
 		way = (struct nopal_way){ paths->path[path].endpoint, &paths->path[path].peer };
 	if (!way.endpoint || !nopal__train_turn(way))
 		return;
-	pack(core, way, segment);
-	if (path && way.endpoint == core->endpoint)
+	pack(composite, way, segment);
+	if (path && way.endpoint == composite->endpoint)
 		way.endpoint->train_closed = true;
 }
 
-static __attribute__((noinline)) void pack_copies(struct nopal_core *core,
+static __attribute__((noinline)) void pack_copies(struct nopal_composite *composite,
 						  const struct nopal_segment *segment)
 {
-	if (core->life == NOPAL_LIFE_OPENING)
+	if (composite->life == NOPAL_LIFE_OPENING)
 		return;
 	for (unsigned path = 1; path < NOPAL_PATHS_MOST; path++)
-		if (core->awake->paths->open >> path & 1)
-			nopal__pack_by(core, segment, path);
+		if (composite->awake->paths->open >> path & 1)
+			nopal__pack_by(composite, segment, path);
 }
 
-void nopal__pack_out(struct nopal_core *core, const struct nopal_segment *segment)
+void nopal__pack_out(struct nopal_composite *composite, const struct nopal_segment *segment)
 {
-	pack(core, nopal__first_way(core), segment);
-	if (nopal__plan(core)->many_paths && core->awake->paths)
-		pack_copies(core, segment);
+	pack(composite, nopal__first_way(composite), segment);
+	if (nopal__plan(composite)->many_paths && composite->awake->paths)
+		pack_copies(composite, segment);
 }
 
 int nopal_format_kind_of(const struct nopal_session *session, const struct nopal_segment *segment)
 {
-	const struct nopal_plan *plan = nopal__plan(nopal__core(session));
+	const struct nopal_plan *plan = nopal__plan(nopal__composite(session));
 
 	return plan->kinds[segment->kind].formatted - 2;
 }
@@ -274,14 +282,14 @@ uint8_t nopal__foreign_kind(const struct nopal_plan *plan, const uint8_t *bytes,
 }
 
 /* Fields and body of a datagram in a format of its own; false: it does not know this one. */
-static inline bool get_format(struct nopal_core *core, struct nopal_segment *segment,
+static inline bool get_format(struct nopal_composite *composite, struct nopal_segment *segment,
 			      const uint8_t *bytes, uint32_t length)
 {
-	const struct nopal_part *part = nopal__plan(core)->format;
+	const struct nopal_part *part = nopal__plan(composite)->format;
 	struct nopal_reader reader = nopal_reader_over(bytes, length);
 
-	if (!part->microprotocol->format->unpack((struct nopal_at){ &core->session, part }, segment,
-						 &reader) ||
+	if (!part->microprotocol->format->unpack((struct nopal_at){ &composite->session, part },
+						 segment, &reader) ||
 	    reader.bad)
 		return false;
 	segment->body.bytes = reader.at;
@@ -289,46 +297,47 @@ static inline bool get_format(struct nopal_core *core, struct nopal_segment *seg
 	return true;
 }
 
-NOPAL_HOT struct nopal_segment *nopal__unpack(struct nopal_core *core, uint8_t kind,
+NOPAL_HOT struct nopal_segment *nopal__unpack(struct nopal_composite *composite, uint8_t kind,
 					      struct nopal_buffer *buffer, uint8_t *bytes,
 					      uint32_t length, uint32_t skip)
 {
-	const struct nopal_plan *plan = nopal__plan(core);
+	const struct nopal_plan *plan = nopal__plan(composite);
 	bool formatted = plan->kinds[kind].formatted;
 	uint32_t fields = formatted ? 0 : plan->kinds[kind].header.bytes;
 	uint32_t least = skip + fields + plan->trailer_bytes;
 	struct nopal_segment *segment;
 
 	if (!plan->kinds[kind].name || length < least) {
-		core->awake->counters.rx_malformed++;
+		composite->awake->counters.rx_malformed++;
 		return NULL;
 	}
-	if (plan->seal &&
-	    !plan->seal->microprotocol->seal->open((struct nopal_at){ &core->session, plan->seal },
-						   bytes, length - plan->trailer_bytes)) {
-		core->awake->counters.rx_sealed_badly++;
+	if (plan->seal && !plan->seal->microprotocol->seal->open(
+				  (struct nopal_at){ &composite->session, plan->seal }, bytes,
+				  length - plan->trailer_bytes)) {
+		composite->awake->counters.rx_sealed_badly++;
 		return NULL;
 	}
-	segment = nopal__segment_make(core, kind);
+	segment = nopal__segment_make(composite, kind);
 	if (!segment) {
-		core->awake->counters.rx_over_budget++;
+		composite->awake->counters.rx_over_budget++;
 		return NULL;
 	}
 	segment->incoming = true;
-	segment->ecn = core->endpoint->arrived_ecn;
-	segment->path = plan->many_paths ? nopal__path_of_arrival(core) : 0;
-	segment->transmitted_ns = core->session.now_ns;
+	segment->ecn = composite->endpoint->arrived_ecn;
+	segment->path = plan->many_paths ? nopal__path_of_arrival(composite) : 0;
+	segment->transmitted_ns = composite->session.now_ns;
 	segment->body = (struct nopal_body){ nopal_buffer_ref(buffer), bytes + skip + fields,
 					     length - least };
 	if (!formatted) {
-		get_header(core, segment, bytes + skip);
-	} else if (!get_format(core, segment, bytes + skip, length - least)) {
-		core->awake->counters.rx_malformed++;
-		nopal__segment_free(core, segment);
+		get_header(composite, segment, bytes + skip);
+	} else if (!get_format(composite, segment, bytes + skip, length - least)) {
+		composite->awake->counters.rx_malformed++;
+		nopal__segment_free(composite, segment);
 		return NULL;
 	}
-	if (nopal__layer(core)->packet_number_slot)
-		segment->packet_number = segment->attribute[nopal__layer(core)->packet_number_slot];
+	if (nopal__layer(composite)->packet_number_slot)
+		segment->packet_number =
+			segment->attribute[nopal__layer(composite)->packet_number_slot];
 	return segment;
 }
 
@@ -337,7 +346,7 @@ NOPAL_HOT struct nopal_segment *nopal__unpack(struct nopal_core *core, uint8_t k
 uint32_t nopal_segment_pack(struct nopal_session *session, const struct nopal_segment *segment,
 			    uint8_t *bytes, uint32_t room)
 {
-	const struct nopal_header *header = &nopal__layer(nopal__core(session))->coded;
+	const struct nopal_header *header = &nopal__layer(nopal__composite(session))->coded;
 	uint32_t length = header->bytes + segment->body.length;
 
 	if (length > room)
@@ -351,53 +360,53 @@ uint32_t nopal_segment_pack(struct nopal_session *session, const struct nopal_se
 struct nopal_segment *nopal_segment_unpack(struct nopal_session *session, const uint8_t *bytes,
 					   uint32_t length)
 {
-	struct nopal_core *core = nopal__core(session);
-	const struct nopal_header *header = &nopal__layer(core)->coded;
+	struct nopal_composite *composite = nopal__composite(session);
+	const struct nopal_header *header = &nopal__layer(composite)->coded;
 	struct nopal_segment *segment;
 	struct nopal_buffer *buffer;
 
 	if (length < header->bytes)
 		return NULL;
 	buffer = nopal_body_buffer(session, length - header->bytes);
-	segment = buffer ? nopal__segment_make(core, NOPAL_KIND_DATA) : NULL;
+	segment = buffer ? nopal__segment_make(composite, NOPAL_KIND_DATA) : NULL;
 	if (!segment) {
 		nopal_buffer_unref(buffer);
 		return NULL;
 	}
 	segment->incoming = true;
-	segment->ecn = core->endpoint->arrived_ecn;
+	segment->ecn = composite->endpoint->arrived_ecn;
 	segment->path = 0;
 	segment->transmitted_ns = session->now_ns;
-	nopal__fields_get(core, header, segment, bytes);
+	nopal__fields_get(composite, header, segment, bytes);
 	memcpy(buffer->bytes, bytes + header->bytes, length - header->bytes);
 	segment->body = (struct nopal_body){ buffer, buffer->bytes, length - header->bytes };
-	core->awake->counters.segments_rebuilt++;
+	composite->awake->counters.segments_rebuilt++;
 	return segment;
 }
 
 void nopal_segment_drop(struct nopal_session *session, struct nopal_segment *segment)
 {
-	nopal__segment_free(nopal__core(session), segment);
+	nopal__segment_free(nopal__composite(session), segment);
 }
 
 uint32_t nopal_pack_limit(const struct nopal_session *session)
 {
-	const struct nopal_core *core = nopal__core(session);
+	const struct nopal_composite *composite = nopal__composite(session);
 
-	return nopal__layer(core)->coded.bytes + nopal_body_most(session);
+	return nopal__layer(composite)->coded.bytes + nopal_body_most(session);
 }
 
 /* Where nobody asks the path, all there is to know are the plan's numbers, which are for IPv4. */
 NOPAL_HOT static uint32_t path_short(const struct nopal_session *session)
 {
-	const struct nopal_core *core = nopal__core(session);
-	const struct nopal_plan *plan = nopal__plan(core);
+	const struct nopal_composite *composite = nopal__composite(session);
+	const struct nopal_plan *plan = nopal__plan(composite);
 
 	if (plan->path_floor == plan->datagram_bytes)
-		return core->by_ipv6 ? NOPAL_IPV6_MORE : 0;
-	while (core->below)
-		core = core->below;
-	return core->awake->path_short;
+		return composite->by_ipv6 ? NOPAL_IPV6_MORE : 0;
+	while (composite->below)
+		composite = composite->below;
+	return composite->awake->path_short;
 }
 
 uint32_t nopal_body_limit(const struct nopal_session *session)
@@ -407,7 +416,7 @@ uint32_t nopal_body_limit(const struct nopal_session *session)
 
 uint32_t nopal_body_most(const struct nopal_session *session)
 {
-	return nopal__layer(nopal__core(session))->body_bytes;
+	return nopal__layer(nopal__composite(session))->body_bytes;
 }
 
 uint32_t nopal_path_limit(const struct nopal_session *session)
@@ -417,18 +426,18 @@ uint32_t nopal_path_limit(const struct nopal_session *session)
 
 uint32_t nopal_path_most(const struct nopal_session *session)
 {
-	return nopal__plan(nopal__core(session))->datagram_bytes;
+	return nopal__plan(nopal__composite(session))->datagram_bytes;
 }
 
 uint32_t nopal_control_limit(struct nopal_at at, unsigned kind)
 {
-	const struct nopal_core *core = nopal__core(at.session);
-	const struct nopal_plan *plan = nopal__plan(core);
+	const struct nopal_composite *composite = nopal__composite(at.session);
+	const struct nopal_plan *plan = nopal__plan(composite);
 	uint8_t code = at.part->kind[kind];
 	uint32_t path = nopal_path_limit(at.session);
 
-	if (!nopal__is_lowest(core))
-		return nopal__layer(core)->below_takes - path_short(at.session);
+	if (!nopal__is_lowest(composite))
+		return nopal__layer(composite)->below_takes - path_short(at.session);
 	if (plan->kinds[code].formatted)
 		path -= plan->format->microprotocol->format->bytes;
 	else if (code == NOPAL_KIND_CONNECT)
@@ -440,7 +449,7 @@ const struct nopal_field *nopal_data_fields(const struct nopal_session *session,
 					    unsigned *ret_count)
 {
 	const struct nopal_header *header =
-		&nopal__plan(nopal__core(session))->kinds[NOPAL_KIND_DATA].header;
+		&nopal__plan(nopal__composite(session))->kinds[NOPAL_KIND_DATA].header;
 
 	*ret_count = header->count;
 	return header->fields;
@@ -449,29 +458,30 @@ const struct nopal_field *nopal_data_fields(const struct nopal_session *session,
 uint64_t nopal_field_expand(const struct nopal_session *session, const struct nopal_field *field,
 			    uint64_t truncated)
 {
-	return nopal__serial_expand(nopal__core(session)->awake->serial[field->reference],
+	return nopal__serial_expand(nopal__composite(session)->awake->serial[field->reference],
 				    truncated, field->bytes);
 }
 
 /* ------------------------------------------- an endpoint, below its sessions */
 
-static bool endpoint_push(struct nopal_core *core, struct nopal_segment *segment)
+static bool endpoint_push(struct nopal_composite *composite, struct nopal_segment *segment)
 {
-	nopal__pack_out(core, segment);
+	nopal__pack_out(composite, segment);
 	return false;
 }
 
-static void endpoint_control(struct nopal_core *core, struct nopal_segment *segment)
+static void endpoint_control(struct nopal_composite *composite, struct nopal_segment *segment)
 {
-	if (segment->kind == NOPAL_KIND_CONNECT && nopal__plan(core)->demux != NOPAL_DEMUX_FOREIGN)
-		nopal__opening_pack(core, segment);
+	if (segment->kind == NOPAL_KIND_CONNECT &&
+	    nopal__plan(composite)->demux != NOPAL_DEMUX_FOREIGN)
+		nopal__opening_pack(composite, segment);
 	else
-		nopal__pack_out(core, segment);
+		nopal__pack_out(composite, segment);
 }
 
-static void endpoint_closed(struct nopal_core *core)
+static void endpoint_closed(struct nopal_composite *composite)
 {
-	nopal__session_end(core, NOPAL_ENDED_WELL, "closed in good order");
+	nopal__session_end(composite, NOPAL_ENDED_WELL, "closed in good order");
 }
 
 const struct nopal_down nopal__endpoint_down = {

@@ -21,12 +21,13 @@ static inline bool nopal__is_opening(uint8_t kind)
 uint8_t nopal__first_byte(uint8_t kind);
 bool nopal__first_byte_parse(uint8_t byte, uint8_t *ret_kind);
 /* By all open paths, and by one. */
-void nopal__pack_out(struct nopal_core *core, const struct nopal_segment *segment);
-void nopal__pack_by(struct nopal_core *core, const struct nopal_segment *segment, unsigned path);
+void nopal__pack_out(struct nopal_composite *composite, const struct nopal_segment *segment);
+void nopal__pack_by(struct nopal_composite *composite, const struct nopal_segment *segment,
+		    unsigned path);
 /* The kind of a datagram of a foreign format. */
 uint8_t nopal__foreign_kind(const struct nopal_plan *plan, const uint8_t *bytes, uint32_t length);
 /* Parses a datagram of an established kind; NULL: malformed, counted. */
-struct nopal_segment *nopal__unpack(struct nopal_core *core, uint8_t kind,
+struct nopal_segment *nopal__unpack(struct nopal_composite *composite, uint8_t kind,
 				    struct nopal_buffer *buffer, uint8_t *bytes, uint32_t length,
 				    uint32_t skip);
 

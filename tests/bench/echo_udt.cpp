@@ -49,12 +49,12 @@ int64_t now_ns()
 	return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-void pin(int core)
+void pin(int composite)
 {
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
-	CPU_SET(core, &set);
+	CPU_SET(composite, &set);
 	sched_setaffinity(0, sizeof(set), &set); /* or it runs where it may */
 }
 

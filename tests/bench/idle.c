@@ -127,11 +127,11 @@ static void open_until(int count)
 
 /* ------------------------------------------------------------ one session */
 
-static void tell_range(const char *name, const struct nopal_core *core, uint32_t from,
+static void tell_range(const char *name, const struct nopal_composite *composite, uint32_t from,
 		       uint32_t until)
 {
-	const unsigned char *now = (const unsigned char *)core->awake;
-	const unsigned char *fresh = (const unsigned char *)core->layer->fresh;
+	const unsigned char *now = (const unsigned char *)composite->awake;
+	const unsigned char *fresh = (const unsigned char *)composite->layer->fresh;
 	uint32_t differ = 0;
 
 	for (uint32_t i = from; i < until; i++)
@@ -141,26 +141,28 @@ static void tell_range(const char *name, const struct nopal_core *core, uint32_t
 
 static void take_apart(struct nopal_session *session)
 {
-	struct nopal_core *core = nopal__core(session);
-	const struct nopal_layer *layer = core->layer;
-	const struct nopal_part *part = &core->layer->plan->parts[layer->first_part];
+	struct nopal_composite *composite = nopal__composite(session);
+	const struct nopal_layer *layer = composite->layer;
+	const struct nopal_part *part = &composite->layer->plan->parts[layer->first_part];
 
-	printf("at rest now: %s\n", core->awake ? "no" : "yes");
-	nopal__be_awake(core);
+	printf("at rest now: %s\n", composite->awake ? "no" : "yes");
+	nopal__be_awake(composite);
 	printf("  %-24s %6s %6s\n", "bytes", "awake", "differ");
-	printf("  %-24s %6zu %6zu\n", "struct nopal_core", sizeof(*core), sizeof(*core));
-	tell_range("counters", core, offsetof(struct nopal_awake, counters),
+	printf("  %-24s %6zu %6zu\n", "struct nopal_composite", sizeof(*composite),
+	       sizeof(*composite));
+	tell_range("counters", composite, offsetof(struct nopal_awake, counters),
 		   offsetof(struct nopal_awake, bytes_held));
-	tell_range("queues, rings", core, 0, offsetof(struct nopal_awake, counters));
-	tell_range("budget and the rest", core, offsetof(struct nopal_awake, bytes_held),
+	tell_range("queues, rings", composite, 0, offsetof(struct nopal_awake, counters));
+	tell_range("budget and the rest", composite, offsetof(struct nopal_awake, bytes_held),
 		   sizeof(struct nopal_awake));
 	for (uint32_t i = 0; i < layer->part_count; i++)
-		tell_range(part[i].microprotocol->name, core, part[i].state,
+		tell_range(part[i].microprotocol->name, composite, part[i].state,
 			   part[i].state + (uint32_t)part[i].microprotocol->state_size);
-	tell_range("shared variables", core, layer->shared_at, layer->serial_at);
-	tell_range("serials", core, layer->serial_at, layer->timers_at);
-	tell_range("timers", core, layer->timers_at, layer->awake_bytes);
-	printf("  %-24s %6llu\n", "memory of parts", (unsigned long long)core->awake->bytes_held);
+	tell_range("shared variables", composite, layer->shared_at, layer->serial_at);
+	tell_range("serials", composite, layer->serial_at, layer->timers_at);
+	tell_range("timers", composite, layer->timers_at, layer->awake_bytes);
+	printf("  %-24s %6llu\n", "memory of parts",
+	       (unsigned long long)composite->awake->bytes_held);
 }
 
 int main(int argc, char **argv)

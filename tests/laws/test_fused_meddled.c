@@ -39,7 +39,7 @@ static uint32_t ended_in_unit, ended_outside, extra_calls;
 
 static int side_of(const struct nopal_session *session)
 {
-	return nopal__core(session)->opener ? PAIR_OPENER : PAIR_ACCEPTOR;
+	return nopal__composite(session)->opener ? PAIR_OPENER : PAIR_ACCEPTOR;
 }
 
 enum nopal_verdict meddle_from_net(struct nopal_at at, struct nopal_segment *segment)
@@ -61,11 +61,11 @@ enum nopal_verdict meddle_to_net(struct nopal_at at, struct nopal_segment *segme
 
 static void look(struct pair *pair, struct nopal_session *session)
 {
-	const struct nopal_core *core = nopal__core(session);
+	const struct nopal_composite *composite = nopal__composite(session);
 
 	(void)pair;
-	for (; core; core = core->below)
-		if (core->awake->fused)
+	for (; composite; composite = composite->below)
+		if (composite->awake->fused)
 			ended_in_unit++;
 		else
 			ended_outside++;
@@ -112,7 +112,7 @@ static void check_where(bool fused)
 static void leave(struct nopal_session *session)
 {
 	left[side_of(session)] = true;
-	assert_null(nopal__core(session)->awake->fused);
+	assert_null(nopal__composite(session)->awake->fused);
 }
 
 static struct unit {

@@ -60,27 +60,27 @@ static void keep(void *user, int64_t now_ns, const struct nopal_address *from,
 
 static uint64_t core_hash(const struct nopal_session *session)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 	struct nopal_hash hash;
 	size_t fixed = sizeof(struct nopal_awake);
 	const uint64_t facts[] = {
-		core->life,
-		core->peer_id,
-		core->awake->unfinished,
-		core->awake->segments.alive,
-		core->awake->messages.alive,
-		core->awake->transmissions.oldest,
-		core->awake->transmissions.next,
-		core->awake->bytes_held,
-		core->awake->counters.messages_delivered,
-		core->awake->counters.control_out,
-		core->awake->counters.transmissions,
+		composite->life,
+		composite->peer_id,
+		composite->awake->unfinished,
+		composite->awake->segments.alive,
+		composite->awake->messages.alive,
+		composite->awake->transmissions.oldest,
+		composite->awake->transmissions.next,
+		composite->awake->bytes_held,
+		composite->awake->counters.messages_delivered,
+		composite->awake->counters.control_out,
+		composite->awake->counters.transmissions,
 	};
 
 	nopal_hash_init(&hash);
 	nopal_hash_update(&hash, facts, sizeof(facts));
-	nopal_hash_update(&hash, (const char *)core->awake + fixed,
-			  core->layer->awake_bytes - fixed);
+	nopal_hash_update(&hash, (const char *)composite->awake + fixed,
+			  composite->layer->awake_bytes - fixed);
 	return nopal_hash_final(&hash);
 }
 
@@ -90,9 +90,9 @@ struct facts {
 
 static struct facts facts_of(const struct rig *rig)
 {
-	nopal__be_awake(nopal__core(rig->opener.session));
+	nopal__be_awake(nopal__composite(rig->opener.session));
 	if (rig->acceptor.session)
-		nopal__be_awake(nopal__core(rig->acceptor.session));
+		nopal__be_awake(nopal__composite(rig->acceptor.session));
 	return (struct facts){
 		.opener = core_hash(rig->opener.session),
 		.acceptor = rig->acceptor.session ? core_hash(rig->acceptor.session) : 0,

@@ -13,24 +13,24 @@ enum { KINDS = 32, OF_ONE_KIND = 2 };
 static uint64_t facts_of(int who)
 {
 	struct nopal_session *session = meet.side[who].session;
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 	size_t fixed = sizeof(struct nopal_awake);
 	struct nopal_hash hash;
 	uint64_t facts[7];
 
 	assert_non_null(session);
-	nopal__be_awake(core);
-	facts[0] = core->life;
-	facts[1] = core->opener;
-	facts[2] = core->peer_id;
-	facts[3] = core->awake->unfinished;
-	facts[4] = core->awake->counters.messages_delivered;
-	facts[5] = core->awake->counters.control_out;
+	nopal__be_awake(composite);
+	facts[0] = composite->life;
+	facts[1] = composite->opener;
+	facts[2] = composite->peer_id;
+	facts[3] = composite->awake->unfinished;
+	facts[4] = composite->awake->counters.messages_delivered;
+	facts[5] = composite->awake->counters.control_out;
 	facts[6] = meet_sessions(who);
 	nopal_hash_init(&hash);
 	nopal_hash_update(&hash, facts, sizeof(facts));
-	nopal_hash_update(&hash, (const char *)core->awake + fixed,
-			  core->layer->awake_bytes - fixed);
+	nopal_hash_update(&hash, (const char *)composite->awake + fixed,
+			  composite->layer->awake_bytes - fixed);
 	return nopal_hash_final(&hash);
 }
 

@@ -76,7 +76,7 @@ static inline int stubs_register(void **state)
 /* Raises an event of the opener's session about `subject`, in a turn. */
 #define STUB_RAISE(rig, event, subject)                                                            \
 	do {                                                                                       \
-		struct nopal_core *core_ = nopal__core((rig)->opener.session);                     \
+		struct nopal_composite *core_ = nopal__composite((rig)->opener.session);           \
 		struct nopal_world *world_ = core_->world;                                         \
 		bool outermost_ = nopal__turn_begin(world_);                                       \
                                                                                                    \
@@ -107,12 +107,12 @@ static inline struct nopal_segment *stub_one_sent(struct rig *rig, const char *c
 static inline void stub_open_gate(struct rig *rig, struct nopal_segment *segment)
 {
 	struct nopal_session *session = rig->opener.session;
-	struct nopal_core *core = nopal__core(session);
-	bool outermost = nopal__turn_begin(core->world);
+	struct nopal_composite *composite = nopal__composite(session);
+	bool outermost = nopal__turn_begin(composite->world);
 
-	nopal__touch(core);
+	nopal__touch(composite);
 	nopal_release(rig_at(session, "stub_gate"), segment, NOPAL_SEND);
-	nopal__turn_end(core->world, outermost);
+	nopal__turn_end(composite->world, outermost);
 }
 
 #endif

@@ -461,7 +461,7 @@ TEST(test_it_rests_with_its_present_secrets_alone)
 	assert_true(aead_of(rig.acceptor.session)->reads > 2);
 	assert_non_null(secrets->write.key);
 	rig_run(&rig, NOPAL_SECOND);
-	assert_null(nopal__core(rig.acceptor.session)->awake);
+	assert_null(nopal__composite(rig.acceptor.session)->awake);
 	assert_null(secrets->write.key);
 	assert_false(secrets->ready);
 	assert_int_equal(is_zero(&secrets->read[0], sizeof(secrets->read[0])) +

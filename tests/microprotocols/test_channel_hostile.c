@@ -60,7 +60,7 @@ static void say(struct nopal_session *session, const char *microprotocol, unsign
 	struct nopal_segment *segment;
 	uint8_t *at;
 
-	nopal__touch(nopal__core(session));
+	nopal__touch(nopal__composite(session));
 	segment = nopal_control_new(part, kind, body.length ? body.length : 1, &at);
 	assert_non_null(segment);
 	if (body.length)

@@ -375,7 +375,7 @@ TEST(test_one_that_is_removed_says_that_it_hears)
 	begin(MANY_CHANNEL("", "patience = 300ms", ALL), 3, "delay 5ms");
 	many_link(&many, 1, "fwd: delay 5ms rev: delay 5ms loss 100%");
 	assert_int_equal(nopal_destination_remove(many.group, (uint32_t)many.end[1].id, false), 0);
-	nopal_destination_hears(&nopal__bottom(nopal__core(many.group))->session, 1, true);
+	nopal_destination_hears(&nopal__bottom(nopal__composite(many.group))->session, 1, true);
 	assert_int_equal(many_hearing(&many), 2);
 	talk(100, 100);
 	many_run(&many, 20 * NOPAL_SECOND);

@@ -16,7 +16,7 @@ static void send_in_one_turn(struct rig *rig, unsigned count, size_t length)
 {
 	bool outermost = nopal__turn_begin(rig->world);
 
-	nopal__touch(nopal__core(rig->opener.session));
+	nopal__touch(nopal__composite(rig->opener.session));
 	for (unsigned i = 0; i < count; i++)
 		assert_int_equal(rig_send_bytes(rig, length), 0);
 	nopal__turn_end(rig->world, outermost);
@@ -49,7 +49,7 @@ TEST(test_urgent_messages_share_no_segment_with_others)
 	rig_open(&rig, PACKED, NULL);
 	urgent.which = nopal_property(rig.plan, "urgent");
 	outermost = nopal__turn_begin(rig.world);
-	nopal__touch(nopal__core(rig.opener.session));
+	nopal__touch(nopal__composite(rig.opener.session));
 	for (uint64_t i = 0; i < 5; i++)
 		assert_int_equal(
 			nopal_send_with(rig.opener.session, "x", 1, i, &urgent, i == 1 || i == 2),
@@ -174,7 +174,7 @@ TEST(test_all_messages_share_the_outcome_of_their_segment)
 static uint32_t given(struct rig *rig, const char *bytes, size_t length)
 {
 	struct rig_side *side = &rig->acceptor;
-	struct nopal_core *core = nopal__core(side->session);
+	struct nopal_composite *composite = nopal__composite(side->session);
 	struct nopal_at at = rig_at(side->session, "coalesce");
 	struct arriving one = arriving_begin(side->session, NOPAL_KIND_DATA, bytes, length);
 	uint32_t before = side->delivered;
@@ -183,7 +183,7 @@ static uint32_t given(struct rig *rig, const char *bytes, size_t length)
 	nopal_set(at, one.segment, 0, number);
 	nopal_set(rig_at(side->session, "sequenced_segments"), one.segment, 0, number++);
 	arriving_end(&one);
-	assert_int_equal(core->awake->messages.alive, 0);
+	assert_int_equal(composite->awake->messages.alive, 0);
 	return side->delivered - before;
 }
 

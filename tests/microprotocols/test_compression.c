@@ -75,7 +75,7 @@ TEST(test_one_turn_of_both_kinds)
 			continue;
 		compressed_begin(COALESCED, section_of(a, ""), "delay 10ms");
 		outermost = nopal__turn_begin(rig.world);
-		nopal__touch(nopal__core(rig.opener.session));
+		nopal__touch(nopal__composite(rig.opener.session));
 		for (unsigned i = 0; i < 12; i++)
 			send_filled(i / 2 % 2 ? fill_zeros : fill_random, 90 + i);
 		nopal__turn_end(rig.world, outermost);

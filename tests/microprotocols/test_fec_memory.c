@@ -9,34 +9,34 @@
 
 TEST(test_memory_is_bounded)
 {
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 	uint64_t held = 0;
 
 	capture_open(&net, fec_config(5, 4, ""));
-	core = nopal__core(net.rig.acceptor.session);
+	composite = nopal__composite(net.rig.acceptor.session);
 	for (uint32_t round = 0; round < 400; round++) {
 		send_block(4);
 		capture_pass(&net, round % 5);
 		if (round == 300)
-			held = core->awake->bytes_held;
+			held = composite->awake->bytes_held;
 	}
-	assert_int_equal(core->awake->bytes_held, held);
+	assert_int_equal(composite->awake->bytes_held, held);
 	capture_close(&net);
 }
 
 static bool is_at_rest(const struct nopal_session *session)
 {
-	return !nopal__core(session)->awake;
+	return !nopal__composite(session)->awake;
 }
 
 /* Buffers of a block are used again for the next. */
 static void check_rest(int n, int k)
 {
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 	uint64_t held;
 
 	capture_open(&net, fec_config(n, k, "check_integrity {}\n"));
-	core = nopal__core(net.rig.acceptor.session);
+	composite = nopal__composite(net.rig.acceptor.session);
 	rig_run(&net.rig, NOPAL_SECOND);
 	assert_true(is_at_rest(net.rig.acceptor.session));
 	for (uint32_t round = 0; round < 5; round++) {
@@ -44,14 +44,14 @@ static void check_rest(int n, int k)
 		for (uint32_t i = 1; i <= (uint32_t)k; i++)
 			capture_pass(&net, i);
 		assert_true(is_delivered(0));
-		assert_true(core->awake->bytes_held > 0);
+		assert_true(composite->awake->bytes_held > 0);
 		rig_run(&net.rig, NOPAL_SECOND);
 		assert_true(is_at_rest(net.rig.acceptor.session));
 		assert_true(is_at_rest(net.rig.opener.session));
 		rig_awake(net.rig.acceptor.session);
 		if (round)
-			assert_int_equal(core->awake->bytes_held, held);
-		held = core->awake->bytes_held;
+			assert_int_equal(composite->awake->bytes_held, held);
+		held = composite->awake->bytes_held;
 		assert_in_range(held, 0, 512);
 	}
 	capture_close(&net);

@@ -83,22 +83,22 @@ TEST(test_flush_fits_the_playout_delay)
 
 TEST(test_segments_are_kept_until_their_parity_is_made)
 {
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 
 	capture_open(&net, fec_config(5, 4, ""));
-	core = nopal__core(net.rig.opener.session);
+	composite = nopal__composite(net.rig.opener.session);
 	rig_awake(net.rig.opener.session);
-	assert_int_equal(core->awake->segments.alive, 0);
+	assert_int_equal(composite->awake->segments.alive, 0);
 	for (uint32_t i = 1; i < 4; i++) {
 		rig_send(&net.rig, "x");
-		assert_int_equal(core->awake->segments.alive, i);
+		assert_int_equal(composite->awake->segments.alive, i);
 	}
-	assert_int_equal(core->awake->unfinished, 0);
+	assert_int_equal(composite->awake->unfinished, 0);
 	rig_send(&net.rig, "x");
-	assert_int_equal(core->awake->segments.alive, 0);
+	assert_int_equal(composite->awake->segments.alive, 0);
 	rig_send(&net.rig, "x");
 	rig_run(&net.rig, 30 * NOPAL_MILLISECOND);
-	assert_int_equal(core->awake->segments.alive, 0);
+	assert_int_equal(composite->awake->segments.alive, 0);
 	capture_close(&net);
 }
 

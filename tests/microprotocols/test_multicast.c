@@ -291,7 +291,7 @@ static void check_family(bool cast6, uint32_t count)
 	many_run(&many, 60 * NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), hearing);
 	assert_int_equal(many.casts, hearing > 0); /* one probe */
-	bottom = &nopal__bottom(nopal__core(many.group))->session;
+	bottom = &nopal__bottom(nopal__composite(many.group))->session;
 	for (uint32_t i = 0; i < count; i++)
 		assert_int_equal(nopal_destination_at(bottom, i)->hears, many_is_v6(i) == cast6);
 	many_watch(&many);

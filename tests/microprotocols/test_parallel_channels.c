@@ -375,7 +375,7 @@ TEST(test_a_closed_endpoint_takes_its_paths_along)
 {
 	both(RELIABLE);
 	rig_run(&rig, 10 * NOPAL_SECOND);
-	assert_null(nopal__core(rig.opener.session)->awake);
+	assert_null(nopal__composite(rig.opener.session)->awake);
 	nopal_endpoint_close(second[0]);
 	assert_int_equal(nopal_session_paths(rig.opener.session), 1);
 	send_many(10);
@@ -387,8 +387,8 @@ TEST(test_paths_outlive_rest)
 {
 	both(RELIABLE);
 	rig_run(&rig, 10 * NOPAL_SECOND);
-	assert_null(nopal__core(rig.opener.session)->awake);
-	assert_null(nopal__core(rig.acceptor.session)->awake);
+	assert_null(nopal__composite(rig.opener.session)->awake);
+	assert_null(nopal__composite(rig.acceptor.session)->awake);
 	path_change(0, 1, "loss 100%");
 	send_many(10);
 	assert_int_equal(rig.acceptor.delivered, 11);

@@ -14,10 +14,10 @@ static const char UNRELIABLE[] = OTHERS "resize { partial = 2  reassembly_timeou
 enum { FRAGMENT, MESSAGE, SEGMENT, FIRST, NEXT };
 enum { LAST = 1 << 15 };
 
-static struct nopal_core *acceptor(struct rig *rig)
+static struct nopal_composite *acceptor(struct rig *rig)
 {
 	rig_awake(rig->acceptor.session);
-	return nopal__core(rig->acceptor.session);
+	return nopal__composite(rig->acceptor.session);
 }
 
 /* A fragment at the acceptor; returns how many messages it made whole. */

@@ -212,21 +212,21 @@ TEST(test_who_is_ready_is_not_given_up)
 {
 	struct nopal_session *session;
 	struct nopal_message *message;
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 	bool outermost;
 
 	order_open(BASE "semantic_order { waiting = 3 }\n");
 	session = rig.opener.session;
-	core = nopal__core(session);
+	composite = nopal__composite(session);
 	come(2, 1, 0);
 	come(1, 9, 0);
 	message = nopal__pool_newer(nopal__pool_oldest(&rig_awake(session)->messages));
-	outermost = nopal__turn_begin(core->world);
-	nopal__touch(core);
+	outermost = nopal__turn_begin(composite->world);
+	nopal__touch(composite);
 	nopal_message_deliver(session, message);
 	assert_texts("1");
 	nopal_raise_PEER_CLOSED(session, session);
-	nopal__turn_end(core->world, outermost);
+	nopal__turn_end(composite->world, outermost);
 	assert_texts("1 2");
 	assert_int_equal(alive(), 0);
 	for (uint64_t label = 20; label < 23; label++)

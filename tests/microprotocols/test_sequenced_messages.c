@@ -24,9 +24,10 @@ static uint32_t arrive_number(struct rig_side *side, uint64_t number)
 static uint64_t reference(struct rig_side *side)
 {
 	struct nopal_at at = rig_at(side->session, "sequenced_messages");
-	struct nopal_core *core = nopal__core(side->session);
+	struct nopal_composite *composite = nopal__composite(side->session);
 
-	return core->awake->serial[core->layer->plan->serial_of[at.part->attribute[NUMBER]] - 1];
+	return composite->awake
+		->serial[composite->layer->plan->serial_of[at.part->attribute[NUMBER]] - 1];
 }
 
 TEST(test_numbers_begin_at_one_without_a_handshake)

@@ -292,23 +292,23 @@ TEST(test_repairs_after_an_outage)
 
 TEST(test_memory_is_bounded)
 {
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 	uint64_t held = 0;
 
 	capture_open(&net, sliding_config(4, 1, 20, ""));
-	core = nopal__core(net.rig.acceptor.session);
+	composite = nopal__composite(net.rig.acceptor.session);
 	for (uint32_t round = 0; round < 400; round++) {
 		send_block(4);
 		capture_pass(&net, round % 5);
 		capture_pass(&net, 4);
 		if (round == 300)
-			held = core->awake->bytes_held;
+			held = composite->awake->bytes_held;
 	}
-	assert_int_equal(core->awake->bytes_held, held);
+	assert_int_equal(composite->awake->bytes_held, held);
 	rig_run(&net.rig, 2 * NOPAL_SECOND);
-	assert_null(core->awake);
+	assert_null(composite->awake);
 	rig_awake(net.rig.acceptor.session);
-	assert_in_range(core->awake->bytes_held, 0, 512);
+	assert_in_range(composite->awake->bytes_held, 0, 512);
 	assert_repairs_still();
 	capture_close(&net);
 }

@@ -339,7 +339,7 @@ TEST(test_beside_a_foreign_flow_neither_starves)
 /* Of destination `index`, whose newest left a round trip ago. */
 static void say(uint32_t index, uint64_t arrived, uint64_t missing, int64_t rtt_ns)
 {
-	struct nopal_session *bottom = &nopal__bottom(nopal__core(many.group))->session;
+	struct nopal_session *bottom = &nopal__bottom(nopal__composite(many.group))->session;
 	bool outermost = nopal__turn_begin(many.world);
 	struct nopal_channel_report report = {
 		.destination = nopal_destination_at(bottom, index),
@@ -351,14 +351,14 @@ static void say(uint32_t index, uint64_t arrived, uint64_t missing, int64_t rtt_
 		.left_ns = nopal_world_now(many.world) - rtt_ns,
 	};
 
-	nopal__touch(nopal__core(many.group));
+	nopal__touch(nopal__composite(many.group));
 	nopal_raise_CHANNEL_REPORT(bottom, &report);
 	nopal__turn_end(many.world, outermost);
 }
 
 static void hears(uint32_t index, bool does)
 {
-	struct nopal_session *bottom = &nopal__bottom(nopal__core(many.group))->session;
+	struct nopal_session *bottom = &nopal__bottom(nopal__composite(many.group))->session;
 
 	nopal_destination_hears(bottom, index, does);
 }

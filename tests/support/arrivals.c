@@ -9,16 +9,16 @@
 
 void arrive_with(struct nopal_at at, const uint64_t *values, unsigned count)
 {
-	struct nopal_core *core = nopal__core(at.session);
-	bool outermost = nopal__turn_begin(core->world);
+	struct nopal_composite *composite = nopal__composite(at.session);
+	bool outermost = nopal__turn_begin(composite->world);
 	struct nopal_segment *segment;
 	struct nopal_message *message;
 	struct nopal_buffer *buffer = nopal_buffer_new(RIG_TEXT);
 	int length = snprintf((char *)nopal_buffer_bytes(buffer), RIG_TEXT, "%llu",
 			      (unsigned long long)values[0]);
 
-	nopal__touch(core);
-	segment = nopal__segment_make(core, NOPAL_KIND_DATA);
+	nopal__touch(composite);
+	segment = nopal__segment_make(composite, NOPAL_KIND_DATA);
 	segment->incoming = true;
 	message = nopal_message_arriving(at.session, segment);
 	nopal_message_put(
@@ -28,8 +28,8 @@ void arrive_with(struct nopal_at at, const uint64_t *values, unsigned count)
 	for (unsigned i = 0; i < count; i++)
 		nopal_set(at, message, i, values[i]);
 	nopal_raise_MSG_FROM_NET(at.session, message);
-	nopal__segment_free(core, segment);
-	nopal__turn_end(core->world, outermost);
+	nopal__segment_free(composite, segment);
+	nopal__turn_end(composite->world, outermost);
 }
 
 void arrive_at(struct nopal_at at, uint64_t first, uint64_t next)

@@ -25,13 +25,13 @@ void kept_open(const char *config)
 void settle(uint32_t number, enum nopal_outcome outcome)
 {
 	struct nopal_segment *segment = rig_segment(session, number);
-	struct nopal_core *core = nopal__core(session);
-	bool outermost = nopal__turn_begin(core->world);
+	struct nopal_composite *composite = nopal__composite(session);
+	bool outermost = nopal__turn_begin(composite->world);
 
 	assert_non_null(segment);
-	nopal__touch(core);
+	nopal__touch(composite);
 	segment->outcome = (uint8_t)outcome;
 	nopal_release((struct nopal_at){ session, rig_part(session, "m_keeper") }, segment,
 		      NOPAL_DONE);
-	nopal__turn_end(core->world, outermost);
+	nopal__turn_end(composite->world, outermost);
 }

@@ -368,7 +368,7 @@ void many_watch(struct many *many)
 
 uint32_t many_hearing(const struct many *many)
 {
-	const struct nopal_session *bottom = &nopal__bottom(nopal__core(many->group))->session;
+	const struct nopal_session *bottom = &nopal__bottom(nopal__composite(many->group))->session;
 	uint32_t hearing = 0;
 
 	for (uint32_t i = 0; i < nopal_destination_count(bottom); i++)

@@ -148,10 +148,11 @@ uint64_t meet_sessions(int who)
 
 struct virtual_circuit *meet_circuit(int who)
 {
-	struct nopal_core *core = nopal__bottom(nopal__core(meet.side[who].session));
+	struct nopal_composite *composite = nopal__bottom(nopal__composite(meet.side[who].session));
 
-	nopal__be_awake(core);
-	return nopal_state(((struct nopal_at){ &core->session, core->layer->plan->admission }));
+	nopal__be_awake(composite);
+	return nopal_state(
+		((struct nopal_at){ &composite->session, composite->layer->plan->admission }));
 }
 
 int64_t meet_shared(int who, const char *name)
@@ -164,17 +165,17 @@ int64_t meet_shared(int who, const char *name)
 
 void meet_expect_one_session(void)
 {
-	const struct nopal_core *cores[2];
+	const struct nopal_composite *composites[2];
 
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(meet.side[i].opened, 1);
 		assert_int_equal(meet.side[i].ended, 0);
 		assert_int_equal(meet_sessions(i), 1);
-		cores[i] = nopal__bottom(nopal__core(meet.side[i].session));
+		composites[i] = nopal__bottom(nopal__composite(meet.side[i].session));
 	}
 	assert_int_equal(meet.side[0].opener, !meet.side[1].opener);
-	assert_int_equal(cores[0]->local_id, cores[1]->peer_id);
-	assert_int_equal(cores[1]->local_id, cores[0]->peer_id);
+	assert_int_equal(composites[0]->local_id, composites[1]->peer_id);
+	assert_int_equal(composites[1]->local_id, composites[0]->peer_id);
 	assert_true(meet_circuit(0)->connect.nonce == meet_circuit(1)->connect.nonce);
 }
 

@@ -133,12 +133,12 @@ void say(uint32_t index, const char *text)
 	assert_int_equal(nopal_send(pair.here[index].session, text, strlen(text), 0), 0);
 }
 
-static uint32_t flows_among(struct nopal_core *core)
+static uint32_t flows_among(struct nopal_composite *composite)
 {
 	uint32_t count = 0;
 
-	for (; core; core = core->next)
-		count += nopal__is_flow(nopal__top(core));
+	for (; composite; composite = composite->next)
+		count += nopal__is_flow(nopal__top(composite));
 	return count;
 }
 

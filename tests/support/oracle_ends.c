@@ -101,11 +101,11 @@ static void on_writable(struct nopal_session *session, void *user)
 /* A stream's id is the same at both ends. */
 static uint32_t stream_of(const struct nopal_session *session)
 {
-	const struct nopal_core *core = nopal__core(session);
+	const struct nopal_composite *composite = nopal__composite(session);
 
-	while (core->below && !nopal__is_flow(core->below))
-		core = core->below;
-	return core->below ? core->stream : 0;
+	while (composite->below && !nopal__is_flow(composite->below))
+		composite = composite->below;
+	return composite->below ? composite->stream : 0;
 }
 
 static struct oracle_side *accepted_side(struct oracle *oracle, const struct nopal_session *session)

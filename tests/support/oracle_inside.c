@@ -29,12 +29,13 @@ struct an_oracle {
 
 enum { ORACLE_WINDOW, ORACLE_IN_FLIGHT }; /* shared variables */
 
-static void check_budget(struct oracle *oracle, const struct nopal_core *core)
+static void check_budget(struct oracle *oracle, const struct nopal_composite *composite)
 {
-	if (core->awake->bytes_held > core->awake->budget.bytes)
+	if (composite->awake->bytes_held > composite->awake->budget.bytes)
 		oracle_violated(oracle, "holds %llu bytes, more than its budget",
-				(unsigned long long)core->awake->bytes_held);
-	if (core->awake->segments.alive + core->awake->messages.alive > core->awake->budget.objects)
+				(unsigned long long)composite->awake->bytes_held);
+	if (composite->awake->segments.alive + composite->awake->messages.alive >
+	    composite->awake->budget.objects)
 		oracle_violated(oracle, "holds more objects than its budget");
 }
 
@@ -57,12 +58,12 @@ static void check_transmission(struct oracle *oracle, struct nopal_at at,
 				(long long)window);
 }
 
-static void check_outcomes(struct oracle *oracle, const struct nopal_core *core)
+static void check_outcomes(struct oracle *oracle, const struct nopal_composite *composite)
 {
-	const struct nopal_counters *counters = &core->awake->counters;
+	const struct nopal_counters *counters = &composite->awake->counters;
 
 	if (counters->messages_sent <
-	    counters->messages_arrived + counters->messages_missing + core->awake->unfinished)
+	    counters->messages_arrived + counters->messages_missing + composite->awake->unfinished)
 		oracle_violated(oracle, "more outcomes than messages");
 	if (counters->misuses)
 		oracle_violated(oracle, "a bit was released that was not held");
@@ -72,9 +73,9 @@ static void check_outcomes(struct oracle *oracle, const struct nopal_core *core)
 
 /* Parity that had no time to leave may go with the session, and acks of a layer above; no data of
  * the application may. */
-static void check_nothing_held(struct oracle *oracle, const struct nopal_core *core)
+static void check_nothing_held(struct oracle *oracle, const struct nopal_composite *composite)
 {
-	for (const struct nopal_segment *segment = nopal__pool_oldest(&core->awake->segments);
+	for (const struct nopal_segment *segment = nopal__pool_oldest(&composite->awake->segments);
 	     segment; segment = nopal__pool_newer(segment)) {
 		if (segment->kind == NOPAL_KIND_DATA && !segment->done)
 			oracle_violated(oracle,
@@ -87,8 +88,8 @@ static void check_nothing_held(struct oracle *oracle, const struct nopal_core *c
 
 static void look(struct nopal_at at, enum nopal_event event, void *subject)
 {
-	struct oracle_side *side = nopal__top(nopal__core(at.session))->user;
-	struct nopal_core *core = nopal__core(at.session);
+	struct oracle_side *side = nopal__top(nopal__composite(at.session))->user;
+	struct nopal_composite *composite = nopal__composite(at.session);
 	struct an_oracle *self = nopal_state(at);
 
 	if (!side)
@@ -98,13 +99,13 @@ static void look(struct nopal_at at, enum nopal_event event, void *subject)
 		oracle_violated(side->oracle, "%s after the last event", nopal_event_name(event));
 	if (event == NOPAL_SESSION_CLOSED || event == NOPAL_SESSION_BROKEN)
 		self->last_event_seen = true;
-	if (event == NOPAL_SESSION_CLOSED && !core->above && !nopal__is_flow(core))
-		check_nothing_held(side->oracle, core);
+	if (event == NOPAL_SESSION_CLOSED && !composite->above && !nopal__is_flow(composite))
+		check_nothing_held(side->oracle, composite);
 	if (event == NOPAL_SEND_SEGMENT)
 		check_transmission(side->oracle, at, subject);
-	check_budget(side->oracle, core);
+	check_budget(side->oracle, composite);
 	check_window(side->oracle, at);
-	check_outcomes(side->oracle, core);
+	check_outcomes(side->oracle, composite);
 }
 
 #define EVENT(name, type, doc)                                                                     \
@@ -123,10 +124,10 @@ static bool is_of_layer(const struct nopal_layer *layer, int part)
 	return part >= layer->first_part && part < layer->first_part + layer->part_count;
 }
 
-static bool has_transmitted(const struct nopal_core *core)
+static bool has_transmitted(const struct nopal_composite *composite)
 {
 	const struct nopal_segment *segment =
-		core->awake ? nopal__pool_oldest(&core->awake->segments) : NULL;
+		composite->awake ? nopal__pool_oldest(&composite->awake->segments) : NULL;
 
 	for (; segment; segment = nopal__pool_newer(segment))
 		if (segment->transmissions && !segment->done)
@@ -134,13 +135,14 @@ static bool has_transmitted(const struct nopal_core *core)
 	return false;
 }
 
-static bool stack_waits(const struct nopal_core *core, int part)
+static bool stack_waits(const struct nopal_composite *composite, int part)
 {
-	for (; core; core = core->below) {
-		if (is_of_layer(core->layer, part) && has_transmitted(core))
+	for (; composite; composite = composite->below) {
+		if (is_of_layer(composite->layer, part) && has_transmitted(composite))
 			return true;
-		for (uint32_t i = 0; nopal__is_group(core) && i < nopal__member_count(core); i++)
-			if (stack_waits(nopal__member_at(core, i), part))
+		for (uint32_t i = 0;
+		     nopal__is_group(composite) && i < nopal__member_count(composite); i++)
+			if (stack_waits(nopal__member_at(composite, i), part))
 				return true;
 	}
 	return false;
@@ -148,7 +150,7 @@ static bool stack_waits(const struct nopal_core *core, int part)
 
 bool oracle_waits_for_ack(const struct oracle_side *side, int part)
 {
-	return side->session && stack_waits(nopal__core(side->session), part);
+	return side->session && stack_waits(nopal__composite(side->session), part);
 }
 
 static void keeps_visit(const struct nopal_held *held, void *user)
@@ -166,15 +168,16 @@ bool oracle_keeps_messages(const struct oracle_side *side)
 	return keeps;
 }
 
-static uint64_t stack_transmissions(const struct nopal_core *core)
+static uint64_t stack_transmissions(const struct nopal_composite *composite)
 {
 	uint64_t sum = 0;
 
-	for (; core; core = core->below) {
-		if (core->awake)
-			sum += core->awake->counters.transmissions;
-		for (uint32_t i = 0; nopal__is_group(core) && i < nopal__member_count(core); i++)
-			sum += stack_transmissions(nopal__member_at(core, i));
+	for (; composite; composite = composite->below) {
+		if (composite->awake)
+			sum += composite->awake->counters.transmissions;
+		for (uint32_t i = 0;
+		     nopal__is_group(composite) && i < nopal__member_count(composite); i++)
+			sum += stack_transmissions(nopal__member_at(composite, i));
 	}
 	return sum;
 }
@@ -185,22 +188,24 @@ uint64_t oracle_transmissions(const struct oracle *oracle)
 
 	for (unsigned i = 0; i < oracle->sides; i++)
 		if (oracle->side[i].session)
-			sum += stack_transmissions(nopal__core(oracle->side[i].session));
+			sum += stack_transmissions(nopal__composite(oracle->side[i].session));
 	return sum;
 }
 
-static void dump_stack(const struct nopal_core *core)
+static void dump_stack(const struct nopal_composite *composite)
 {
-	for (; core; core = core->below) {
-		printf("  layer %s: life %d, peer closed %d, unfinished %u\n", core->layer->name,
-		       core->life, core->peer_closed, core->awake ? core->awake->unfinished : 0);
-		for (uint32_t i = 0; core->awake && i < core->layer->shared_count; i++)
-			printf("    %s %lld\n", core->layer->shared[i].name,
-			       (long long)core->shared[i]);
-		if (core->awake)
-			nopal_session_dump(&core->session, stdout);
-		for (uint32_t i = 0; nopal__is_group(core) && i < nopal__member_count(core); i++)
-			dump_stack(nopal__member_at(core, i));
+	for (; composite; composite = composite->below) {
+		printf("  layer %s: life %d, peer closed %d, unfinished %u\n",
+		       composite->layer->name, composite->life, composite->peer_closed,
+		       composite->awake ? composite->awake->unfinished : 0);
+		for (uint32_t i = 0; composite->awake && i < composite->layer->shared_count; i++)
+			printf("    %s %lld\n", composite->layer->shared[i].name,
+			       (long long)composite->shared[i]);
+		if (composite->awake)
+			nopal_session_dump(&composite->session, stdout);
+		for (uint32_t i = 0;
+		     nopal__is_group(composite) && i < nopal__member_count(composite); i++)
+			dump_stack(nopal__member_at(composite, i));
 	}
 }
 
@@ -214,7 +219,7 @@ void oracle_dump(const struct oracle *oracle)
 		       side->pushed, side->messages, side->outcomes, side->delivered, side->end,
 		       side->end_text, (double)side->end_ns / (double)NOPAL_SECOND);
 		if (side->session)
-			dump_stack(nopal__core(side->session));
+			dump_stack(nopal__composite(side->session));
 	}
 	printf("at %.3f s\n", (double)nopal_world_now(oracle->world) / (double)NOPAL_SECOND);
 }

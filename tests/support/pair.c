@@ -84,7 +84,7 @@ static void push(void *user)
 
 static int side_of(const struct nopal_session *session)
 {
-	return nopal__core(session)->opener ? PAIR_OPENER : PAIR_ACCEPTOR;
+	return nopal__composite(session)->opener ? PAIR_OPENER : PAIR_ACCEPTOR;
 }
 
 static void *on_accepted(struct nopal_session *session, void *user)

@@ -12,8 +12,8 @@
 static void note(struct nopal_session *session, enum nopal_event event, uint32_t number,
 		 uint8_t kind)
 {
-	struct nopal_core *core = nopal__core(session);
-	struct rig_side *side = nopal__top(core)->user;
+	struct nopal_composite *composite = nopal__composite(session);
+	struct rig_side *side = nopal__top(composite)->user;
 
 	if (!side || side->events == RIG_EVENTS)
 		return;
@@ -362,9 +362,9 @@ void rig_finish(struct rig *rig)
 
 const struct nopal_part *rig_part(const struct nopal_session *session, const char *name)
 {
-	const struct nopal_plan *plan = nopal__core(session)->layer->plan;
+	const struct nopal_plan *plan = nopal__composite(session)->layer->plan;
 
-	nopal__be_awake(nopal__core(session));
+	nopal__be_awake(nopal__composite(session));
 	for (size_t i = 0; i < nopal_plan_part_count(plan); i++)
 		if (strcmp(nopal_plan_part(plan, i)->microprotocol->name, name) == 0)
 			return nopal_plan_part(plan, i);

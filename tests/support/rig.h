@@ -89,8 +89,8 @@ void rig_add(const struct nopal_microprotocol *microprotocol);
 /* The awake part of the session, as which it is left. */
 static inline struct nopal_awake *rig_awake(const struct nopal_session *session)
 {
-	nopal__be_awake(nopal__core(session));
-	return nopal__core(session)->awake;
+	nopal__be_awake(nopal__composite(session));
+	return nopal__composite(session)->awake;
 }
 /* A part of the session, which is awake then, by name; its state; the segment with a number. */
 const struct nopal_part *rig_part(const struct nopal_session *session, const char *name);

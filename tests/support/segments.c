@@ -27,12 +27,12 @@ static struct nopal_buffer *arriving_buffer(const void *bytes, size_t length)
 struct arriving arriving_begin(struct nopal_session *session, uint8_t kind, const void *bytes,
 			       size_t length)
 {
-	struct arriving one = { .core = nopal__core(session) };
+	struct arriving one = { .composite = nopal__composite(session) };
 	struct nopal_buffer *buffer = arriving_buffer(bytes, length);
 
-	one.outermost = nopal__turn_begin(one.core->world);
-	nopal__touch(one.core);
-	one.segment = nopal__segment_make(one.core, kind);
+	one.outermost = nopal__turn_begin(one.composite->world);
+	nopal__touch(one.composite);
+	one.segment = nopal__segment_make(one.composite, kind);
 	one.segment->incoming = true;
 	one.segment->transmitted_ns = session->now_ns;
 	one.segment->body = (struct nopal_body){ buffer, buffer->bytes, (uint32_t)length };
@@ -41,9 +41,9 @@ struct arriving arriving_begin(struct nopal_session *session, uint8_t kind, cons
 
 void arriving_end(struct arriving *one)
 {
-	struct nopal_world *world = one->core->world;
+	struct nopal_world *world = one->composite->world;
 
-	nopal__segment_arrive(one->core, one->segment);
+	nopal__segment_arrive(one->composite, one->segment);
 	nopal__turn_end(world, one->outermost);
 }
 

@@ -17,7 +17,7 @@
 #include "support/rig.h"
 
 struct arriving {
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 	struct nopal_segment *segment;
 	bool outermost;
 };

@@ -376,16 +376,16 @@ static enum nopal_transmitted live_transmit(struct nopal_world *world,
 					    struct nopal_endpoint *endpoint,
 					    const struct nopal_train *train)
 {
-	struct nopal_port *core = nopal__endpoint_port(endpoint);
-	struct live_port *port = core->handle;
+	struct nopal_port *composite = nopal__endpoint_port(endpoint);
+	struct live_port *port = composite->handle;
 	enum nopal_transmitted result;
 
 	result = nopal__live_socket_send(&port->sock, train);
 	if (result == NOPAL_TRANSMITTED) /* the core counts the other results */
-		core->counters.soft_errors += port->sock.soft_errors;
+		composite->counters.soft_errors += port->sock.soft_errors;
 	if (result == NOPAL_UNSENT) {
-		core->send_error = port->sock.send_errno;
-		core->send_error_ns = world->now_ns;
+		composite->send_error = port->sock.send_errno;
+		composite->send_error_ns = world->now_ns;
 	}
 	if (port->sock.hint_count) /* not within the core */
 		event_active(port->readable, EV_READ, 0);
@@ -439,50 +439,51 @@ static int live_port_events(struct live_port *port)
 
 static int live_port_socket(struct live_port *port)
 {
-	struct nopal_port *core = nopal__endpoint_port(port->endpoint);
+	struct nopal_port *composite = nopal__endpoint_port(port->endpoint);
 	int fd;
 
-	if (core->hearing)
-		return nopal__live_socket_hear(&port->sock, &core->local, core->hearing->from);
-	if (!core->shard)
-		return nopal__live_socket_open(&port->sock, &core->local, &core->local);
-	fd = nopal__live_shard_socket(core->shard);
-	return fd < 0 ? fd : nopal__live_socket_take(&port->sock, fd, &core->local);
+	if (composite->hearing)
+		return nopal__live_socket_hear(&port->sock, &composite->local,
+					       composite->hearing->from);
+	if (!composite->shard)
+		return nopal__live_socket_open(&port->sock, &composite->local, &composite->local);
+	fd = nopal__live_shard_socket(composite->shard);
+	return fd < 0 ? fd : nopal__live_socket_take(&port->sock, fd, &composite->local);
 }
 
 static int live_port_open(struct nopal_world *world, struct nopal_endpoint *endpoint,
 			  struct nopal_problems *problems)
 {
-	struct nopal_port *core = nopal__endpoint_port(endpoint);
+	struct nopal_port *composite = nopal__endpoint_port(endpoint);
 	struct live_port *port = calloc(1, sizeof(*port));
 	int error;
 
 	if (!port)
-		return nopal__live_port_refused(-ENOMEM, &core->local, problems);
+		return nopal__live_port_refused(-ENOMEM, &composite->local, problems);
 	port->live = live_of(world);
 	port->endpoint = endpoint;
 	port->retry_ns = LIVE_RETRY_FIRST_NS;
 	error = live_port_socket(port);
 	if (error) {
 		free(port);
-		return nopal__live_port_refused(error, &core->local, problems);
+		return nopal__live_port_refused(error, &composite->local, problems);
 	}
 	error = live_port_events(port);
 	if (error) {
 		live_port_free(port);
-		return nopal__live_port_refused(error, &core->local, problems);
+		return nopal__live_port_refused(error, &composite->local, problems);
 	}
-	core->handle = port;
+	composite->handle = port;
 	return 0;
 }
 
 static void live_port_close(struct nopal_world *world, struct nopal_endpoint *endpoint)
 {
-	struct nopal_port *core = nopal__endpoint_port(endpoint);
-	struct live_port *port = core->handle;
+	struct nopal_port *composite = nopal__endpoint_port(endpoint);
+	struct live_port *port = composite->handle;
 
 	(void)world;
-	core->handle = NULL;
+	composite->handle = NULL;
 	if (!port)
 		return;
 	port->closed = true;

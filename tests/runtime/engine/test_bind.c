@@ -110,7 +110,7 @@ TEST(test_barrier_on_any_item)
 	assert_string_equal(seen, "");
 	nopal_barrier_enter(rig.opener.session, &barrier, first);
 	assert_string_equal(seen, "!");
-	nopal__core(rig.opener.session)->awake->counters.misuses = 0;
+	nopal__composite(rig.opener.session)->awake->counters.misuses = 0;
 }
 
 TEST(test_thirty_two_members_and_no_more)

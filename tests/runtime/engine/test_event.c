@@ -91,7 +91,7 @@ TEST(test_a_handler_that_yields_lets_queued_ones_run)
 	nopal_bind(rig_at(rig.opener.session, "lab"), &last);
 	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
 	assert_string_equal(seen, "(ab)<abab>");
-	assert_int_equal(nopal__core(rig.opener.session)->depth, 0);
+	assert_int_equal(nopal__composite(rig.opener.session)->depth, 0);
 }
 
 static enum nopal_verdict yields_for_ever(struct nopal_at at, struct nopal_segment *subject)
@@ -181,7 +181,7 @@ TEST(test_raises_are_recorded_with_subject_and_depth)
 
 	records_start(rig.world);
 	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
-	nopal__note(nopal__core(rig.opener.session), 7, 8, 9);
+	nopal__note(nopal__composite(rig.opener.session), 7, 8, 9);
 	records_stop(rig.world);
 	timeout = record_of(NOPAL_TRACED_RAISE, NOPAL_SEGMENT_TIMEOUT);
 	lost = record_of(NOPAL_TRACED_RAISE, NOPAL_SEGMENT_LOST);
@@ -202,7 +202,7 @@ TEST(test_a_raise_keeps_its_subject_as_long_as_it_lasts)
 
 	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
 	assert_int_equal(segment->pins, pins);
-	assert_int_equal(nopal__core(rig.opener.session)->depth, 0);
+	assert_int_equal(nopal__composite(rig.opener.session)->depth, 0);
 }
 
 static enum nopal_verdict lab_frees(struct nopal_at at, struct nopal_segment *subject)
@@ -253,16 +253,16 @@ TEST(test_what_no_filter_stops_goes_on)
 TEST(test_an_ended_session_raises_nothing)
 {
 	struct nopal_session *session = rig.opener.session;
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 	bool outermost = nopal__turn_begin(rig.world);
 	uint64_t raises;
 
-	nopal__touch(core);
+	nopal__touch(composite);
 	nopal_session_abort(session, "test");
-	raises = core->awake->counters.raises;
+	raises = composite->awake->counters.raises;
 	nopal_raise_SEGMENT_LOST(session, segment);
 	assert_string_equal(seen, "");
-	assert_int_equal(core->awake->counters.raises, raises);
+	assert_int_equal(composite->awake->counters.raises, raises);
 	nopal__turn_end(rig.world, outermost);
 }
 
@@ -343,7 +343,7 @@ TEST(test_every_kind_of_subject_waits)
 	struct nopal_message *message;
 	uint32_t before = rig_count(&rig.opener, NOPAL_MSG_CONSUMED);
 
-	message = nopal__message_make(nopal__core(session), 0);
+	message = nopal__message_make(nopal__composite(session), 0);
 	nopal_queue_MSG_CONSUMED(session, message);
 	nopal_queue_PATH_NARROWED(session, session);
 	nopal_delay_MSG_CONSUMED(session, message, 5);
@@ -352,7 +352,7 @@ TEST(test_every_kind_of_subject_waits)
 	assert_int_equal(rig_count(&rig.opener, NOPAL_MSG_CONSUMED), before + 2);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_PATH_NARROWED), 2);
 	nopal_queue_MSG_CONSUMED(session, message);
-	nopal__message_free(nopal__core(session), message);
+	nopal__message_free(nopal__composite(session), message);
 	rig_run(&rig, NOPAL_MILLISECOND);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_MSG_CONSUMED), before + 2);
 }
@@ -397,7 +397,7 @@ static bool custom_stops;
 static enum nopal_verdict lab_on_custom(struct nopal_at at, void *subject)
 {
 	letter(*(char *)subject);
-	assert_int_equal(nopal__core(at.session)->depth, 1);
+	assert_int_equal(nopal__composite(at.session)->depth, 1);
 	if (!custom_stops)
 		nopal_queue_SEGMENT_LOST(at.session, segment);
 	return custom_stops ? NOPAL_STOP : NOPAL_CONTINUE;
@@ -419,6 +419,6 @@ TEST(test_a_custom_event_is_raised_as_others_are)
 	custom_stops = true;
 	nopal_raise_custom(session, event, "n");
 	assert_string_equal(seen, "mmababn");
-	assert_int_equal(nopal__core(session)->depth, 0);
-	assert_null(nopal__core(session)->running);
+	assert_int_equal(nopal__composite(session)->depth, 0);
+	assert_null(nopal__composite(session)->running);
 }

@@ -19,24 +19,25 @@ EACH_TEST(setup, own_rig_close);
 
 TEST(test_memory_is_charged_and_credited)
 {
-	struct nopal_core *core = nopal__core(rig.opener.session);
-	uint64_t before = core->awake->bytes_held;
-	void *memory = nopal_alloc(&core->session, 1000);
+	struct nopal_composite *composite = nopal__composite(rig.opener.session);
+	uint64_t before = composite->awake->bytes_held;
+	void *memory = nopal_alloc(&composite->session, 1000);
 
-	assert_int_equal(core->awake->bytes_held, before + 1000);
-	nopal_free(&core->session, memory);
-	assert_int_equal(core->awake->bytes_held, before);
+	assert_int_equal(composite->awake->bytes_held, before + 1000);
+	nopal_free(&composite->session, memory);
+	assert_int_equal(composite->awake->bytes_held, before);
 }
 
 TEST(test_over_budget_is_null)
 {
-	struct nopal_core *core = nopal__core(rig.opener.session);
+	struct nopal_composite *composite = nopal__composite(rig.opener.session);
 
-	nopal_session_set_budget(rig.opener.session,
-				 &(struct nopal_budget){ .bytes = core->awake->bytes_held + 100 });
-	assert_null(nopal_alloc(&core->session, 101));
-	assert_non_null(nopal_alloc(&core->session, 100));
-	assert_null(nopal_alloc(&core->session, 1));
+	nopal_session_set_budget(
+		rig.opener.session,
+		&(struct nopal_budget){ .bytes = composite->awake->bytes_held + 100 });
+	assert_null(nopal_alloc(&composite->session, 101));
+	assert_non_null(nopal_alloc(&composite->session, 100));
+	assert_null(nopal_alloc(&composite->session, 1));
 }
 
 TEST(test_objects_are_budgeted_too)
@@ -44,52 +45,52 @@ TEST(test_objects_are_budgeted_too)
 	struct nopal_segment *first;
 
 	nopal_session_set_budget(rig.opener.session, &(struct nopal_budget){ .objects = 1 });
-	first = nopal__segment_make(nopal__core(rig.opener.session), NOPAL_KIND_DATA);
+	first = nopal__segment_make(nopal__composite(rig.opener.session), NOPAL_KIND_DATA);
 	assert_non_null(first);
-	assert_null(nopal__segment_make(nopal__core(rig.opener.session), NOPAL_KIND_DATA));
+	assert_null(nopal__segment_make(nopal__composite(rig.opener.session), NOPAL_KIND_DATA));
 	nopal_segment_drop(rig.opener.session, first);
 }
 
 /* Segments and messages share one count. */
 TEST(test_messages_are_budgeted_with_segments)
 {
-	struct nopal_core *core = nopal__core(rig.opener.session);
-	uint64_t before = core->awake->bytes_held;
+	struct nopal_composite *composite = nopal__composite(rig.opener.session);
+	uint64_t before = composite->awake->bytes_held;
 	struct nopal_segment *segment;
 	struct nopal_message *message;
 
 	nopal_session_set_budget(rig.opener.session, &(struct nopal_budget){ .objects = 2 });
-	segment = nopal__segment_make(core, NOPAL_KIND_DATA);
-	message = nopal__message_make(core, 100);
+	segment = nopal__segment_make(composite, NOPAL_KIND_DATA);
+	message = nopal__message_make(composite, 100);
 	assert_non_null(message);
-	assert_null(nopal__message_make(core, 100));
-	assert_null(nopal__segment_make(core, NOPAL_KIND_DATA));
-	assert_int_equal(core->awake->bytes_held, before + 100);
-	nopal__message_free(core, message);
+	assert_null(nopal__message_make(composite, 100));
+	assert_null(nopal__segment_make(composite, NOPAL_KIND_DATA));
+	assert_int_equal(composite->awake->bytes_held, before + 100);
+	nopal__message_free(composite, message);
 	nopal_segment_drop(rig.opener.session, segment);
-	assert_int_equal(core->awake->bytes_held, before);
+	assert_int_equal(composite->awake->bytes_held, before);
 }
 
 /* Else each failure would take some of the budget away for good. */
 TEST(test_what_fails_is_credited_back)
 {
-	struct nopal_core *core = nopal__core(rig.opener.session);
-	uint64_t before = core->awake->bytes_held;
+	struct nopal_composite *composite = nopal__composite(rig.opener.session);
+	uint64_t before = composite->awake->bytes_held;
 	struct nopal_message *message;
 	void *memory;
 
 	failing_from(1, true);
-	memory = nopal_alloc(&core->session, 1000);
-	message = nopal__message_make(core, 1000);
+	memory = nopal_alloc(&composite->session, 1000);
+	message = nopal__message_make(composite, 1000);
 	assert_int_equal(failing_stop(), 2);
 	assert_null(memory);
 	assert_null(message);
-	assert_int_equal(core->awake->bytes_held, before);
+	assert_int_equal(composite->awake->bytes_held, before);
 }
 
-static unsigned alive(const struct nopal_core *core)
+static unsigned alive(const struct nopal_composite *composite)
 {
-	const struct nopal_memory *memory = core->memory;
+	const struct nopal_memory *memory = composite->memory;
 	unsigned count = 0;
 
 	for (; memory; memory = memory->next) {
@@ -105,36 +106,36 @@ TEST(test_memory_is_freed_in_any_order)
 {
 	static const unsigned orders[][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
 					      { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
-	struct nopal_core *core = nopal__core(rig.opener.session);
-	unsigned before = alive(core);
+	struct nopal_composite *composite = nopal__composite(rig.opener.session);
+	unsigned before = alive(composite);
 
 	for (unsigned i = 0; i < 6; i++) {
 		void *memory[3];
 
 		for (unsigned j = 0; j < 3; j++)
-			memory[j] = nopal_alloc(&core->session, 8);
+			memory[j] = nopal_alloc(&composite->session, 8);
 		for (unsigned j = 0; j < 3; j++) {
-			assert_int_equal(alive(core), before + 3 - j);
-			nopal_free(&core->session, memory[orders[i][j]]);
+			assert_int_equal(alive(composite), before + 3 - j);
+			nopal_free(&composite->session, memory[orders[i][j]]);
 		}
-		assert_int_equal(alive(core), before);
+		assert_int_equal(alive(composite), before);
 	}
-	nopal_free(&core->session, NULL);
-	assert_non_null(nopal_alloc(&core->session, 8));
+	nopal_free(&composite->session, NULL);
+	assert_non_null(nopal_alloc(&composite->session, 8));
 }
 
 /* It is zeroed, and no session knows of it. */
 TEST(test_memory_without_a_session_is_the_callers)
 {
-	struct nopal_core *core = nopal__core(rig.opener.session);
-	uint64_t held = core->awake->bytes_held;
-	unsigned before = alive(core);
+	struct nopal_composite *composite = nopal__composite(rig.opener.session);
+	uint64_t held = composite->awake->bytes_held;
+	unsigned before = alive(composite);
 	uint8_t *bytes = nopal_alloc(NULL, 100);
 
 	for (unsigned i = 0; i < 100; i++)
 		assert_int_equal(bytes[i], 0);
-	assert_int_equal(core->awake->bytes_held, held);
-	assert_int_equal(alive(core), before);
+	assert_int_equal(composite->awake->bytes_held, held);
+	assert_int_equal(alive(composite), before);
 	nopal_free(NULL, bytes);
 	failing_from(1, false);
 	bytes = nopal_alloc(NULL, 100);

@@ -66,7 +66,7 @@ TEST_WITH(setup, own_rig_close, test_each_outcome_is_told_once)
 	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_UNKNOWN], 1);
 	assert_int_equal(nopal_session_counters(session)->messages_arrived, 1);
 	assert_int_equal(nopal_session_counters(session)->messages_missing, 1);
-	assert_int_equal(nopal__core(session)->awake->unfinished_bytes, 0);
+	assert_int_equal(nopal__composite(session)->awake->unfinished_bytes, 0);
 }
 
 TEST(test_one_missing_segment_is_a_missing_message)
@@ -105,11 +105,11 @@ TEST(test_one_unknown_segment_is_an_unknown_message)
 
 static struct nopal_message *arriving(void)
 {
-	struct nopal_core *core = nopal__core(session);
-	struct nopal_segment *first = nopal__segment_make(core, NOPAL_KIND_DATA);
+	struct nopal_composite *composite = nopal__composite(session);
+	struct nopal_segment *first = nopal__segment_make(composite, NOPAL_KIND_DATA);
 	struct nopal_message *message = nopal_message_arriving(session, first);
 
-	nopal__segment_free(core, first);
+	nopal__segment_free(composite, first);
 	return message;
 }
 
@@ -137,9 +137,9 @@ TEST_WITH(setup, own_rig_close, test_fragments_come_in_any_order)
 	assert_true(put(message, 0, "first"));
 	assert_false(put(message, 0, "again"));
 	assert_true(put(message, 1, ""));
-	held = nopal__core(session)->awake->bytes_held;
+	held = nopal__composite(session)->awake->bytes_held;
 	assert_false(put(message, 1, "again"));
-	assert_int_equal(nopal__core(session)->awake->bytes_held, held);
+	assert_int_equal(nopal__composite(session)->awake->bytes_held, held);
 	assert_int_equal(nopal_message_pieces(message), 3);
 	assert_int_equal(nopal_message_length(message), 10);
 	assert_int_equal(nopal_message_copy(message, 0, text, RIG_TEXT), 10);
@@ -174,23 +174,23 @@ TEST_WITH(setup, own_rig_close, test_many_fragments_and_the_next_message_after_t
 
 TEST_WITH(setup, own_rig_close, test_over_budget_changes_nothing)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 	struct nopal_message *message = arriving();
 	uint64_t held;
 
 	assert_true(put(message, 0, "first"));
-	held = core->awake->bytes_held;
+	held = composite->awake->bytes_held;
 	nopal_session_set_budget(session, &(struct nopal_budget){ .bytes = held + 3 });
 	assert_false(put(message, 0, "long"));
 	assert_false(put(message, 40, "x"));
-	assert_int_equal(core->awake->counters.rx_over_budget, 2);
-	assert_int_equal(core->awake->bytes_held, held);
+	assert_int_equal(composite->awake->counters.rx_over_budget, 2);
+	assert_int_equal(composite->awake->bytes_held, held);
 	assert_int_equal(nopal_message_length(message), 5);
 	nopal_session_set_budget(session, &(struct nopal_budget){ .objects = 2 });
 	assert_null(arriving());
-	assert_int_equal(core->awake->counters.rx_over_budget, 3);
+	assert_int_equal(composite->awake->counters.rx_over_budget, 3);
 	nopal_message_discard(session, message);
-	assert_int_equal(core->awake->bytes_held, held - 5);
+	assert_int_equal(composite->awake->bytes_held, held - 5);
 }
 
 /* ------------------------------------------------- delivered out of its order */
@@ -216,12 +216,12 @@ static int setup_order(void **state)
 
 static void in_its_turn(unsigned which)
 {
-	struct nopal_core *core = nopal__core(rig.acceptor.session);
-	bool outermost = nopal__turn_begin(core->world);
+	struct nopal_composite *composite = nopal__composite(rig.acceptor.session);
+	bool outermost = nopal__turn_begin(composite->world);
 
-	nopal__touch(core);
+	nopal__touch(composite);
 	nopal_message_release(rig_at(rig.acceptor.session, "m_order"), in_order[which]);
-	nopal__turn_end(core->world, outermost);
+	nopal__turn_end(composite->world, outermost);
 }
 
 TEST_WITH(setup_order, own_rig_close, test_delivered_at_once_and_only_once)
@@ -269,16 +269,16 @@ TEST_WITH(NULL, own_rig_close, test_discarded_as_it_is_delivered_nobody_sees_it)
 
 TEST_WITH(setup, own_rig_close, test_replaced_bytes_are_charged_in_place_of_the_old)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 	struct nopal_message *message = arriving();
 	struct nopal_buffer *other = nopal_buffer_new(2);
-	uint64_t held = core->awake->bytes_held;
+	uint64_t held = composite->awake->bytes_held;
 
 	memcpy(nopal_buffer_bytes(other), "hi", 2);
 	assert_true(put(message, 0, "first"));
 	assert_true(nopal_message_replace(session, message,
 					  (struct nopal_body){ other, other->bytes, 2 }));
-	assert_int_equal(core->awake->bytes_held - held, 2);
+	assert_int_equal(composite->awake->bytes_held - held, 2);
 	assert_int_equal(nopal_message_length(message), 2);
 	assert_int_equal(nopal_message_pieces(message), 1);
 	nopal_session_set_budget(session, &(struct nopal_budget){ .bytes = 3 });
@@ -353,20 +353,20 @@ static void send_three(void)
 
 TEST_WITH(setup_keep, own_rig_close, test_kept_messages_live_until_they_are_given_back)
 {
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 	char byte;
 
 	send_three();
-	core = nopal__core(keep.session);
+	composite = nopal__composite(keep.session);
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(core->awake->messages.alive, 3);
+	assert_int_equal(composite->awake->messages.alive, 3);
 	assert_int_equal(nopal_message_copy(keep.message[1], 0, &byte, 1), 1);
 	assert_int_equal(byte, 'b');
 	nopal_message_give_back(keep.session, keep.message[2]);
 	nopal_message_give_back(keep.session, keep.message[0]);
-	assert_int_equal(core->awake->messages.alive, 1);
+	assert_int_equal(composite->awake->messages.alive, 1);
 	nopal_message_give_back(keep.session, keep.message[1]);
-	assert_int_equal(core->awake->messages.alive, 0);
+	assert_int_equal(composite->awake->messages.alive, 0);
 }
 
 TEST_WITH(setup_keep, own_rig_close, test_kept_messages_are_given_back_in_ended)

@@ -44,11 +44,11 @@ EACH_TEST(NULL, teardown);
 
 static struct nopal_message *arriving(void)
 {
-	struct nopal_core *core = nopal__core(session);
-	struct nopal_segment *first = nopal__segment_make(core, NOPAL_KIND_DATA);
+	struct nopal_composite *composite = nopal__composite(session);
+	struct nopal_segment *first = nopal__segment_make(composite, NOPAL_KIND_DATA);
 	struct nopal_message *message = nopal_message_arriving(session, first);
 
-	nopal__segment_free(core, first);
+	nopal__segment_free(composite, first);
 	return message;
 }
 
@@ -113,7 +113,7 @@ TEST(test_rooms_for_fragments_are_used_again)
 		nopal_message_discard(session, message[i]);
 	assert_int_equal(awake->spare_count, SPARES);
 	assert_int_equal(awake->bytes_held, before + SPARES * room);
-	nopal__fragments_give_back(nopal__core(session));
+	nopal__fragments_give_back(nopal__composite(session));
 	assert_int_equal(awake->bytes_held, before);
 	assert_int_equal(awake->spare_count, 0);
 }
@@ -156,7 +156,7 @@ TEST(test_replaced_bytes_leave_no_room_behind)
 	assert_int_equal(nopal_message_length(message), 5);
 	assert_int_equal(awake->unfinished_bytes, 0);
 	nopal_message_discard(session, message);
-	nopal__fragments_give_back(nopal__core(session));
+	nopal__fragments_give_back(nopal__composite(session));
 	assert_int_equal(awake->bytes_held, before);
 }
 
@@ -231,6 +231,6 @@ TEST(test_a_message_leaves_its_story)
 	assert_int_equal(awake->counters.misuses, 1);
 	assert_int_equal(awake->counters.messages_delivered, 1);
 	assert_int_equal(awake->counters.bytes_delivered, 5);
-	nopal__message_unpin(nopal__core(session), message);
+	nopal__message_unpin(nopal__composite(session), message);
 	records_stop(rig.world);
 }

@@ -126,13 +126,13 @@ TEST(test_a_message_has_the_worst_outcome_of_its_segments)
 /* One of which nothing was cut is settled when that is said. */
 TEST(test_a_message_of_no_segments_is_settled_at_once)
 {
-	struct nopal_core *core = nopal__core(session);
-	struct nopal_message *message = nopal__message_make(core, 0);
+	struct nopal_composite *composite = nopal__composite(session);
+	struct nopal_message *message = nopal__message_make(composite, 0);
 	struct nopal_handle handle = message->handle;
 
-	core->awake->unfinished++;
+	composite->awake->unfinished++;
 	nopal_message_is_cut(session, message);
-	assert_int_equal(core->awake->unfinished, 0);
+	assert_int_equal(composite->awake->unfinished, 0);
 	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_UNKNOWN], 1);
 	assert_null(nopal_message_find(session, handle));
 }
@@ -141,49 +141,49 @@ TEST(test_a_message_of_no_segments_is_settled_at_once)
 
 TEST(test_a_message_is_found_while_it_lives)
 {
-	struct nopal_core *core = nopal__core(session);
-	uint64_t stale = core->awake->counters.stale_handles;
-	struct nopal_message *message = nopal__message_make(core, 3);
+	struct nopal_composite *composite = nopal__composite(session);
+	uint64_t stale = composite->awake->counters.stale_handles;
+	struct nopal_message *message = nopal__message_make(composite, 3);
 	struct nopal_handle handle = message->handle;
 
 	assert_ptr_equal(nopal_message_find(session, handle), message);
-	assert_int_equal(core->awake->counters.stale_handles, stale);
-	nopal__message_free(core, message);
+	assert_int_equal(composite->awake->counters.stale_handles, stale);
+	nopal__message_free(composite, message);
 	assert_null(nopal_message_find(session, handle));
-	assert_int_equal(core->awake->counters.stale_handles, stale + 1);
+	assert_int_equal(composite->awake->counters.stale_handles, stale + 1);
 }
 
 TEST(test_a_message_is_made_of_nothing_old)
 {
-	struct nopal_core *core = nopal__core(session);
-	size_t bytes = core->layer->plan->slot_count * sizeof(*(uint64_t *)NULL);
-	struct nopal_message *message = nopal__message_make(core, 3);
+	struct nopal_composite *composite = nopal__composite(session);
+	size_t bytes = composite->layer->plan->slot_count * sizeof(*(uint64_t *)NULL);
+	struct nopal_message *message = nopal__message_make(composite, 3);
 	struct nopal_message *was = message;
 
 	memset(message->attribute, 0xff, bytes);
-	nopal__message_free(core, message);
-	message = nopal__message_make(core, 3);
+	nopal__message_free(composite, message);
+	message = nopal__message_make(composite, 3);
 	assert_ptr_equal(message, was);
 	for (size_t i = 0; i < bytes; i++)
 		assert_int_equal(((uint8_t *)message->attribute)[i], 0);
-	nopal__message_free(core, message);
+	nopal__message_free(composite, message);
 }
 
 /* Else each failure would take some of the budget away for good. */
 TEST(test_a_message_without_memory_charges_nothing)
 {
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 	struct nopal_message *message[64], *one;
 	unsigned count = 0;
 
 	failing_from(1, true); /* all that the pool has at first */
-	while ((one = nopal__message_make(core, 3)) != NULL)
+	while ((one = nopal__message_make(composite, 3)) != NULL)
 		message[count++] = one;
 	failing_stop();
 	assert_true(count < 64);
-	assert_int_equal(core->awake->bytes_held, 3 * count);
+	assert_int_equal(composite->awake->bytes_held, 3 * count);
 	while (count)
-		nopal__message_free(core, message[--count]);
+		nopal__message_free(composite, message[--count]);
 }
 
 TEST(test_replaced_bytes_are_those_that_wait)
@@ -212,8 +212,8 @@ TEST_WITH(NULL, own_rig_close, test_properties_tell_messages_apart)
 	kept_open(LUCKY);
 	slot[0] = nopal_property(rig.plan, "luck");
 	slot[1] = nopal_property(rig.plan, "skill");
-	one = nopal__message_make(nopal__core(session), 0);
-	other = nopal__message_make(nopal__core(session), 0);
+	one = nopal__message_make(nopal__composite(session), 0);
+	other = nopal__message_make(nopal__composite(session), 0);
 	for (unsigned i = 0; i < 2; i++) {
 		assert_true(nopal_message_is_like(session, one, other));
 		other->attribute[slot[i]] = 5;
@@ -221,8 +221,8 @@ TEST_WITH(NULL, own_rig_close, test_properties_tell_messages_apart)
 		one->attribute[slot[i]] = 5;
 	}
 	assert_true(nopal_message_is_like(session, one, other));
-	nopal__message_free(nopal__core(session), one);
-	nopal__message_free(nopal__core(session), other);
+	nopal__message_free(nopal__composite(session), one);
+	nopal__message_free(nopal__composite(session), other);
 }
 
 TEST_WITH(NULL, own_rig_close, test_what_arrives_has_its_segments_attributes)
@@ -232,10 +232,10 @@ TEST_WITH(NULL, own_rig_close, test_what_arrives_has_its_segments_attributes)
 
 	rig_add(&m_lucky);
 	kept_open(LUCKY);
-	first = nopal__segment_make(nopal__core(session), NOPAL_KIND_DATA);
+	first = nopal__segment_make(nopal__composite(session), NOPAL_KIND_DATA);
 	first->attribute[nopal_property(rig.plan, "skill")] = 9;
 	message = nopal_message_arriving(session, first);
 	assert_int_equal(nopal_message_property(message, nopal_property(rig.plan, "skill")), 9);
 	nopal_message_discard(session, message);
-	nopal__segment_free(nopal__core(session), first);
+	nopal__segment_free(nopal__composite(session), first);
 }

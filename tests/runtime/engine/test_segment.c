@@ -70,7 +70,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	if (rig.opener.session)
-		nopal__core(session)->awake->counters.misuses = 0;
+		nopal__composite(session)->awake->counters.misuses = 0;
 	rig_close(&rig);
 	return 0;
 }

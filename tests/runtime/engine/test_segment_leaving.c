@@ -28,17 +28,17 @@ static const char LAYERS[] =
 TEST(test_a_transmission_without_status_is_settled)
 {
 	struct nopal_segment *segment;
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 	uint64_t number;
 	uint8_t *bytes;
 
 	kept_open(CODED);
-	core = nopal__core(session);
-	assert_true(core->layer->tracks);
+	composite = nopal__composite(session);
+	assert_true(composite->layer->tracks);
 	number = nopal_next_packet_number(session);
 	segment = nopal_control_new(rig_at(session, "forward_error_correction"), 0, 8, &bytes);
 	memset(bytes, 0, 8);
-	nopal__depart(core, segment);
+	nopal__depart(composite, segment);
 	assert_int_equal(nopal_next_packet_number(session), number + 1);
 	assert_int_equal(nopal_oldest_transmission(session), number + 1);
 	assert_false(nopal_transmission_find(session, number)->open);
@@ -52,7 +52,7 @@ TEST(test_a_transmission_says_its_number)
 	rig_change(&rig, "delay 10ms loss 100%");
 	rig_send(&rig, "x");
 	rig_send(&rig, "y");
-	slot = nopal__core(session)->layer->packet_number_slot;
+	slot = nopal__composite(session)->layer->packet_number_slot;
 	assert_int_not_equal(slot, 0);
 	for (uint32_t number = 2; number <= 4; number += 2) {
 		const struct nopal_segment *one = rig_segment(session, number);
@@ -69,7 +69,7 @@ TEST(test_nothing_departs_to_a_busy_kernel)
 	struct nopal_endpoint *endpoint;
 
 	kept_open(KEPT);
-	endpoint = nopal__core(session)->endpoint;
+	endpoint = nopal__composite(session)->endpoint;
 	endpoint->busy = true;
 	rig_send(&rig, "x");
 	assert_int_equal(endpoint->ready_count, 1);
@@ -85,16 +85,16 @@ TEST(test_a_resend_is_watched)
 {
 	struct nopal_segment *segment;
 	const struct nopal_awake *awake;
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 	uint32_t watchdog;
 
 	kept_open(KEPT);
-	core = nopal__core(session);
-	watchdog = core->layer->timer_count + NOPAL_TIMER_WATCHDOG;
+	composite = nopal__composite(session);
+	watchdog = composite->layer->timer_count + NOPAL_TIMER_WATCHDOG;
 	rig_send(&rig, "x");
 	segment = rig_segment(session, 2);
 	awake = rig_awake(session);
-	nopal__watchdog_stop(core);
+	nopal__watchdog_stop(composite);
 	assert_int_equal(awake->timers[watchdog].deadline_ns, NOPAL_NEVER);
 	assert_true(nopal_segment_resend(rig_at(session, "m_keeper"), segment));
 	assert_int_equal(segment->transmissions, 2);
@@ -104,16 +104,16 @@ TEST(test_a_resend_is_watched)
 /* Its segments in the layer below keep it from being done. */
 TEST(test_only_an_upper_segment_waits_for_below)
 {
-	struct nopal_core *core, *below;
+	struct nopal_composite *composite, *below;
 	struct nopal_segment *segment;
 
 	kept_open(LAYERS);
-	core = nopal__core(session);
-	below = core->below;
+	composite = nopal__composite(session);
+	below = composite->below;
 	rig_awake(&below->session);
-	segment = nopal__segment_make_carried(core, NOPAL_KIND_DATA);
+	segment = nopal__segment_make_carried(composite, NOPAL_KIND_DATA);
 	assert_true(segment->waiting[NOPAL_DONE] & NOPAL_HOLD_BELOW);
-	nopal__segment_free(core, segment);
+	nopal__segment_free(composite, segment);
 	segment = nopal__segment_make_carried(below, NOPAL_KIND_DATA);
 	assert_false(segment->waiting[NOPAL_DONE] & NOPAL_HOLD_BELOW);
 	nopal__segment_free(below, segment);
@@ -141,10 +141,10 @@ TEST(test_what_is_carried_waits_as_data_do)
 	kept_open(CODED);
 	at = rig_at(session, "forward_error_correction");
 	segment = nopal_control_new(at, 0, 8, &bytes);
-	assert_int_equal(nopal__core(session)->layer->plan->kinds[segment->kind].class,
+	assert_int_equal(nopal__composite(session)->layer->plan->kinds[segment->kind].class,
 			 NOPAL_KIND_CARRIED);
 	assert_true(segment->wanted);
-	nopal__segment_free(nopal__core(session), segment);
+	nopal__segment_free(nopal__composite(session), segment);
 }
 
 /* By the layer below, whichever path it is meant for. */
@@ -157,7 +157,7 @@ TEST(test_control_of_an_upper_layer_goes_down)
 
 	kept_open(LAYERS);
 	at = rig_at(session, "positive_ack");
-	below = rig_awake(&nopal__core(session)->below->session);
+	below = rig_awake(&nopal__composite(session)->below->session);
 	for (unsigned i = 1; i <= 2; i++) {
 		segment = nopal_control_new(at, 0, 8, &bytes);
 		memset(bytes, 0, 8);
@@ -176,19 +176,19 @@ TEST(test_control_leaves_by_the_path_it_is_for)
 {
 	struct nopal_at at;
 	struct nopal_segment *segment;
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 	uint64_t sent, sealed;
 	uint8_t *bytes;
 
 	kept_open(ACKED);
-	core = nopal__core(session);
+	composite = nopal__composite(session);
 	at = rig_at(session, "positive_ack");
-	sent = core->awake->counters.control_out;
-	sealed = core->awake->counters.datagrams_out;
+	sent = composite->awake->counters.control_out;
+	sealed = composite->awake->counters.datagrams_out;
 	for (unsigned path = 0; path < 2; path++) { /* of which one is there */
 		bool outermost = nopal__turn_begin(rig.world);
 
-		nopal__touch(core);
+		nopal__touch(composite);
 		segment = nopal_control_new(at, 0, 8, &bytes);
 		memset(bytes, 0, 8);
 		nopal_control_send_by(session, segment, 8, path);

@@ -23,20 +23,20 @@ static const char ACKED[] = "transport_driver {}\nfixed_size {}\nsequenced_segme
 TEST(test_a_segment_is_made_of_nothing_old)
 {
 	struct nopal_segment *one;
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 	uint32_t slots, number;
 	void *was;
 
 	kept_open(KEPT);
-	core = nopal__core(session);
-	slots = core->layer->plan->slot_count;
-	was = one = nopal__segment_make(core, NOPAL_KIND_DATA);
+	composite = nopal__composite(session);
+	slots = composite->layer->plan->slot_count;
+	was = one = nopal__segment_make(composite, NOPAL_KIND_DATA);
 	number = one->number;
 	memset(one, 0xff, offsetof(struct nopal_segment, body));
 	memset(one->attribute, 0xff, slots * sizeof(uint64_t));
 	one->message = (void *)&rig;
-	nopal__segment_free(core, one);
-	one = nopal__segment_make(core, NOPAL_KIND_ABORT);
+	nopal__segment_free(composite, one);
+	one = nopal__segment_make(composite, NOPAL_KIND_ABORT);
 	assert_ptr_equal(one, was);
 	assert_int_equal(one->number, number + 1);
 	assert_int_equal(one->kind, NOPAL_KIND_ABORT);
@@ -51,7 +51,7 @@ TEST(test_a_segment_is_made_of_nothing_old)
 		     one->urgent);
 	for (uint32_t i = 0; i < slots; i++)
 		assert_int_equal(one->attribute[i], 0);
-	nopal__segment_free(core, one);
+	nopal__segment_free(composite, one);
 }
 
 TEST(test_objects_end_at_the_budget)
@@ -63,31 +63,31 @@ TEST(test_objects_end_at_the_budget)
 	awake = rig_awake(session);
 	rig_send(&rig, "x");
 	awake->budget.objects = awake->segments.alive + awake->messages.alive;
-	assert_null(nopal__segment_make(nopal__core(session), NOPAL_KIND_DATA));
+	assert_null(nopal__segment_make(nopal__composite(session), NOPAL_KIND_DATA));
 	awake->budget.objects++;
-	segment = nopal__segment_make(nopal__core(session), NOPAL_KIND_DATA);
+	segment = nopal__segment_make(nopal__composite(session), NOPAL_KIND_DATA);
 	assert_non_null(segment);
-	nopal__segment_free(nopal__core(session), segment);
+	nopal__segment_free(nopal__composite(session), segment);
 }
 
 TEST(test_a_message_waits_for_each_segment_it_rides_in)
 {
 	struct nopal_message *first, *second;
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 
 	kept_open(KEPT);
-	core = nopal__core(session);
+	composite = nopal__composite(session);
 	rig_send(&rig, "x");
 	first = rig_segment(session, 2)->message;
 	assert_int_equal(first->segments_open, 1);
-	second = nopal__message_make(core, 1);
+	second = nopal__message_make(composite, 1);
 	nopal_segment_also(session, rig_segment(session, 2), second);
 	assert_int_equal(second->segments_open, 1);
 	assert_ptr_equal(first->also, second);
 	assert_null(second->also);
 	first->also = NULL;
 	second->segments_open = 0;
-	nopal__message_free(core, second);
+	nopal__message_free(composite, second);
 }
 
 TEST(test_a_piece_is_some_of_its_message)
@@ -117,7 +117,7 @@ TEST(test_a_piece_is_some_of_its_message)
 	assert_int_equal(buffer->references, 3);
 	assert_int_equal(message->segments_open, 2);
 	message->segments_open--;
-	nopal__segment_free(nopal__core(session), piece);
+	nopal__segment_free(nopal__composite(session), piece);
 }
 
 /* ----------------------------------------------------------------- transmissions */
@@ -152,7 +152,7 @@ TEST(test_transmissions_are_found_while_there_is_room)
 	rig_change(&rig, "delay 10ms loss 100%");
 	first = nopal_next_packet_number(session);
 	held = rig_awake(session)->bytes_held;
-	assert_true(nopal__core(session)->layer->tracks);
+	assert_true(nopal__composite(session)->layer->tracks);
 	send_many(RING_AT_FIRST);
 	assert_int_equal(rig_awake(session)->transmissions.room, RING_AT_FIRST);
 	send_many(MANY - RING_AT_FIRST);
@@ -226,7 +226,7 @@ TEST(test_control_buffers_are_used_again)
 	one = nopal_body_buffer(session, NOPAL_SPARE_BYTES + 1);
 	assert_int_equal(one->capacity, NOPAL_SPARE_BYTES + 1);
 	nopal_buffer_unref(one);
-	assert_ptr_equal(nopal__core(session)->world->spare, two);
+	assert_ptr_equal(nopal__composite(session)->world->spare, two);
 }
 
 TEST(test_no_memory_for_control_is_no_segment)
@@ -245,7 +245,7 @@ TEST(test_no_memory_for_control_is_no_segment)
 	rig_awake(session)->budget.objects = 0;
 	segment = nopal_control_new(rig_at(session, "positive_ack"), 0, 8, &bytes);
 	assert_null(segment);
-	assert_non_null(nopal__core(session)->world->spare);
+	assert_non_null(nopal__composite(session)->world->spare);
 }
 
 TEST(test_control_leaves_at_once_and_is_counted)
@@ -339,7 +339,7 @@ TEST(test_mistakes_are_counted_and_noted)
 	assert_int_equal(awake->counters.misuses, misuses + 1);
 	awake->counters.misuses = 0;
 	assert_false(nopal_segment_resend(at, segment));
-	nopal__depart(nopal__core(session), segment);
+	nopal__depart(nopal__composite(session), segment);
 	assert_int_equal(record_of(NOPAL_TRACED_NOTE, NOPAL_NOTE_REFUSED_SEND)->a, 2);
 	assert_int_equal(record_of(NOPAL_TRACED_NOTE, NOPAL_NOTE_REFUSED_SEND)->b, 0);
 	assert_int_equal(awake->counters.refused_sends, 2);
@@ -350,7 +350,7 @@ TEST(test_mistakes_are_counted_and_noted)
 	assert_int_equal(awake->counters.stale_handles, 1);
 	records_stop(rig.world);
 	segment->pins--;
-	nopal__segment_settle(nopal__core(session), segment);
+	nopal__segment_settle(nopal__composite(session), segment);
 }
 
 FAKE(m_gate, .holds = FAKE_HOLDS({ "the test", NOPAL_SEND, NOPAL_DATA, false }),
@@ -421,18 +421,18 @@ TEST(test_each_release_is_recorded_with_what_is_left)
 TEST(test_control_says_nothing_old)
 {
 	struct nopal_segment *segment;
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 	uint8_t *bytes;
 	void *was;
 
 	kept_open(ACKED);
-	core = nopal__core(session);
-	was = segment = nopal__segment_make(core, NOPAL_KIND_DATA);
-	memset(segment->attribute, 0xff, core->layer->plan->slot_count * sizeof(uint64_t));
-	nopal__segment_free(core, segment);
+	composite = nopal__composite(session);
+	was = segment = nopal__segment_make(composite, NOPAL_KIND_DATA);
+	memset(segment->attribute, 0xff, composite->layer->plan->slot_count * sizeof(uint64_t));
+	nopal__segment_free(composite, segment);
 	segment = nopal_control_new(rig_at(session, "positive_ack"), 0, 8, &bytes);
 	assert_ptr_equal(segment, was);
-	for (uint32_t i = 0; i < core->layer->plan->slot_count; i++)
+	for (uint32_t i = 0; i < composite->layer->plan->slot_count; i++)
 		assert_int_equal(segment->attribute[i], 0);
-	nopal__segment_free(core, segment);
+	nopal__segment_free(composite, segment);
 }

@@ -75,7 +75,7 @@ TEST(test_earlier_deadline_first_ties_by_start)
 	nopal_timer_start(at, CLOCK_A, NOPAL_MILLISECOND);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_string_equal(fired, "ab");
-	nopal__be_awake(nopal__core(session));
+	nopal__be_awake(nopal__composite(session));
 	nopal_timer_start(at, CLOCK_B, 3 * NOPAL_SECOND);
 	nopal_timer_start(at, CLOCK_A, 3 * NOPAL_SECOND);
 	rig_run(&rig, 5 * NOPAL_SECOND);

@@ -253,7 +253,7 @@ TEST(test_one_stream_too_many_is_refused)
 TEST(test_a_stream_far_ahead_is_accepted)
 {
 	enum { WINDOW = 1 << 16 };
-	struct nopal_core *flow;
+	struct nopal_composite *flow;
 	uint64_t floor;
 	bool outermost;
 
@@ -261,7 +261,7 @@ TEST(test_a_stream_far_ahead_is_accepted)
 	open_stream(0);
 	say(0, "hello");
 	flow_pair_run(100 * NOPAL_MILLISECOND);
-	flow = nopal__stack_bottom(nopal__core(pair.there[0].session))->below;
+	flow = nopal__stack_bottom(nopal__composite(pair.there[0].session))->below;
 	floor = flow->streams->accepted.floor;
 	outermost = nopal__turn_begin(pair.world);
 	nopal__touch(flow);
@@ -373,12 +373,12 @@ TEST(test_who_joins_ends_with_a_flow_that_does_not_open)
 
 static bool rests(const struct end *end)
 {
-	return !nopal__core(end->session)->awake;
+	return !nopal__composite(end->session)->awake;
 }
 
-static const struct nopal_core *flow_of(const struct end *end)
+static const struct nopal_composite *flow_of(const struct end *end)
 {
-	return nopal__stack_bottom(nopal__core(end->session))->below;
+	return nopal__stack_bottom(nopal__composite(end->session))->below;
 }
 
 /* Both sides, their flow and so many streams. */

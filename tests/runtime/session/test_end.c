@@ -203,9 +203,10 @@ TEST(test_a_stream_that_nobody_takes_is_refused)
 	pair_close();
 }
 
-static const struct nopal_core *their_flow(void)
+static const struct nopal_composite *their_flow(void)
 {
-	return nopal__core(pair.there[0].session ? pair.there[0].session : theirs.session)->below;
+	return nopal__composite(pair.there[0].session ? pair.there[0].session : theirs.session)
+		->below;
 }
 
 /* The opener closes its only stream, and with it the flow; and then the listener has something to

@@ -17,7 +17,7 @@ static const char STACK[] = "layer \"upper\" {\n"
 
 static bool rests(const struct rig_side *side)
 {
-	return nopal__core(side->session)->awake == NULL;
+	return nopal__composite(side->session)->awake == NULL;
 }
 
 static void talk(const char *config)
@@ -54,13 +54,13 @@ TEST(test_what_is_idle_rests_and_goes_on_as_it_was)
 TEST(test_its_parts_give_their_memory_back)
 {
 	talk(BULK);
-	assert_true(nopal__core(rig.opener.session)->awake->bytes_held > 1000);
+	assert_true(nopal__composite(rig.opener.session)->awake->bytes_held > 1000);
 	rig_run(&rig, NOPAL_SECOND);
 	rig_part(rig.opener.session, "resize");
 	rig_part(rig.acceptor.session, "resize");
-	assert_int_equal(nopal__core(rig.opener.session)->awake->bytes_held, 0);
-	assert_int_equal(nopal__core(rig.acceptor.session)->awake->bytes_held, 0);
-	assert_null(nopal__core(rig.opener.session)->memory);
+	assert_int_equal(nopal__composite(rig.opener.session)->awake->bytes_held, 0);
+	assert_int_equal(nopal__composite(rig.acceptor.session)->awake->bytes_held, 0);
+	assert_null(nopal__composite(rig.opener.session)->memory);
 	rig_close(&rig);
 }
 
@@ -70,11 +70,11 @@ TEST(test_who_talks_now_and_then_stays_awake)
 	const struct nopal_awake *awake;
 
 	talk(BULK);
-	awake = nopal__core(rig.acceptor.session)->awake;
+	awake = nopal__composite(rig.acceptor.session)->awake;
 	for (int i = 0; i < 50; i++) {
 		rig_send(&rig, "x");
 		rig_run(&rig, 100 * NOPAL_MILLISECOND);
-		assert_ptr_equal(nopal__core(rig.acceptor.session)->awake, awake);
+		assert_ptr_equal(nopal__composite(rig.acceptor.session)->awake, awake);
 	}
 	rig_close(&rig);
 }
@@ -109,9 +109,9 @@ TEST(test_a_stack_rests_as_one)
 	talk(STACK);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_true(rests(&rig.opener));
-	assert_null(nopal__core(rig.opener.session)->below->awake);
+	assert_null(nopal__composite(rig.opener.session)->below->awake);
 	assert_int_equal(rig_send_bytes(&rig, 5000), 0);
-	assert_non_null(nopal__core(rig.opener.session)->below->awake);
+	assert_non_null(nopal__composite(rig.opener.session)->below->awake);
 	rig_run(&rig, 100 * NOPAL_MILLISECOND);
 	assert_int_equal(rig.acceptor.length[20], 5000);
 	rig_close(&rig);

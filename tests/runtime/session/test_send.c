@@ -67,12 +67,12 @@ TEST(test_one_message_may_exceed_the_send_buffer)
 /* As a part does it, in a turn. */
 static void limit(uint64_t bytes)
 {
-	struct nopal_core *core = nopal__core(session);
-	bool outermost = nopal__turn_begin(core->world);
+	struct nopal_composite *composite = nopal__composite(session);
+	bool outermost = nopal__turn_begin(composite->world);
 
-	nopal__touch(core);
+	nopal__touch(composite);
 	nopal_send_limit_set(session, bytes);
-	nopal__turn_end(core->world, outermost);
+	nopal__turn_end(composite->world, outermost);
 }
 
 TEST(test_a_limit_is_of_the_budget)
@@ -140,7 +140,7 @@ TEST(test_over_its_objects_a_send_is_refused_whole)
 	rig_send(&rig, "x");
 	nopal_session_set_budget(session, &(struct nopal_budget){ .objects = 2 });
 	assert_int_equal(rig_send(&rig, "y"), -ENOBUFS);
-	assert_int_equal(nopal__core(session)->awake->unfinished, 1);
+	assert_int_equal(nopal__composite(session)->awake->unfinished, 1);
 	settle(2, NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(rig_send(&rig, "z"), 0);
 }

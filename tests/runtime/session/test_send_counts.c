@@ -36,7 +36,7 @@ static void begin(const char *config)
 
 static struct nopal_awake *below(void)
 {
-	return rig_awake(&nopal__core(session)->below->session);
+	return rig_awake(&nopal__composite(session)->below->session);
 }
 
 TEST(test_what_is_sent_is_counted)
@@ -60,7 +60,7 @@ TEST(test_messages_have_a_length)
 	uint64_t limit;
 
 	begin(KEPT);
-	limit = nopal__core(session)->layer->plan->message_limit;
+	limit = nopal__composite(session)->layer->plan->message_limit;
 	assert_int_equal(nopal_send(session, bytes, limit + 1, 0), -EMSGSIZE);
 	assert_int_equal(nopal_send(session, bytes, limit, 0), 0);
 	rig.plan->message_least = 2;
@@ -172,7 +172,7 @@ TEST(test_a_segment_that_sinks_is_the_lower_layers)
 	assert_int_equal(below()->counters.bytes_sent, 10);
 	assert_int_equal(below()->unfinished_bytes, 10);
 	freed = record_of(NOPAL_TRACED_FREE, 0);
-	assert_int_equal(freed->session, nopal__core(session)->local_id);
+	assert_int_equal(freed->session, nopal__composite(session)->local_id);
 	assert_int_equal(freed->a, 2);
 	assert_non_null(record_of(NOPAL_TRACED_RAISE, NOPAL_SEGMENT_FROM_USER));
 	assert_true(below()->counters.raises > raises);
@@ -215,11 +215,11 @@ TEST(test_a_property_is_found_in_every_slot)
 	plan.slot_count = 3;
 	assert_int_equal(nopal_property(&plan, "three"), 0);
 	assert_int_equal(nopal_property(&plan, "urgent"), NOPAL_URGENT);
-	message = nopal__message_make(nopal__core(session), 0);
+	message = nopal__message_make(nopal__composite(session), 0);
 	message->urgent = true;
 	message->attribute[0] = 7;
 	assert_int_equal(nopal_message_property(message, NOPAL_URGENT), 1);
 	assert_int_equal(nopal_message_property(message, 0), 7);
 	message->attribute[0] = 0;
-	nopal__message_free(nopal__core(session), message);
+	nopal__message_free(nopal__composite(session), message);
 }

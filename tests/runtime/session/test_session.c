@@ -50,7 +50,7 @@ TEST(test_nothing_is_held_after_it_left)
 		assert_int_equal(rig_send(&rig, "x"), 0);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
 	assert_int_equal(rig_awake(rig.opener.session)->messages.alive, 0);
-	assert_int_equal(nopal__core(rig.opener.session)->awake->unfinished, 0);
+	assert_int_equal(nopal__composite(rig.opener.session)->awake->unfinished, 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 200);
 	rig_close(&rig);

@@ -34,7 +34,7 @@ TEST(test_outcomes_travel_up)
 	rig_send(&rig, "x");
 	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_UNKNOWN], 1);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
-	assert_int_equal(nopal__core(rig.opener.session)->below->awake->messages.alive, 0);
+	assert_int_equal(nopal__composite(rig.opener.session)->below->awake->messages.alive, 0);
 	rig_close(&rig);
 }
 
@@ -137,7 +137,7 @@ static const char LONG_WAY[] = UPPER LOWER "  a_tap {}\n}\n"; /* it looks */
 
 static struct nopal_awake *below(const struct rig_side *side)
 {
-	return rig_awake(&nopal__core(side->session)->below->session);
+	return rig_awake(&nopal__composite(side->session)->below->session);
 }
 
 /* ------------------------------------------ what one layer tells the next */
@@ -187,7 +187,7 @@ static uint8_t said_kind;
 
 static enum nopal_verdict liar_on_from_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	segment->attribute[nopal__core(at.session)->layer->above_kind_slot] = said_kind;
+	segment->attribute[nopal__composite(at.session)->layer->above_kind_slot] = said_kind;
 	return NOPAL_CONTINUE;
 }
 
@@ -291,7 +291,7 @@ static enum nopal_verdict looks(struct nopal_at at, struct nopal_message *messag
 
 static void bind_below(struct rig_side *side, const struct nopal_binding *binding)
 {
-	struct nopal_session *lower = &nopal__core(side->session)->below->session;
+	struct nopal_session *lower = &nopal__composite(side->session)->below->session;
 
 	assert_int_equal(nopal_bind(rig_at(lower, "fixed_size"), binding), 0);
 }
@@ -385,9 +385,9 @@ TEST(test_the_short_way_is_lossless_too)
 static const char IN_TURNS[] = "layer \"stream\" { multiplicity = per_stream\n" STREAM
 			       " round_robin {}\n}\nlayer \"flow\" {\n" FLOW "}\n";
 
-static const struct nopal_core *flow_of(const struct end *end)
+static const struct nopal_composite *flow_of(const struct end *end)
 {
-	return nopal__core(end->session)->below;
+	return nopal__composite(end->session)->below;
 }
 
 static void open_two(void)
@@ -409,7 +409,7 @@ static void send_five(void)
 
 	pair_change("delay 10ms loss 100%");
 	assert_int_equal(nopal_send(pair.here[0].session, bytes, sizeof(bytes), 0), 0);
-	stream = nopal__core(pair.here[0].session)->awake;
+	stream = nopal__composite(pair.here[0].session)->awake;
 	flow = flow_of(&pair.here[0])->awake;
 	assert_int_equal(stream->segments.alive, 0);
 	assert_int_equal(stream->messages.alive, 1);
@@ -429,7 +429,7 @@ TEST(test_segments_that_left_are_the_flows)
 	flow_pair_run(5 * NOPAL_SECOND);
 	assert_int_equal(pair.there[0].bytes, 5 + 7000);
 	assert_int_equal(pair.here[0].arrived, 2);
-	assert_null(nopal__core(pair.here[0].session)->awake);
+	assert_null(nopal__composite(pair.here[0].session)->awake);
 	assert_null(flow_of(&pair.here[0])->awake);
 	pair_close();
 }

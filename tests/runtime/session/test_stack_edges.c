@@ -38,12 +38,12 @@ static const char KEEPS[] = UPPER LOWER "  fixed_size {}\n  m_keeper {}\n  a_tap
 static const char SINKS[] = "layer \"upper\" {\n  transport_driver {}\n  fixed_size {}\n"
 			    "  m_gate {}\n}\n" LOWER "  fixed_size {}\n  m_keeper {}\n}\n";
 
-static struct nopal_core *below(const struct rig_side *side)
+static struct nopal_composite *below(const struct rig_side *side)
 {
-	struct nopal_core *core = nopal__core(side->session)->below;
+	struct nopal_composite *composite = nopal__composite(side->session)->below;
 
-	nopal__be_awake(core);
-	return core;
+	nopal__be_awake(composite);
+	return composite;
 }
 
 EACH_TEST(NULL, own_rig_close);
@@ -129,7 +129,7 @@ TEST(test_the_number_of_a_packet_stays_below)
 TEST(test_what_rises_is_counted_and_recorded)
 {
 	const struct record *delivered;
-	struct nopal_core *lower;
+	struct nopal_composite *lower;
 	uint32_t numbered, count = 0;
 
 	rig_begin(&rig, RISES);
@@ -181,7 +181,7 @@ TEST(test_reliability_is_known_above)
 {
 	rig_begin(&rig, RELIES);
 	assert_true(nopal__is_reliable(below(&rig.opener)));
-	assert_true(nopal__is_reliable(nopal__core(rig.opener.session)));
+	assert_true(nopal__is_reliable(nopal__composite(rig.opener.session)));
 	rig_close(&rig);
 	rig_begin(&rig, HOPES);
 	assert_false(nopal__is_reliable(below(&rig.opener)));
@@ -223,7 +223,7 @@ static void send_and_let_go(const char *text)
 TEST(test_a_segment_that_sinks_needs_room_below)
 {
 	struct nopal_message *message;
-	struct nopal_core *lower;
+	struct nopal_composite *lower;
 	const struct nopal_objects *above;
 
 	rig_add(&m_gate);
@@ -266,7 +266,7 @@ static int outcome_told(void)
 /* The segment above has an outcome, and then the one below comes to its own. */
 static int outcome_of(enum nopal_outcome above, enum nopal_outcome outcome)
 {
-	struct nopal_core *lower;
+	struct nopal_composite *lower;
 	struct nopal_segment *one;
 	bool outermost;
 

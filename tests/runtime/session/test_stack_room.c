@@ -89,7 +89,7 @@ TEST(test_control_of_an_upper_layer_fits_the_layer_below)
 	session = rig.opener.session;
 	at = rig_at(session, "forward_error_correction");
 	limit = nopal_control_limit(at, 0);
-	assert_int_equal(limit, nopal__core(session)->layer[1].body_bytes);
+	assert_int_equal(limit, nopal__composite(session)->layer[1].body_bytes);
 	nopal_control_send(session, nopal_control_new(at, 0, limit, &bytes), limit);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.ended, 0);
@@ -119,7 +119,7 @@ TEST(test_nothing_stands_in_line_behind_itself)
 	for (uint32_t i = 0; i < COUNT; i++)
 		rig_send_bytes(&rig, 100);
 	rig_run(&rig, 20 * NOPAL_SECOND);
-	below = rig_awake(&nopal__core(rig.opener.session)->below->session);
+	below = rig_awake(&nopal__composite(rig.opener.session)->below->session);
 	assert_int_equal(below->unfinished, COUNT);
 	assert_true(rig_awake(rig.opener.session)->counters.segments_timeout > 0);
 	rig_change(&rig, "delay 10ms");

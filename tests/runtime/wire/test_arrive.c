@@ -17,8 +17,8 @@ EACH_TEST(NULL, own_rig_close);
 
 static uint64_t serial_of(const struct nopal_session *session)
 {
-	const struct nopal_core *core = nopal__core(session);
-	uint8_t index = core->layer->plan->serial_of[core->layer->packet_number_slot];
+	const struct nopal_composite *composite = nopal__composite(session);
+	uint8_t index = composite->layer->plan->serial_of[composite->layer->packet_number_slot];
 
 	assert_true(index > 0);
 	return rig_awake(session)->serial[index - 1];
@@ -50,7 +50,7 @@ TEST(test_all_that_arrives_is_counted)
 		count += records[i].what == NOPAL_TRACED_ARRIVE;
 	assert_int_equal(count, 1);
 	assert_int_equal(rig_awake(rig.acceptor.session)->heard_ns,
-			 nopal__core(rig.acceptor.session)->now_ns);
+			 nopal__composite(rig.acceptor.session)->now_ns);
 	assert_int_equal(rig_awake(rig.acceptor.session)->segments.alive, 0);
 }
 
@@ -77,14 +77,14 @@ TEST(test_the_highest_number_is_what_others_are_near_to)
 /* Of this kind, for the opener, from its peer. */
 static void inject(uint8_t kind)
 {
-	const struct nopal_core *core = nopal__core(rig.opener.session);
+	const struct nopal_composite *composite = nopal__composite(rig.opener.session);
 	uint8_t bytes[16];
 	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
 
 	nopal_write(&writer, nopal__first_byte(kind), 1);
-	nopal_write(&writer, core->local_id, NOPAL_ID_BYTES);
+	nopal_write(&writer, composite->local_id, NOPAL_ID_BYTES);
 	nopal_write(&writer, 0, 8);
-	nopal_sim_inject(rig.world, rig.opener.endpoint, &core->peer, bytes,
+	nopal_sim_inject(rig.world, rig.opener.endpoint, &composite->peer, bytes,
 			 nopal_written(&writer));
 	rig_run(&rig, NOPAL_MICROSECOND);
 }
@@ -104,7 +104,7 @@ TEST(test_before_it_is_open_data_are_too_early)
 	assert_int_equal(awake->counters.datagram_bytes_in, 13);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_FROM_NET), 0);
 	assert_int_equal(awake->heard_ns, heard_ns);
-	inject(nopal__layer(nopal__core(rig.opener.session))->connection->kind[1]);
+	inject(nopal__layer(nopal__composite(rig.opener.session))->connection->kind[1]);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_FROM_NET), 1);
 	assert_int_equal(awake->counters.datagrams_in, 2);
 }
@@ -131,18 +131,18 @@ TEST(test_a_farewell_is_heard)
 TEST(test_what_ended_hears_nothing)
 {
 	struct nopal_buffer *buffer = nopal_buffer_new(16);
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 	uint64_t datagrams;
 	bool outermost;
 
 	rig_open(&rig, CIRCUIT, NULL);
-	core = nopal__core(rig.opener.session);
+	composite = nopal__composite(rig.opener.session);
 	outermost = nopal__turn_begin(rig.world);
-	nopal__touch(core);
-	nopal_session_abort(&core->session, "test");
-	datagrams = core->awake->counters.datagrams_in;
-	nopal__session_receive(core, NOPAL_KIND_DATA, buffer, buffer->bytes, 16);
-	assert_int_equal(core->awake->counters.datagrams_in, datagrams);
+	nopal__touch(composite);
+	nopal_session_abort(&composite->session, "test");
+	datagrams = composite->awake->counters.datagrams_in;
+	nopal__session_receive(composite, NOPAL_KIND_DATA, buffer, buffer->bytes, 16);
+	assert_int_equal(composite->awake->counters.datagrams_in, datagrams);
 	nopal__turn_end(rig.world, outermost);
 	nopal_buffer_unref(buffer);
 }

@@ -32,7 +32,7 @@ uint64_t __wrap_nopal_random(struct nopal_session *session)
 static struct nopal_endpoint endpoint, door;
 static struct nopal_plan plan;
 static struct nopal_layer layer, upper_layer;
-static struct nopal_core cores[CORES];
+static struct nopal_composite composites[CORES];
 static const struct nopal_shard shard = { .index = 2, .count = 4 };
 
 static int setup(void **state)
@@ -65,37 +65,37 @@ static struct nopal_address at_port(unsigned port)
 }
 
 /* Its peer is at a port of its own. */
-static struct nopal_core *core_of(unsigned index)
+static struct nopal_composite *core_of(unsigned index)
 {
-	struct nopal_core *core = &cores[index];
+	struct nopal_composite *composite = &composites[index];
 
-	memset(core, 0, sizeof(*core));
-	core->endpoint = &endpoint;
-	core->layer = &layer;
-	core->peer = at_port(PORT + index);
-	return core;
+	memset(composite, 0, sizeof(*composite));
+	composite->endpoint = &endpoint;
+	composite->layer = &layer;
+	composite->peer = at_port(PORT + index);
+	return composite;
 }
 
-static int enter_as(struct nopal_core *core, uint32_t id)
+static int enter_as(struct nopal_composite *composite, uint32_t id)
 {
 	memset(draws, 0, sizeof(draws));
 	draws[0] = id;
 	drawn = 0;
-	return nopal__demux_enter(core);
+	return nopal__demux_enter(composite);
 }
 
-static struct nopal_core *entered(unsigned index, uint32_t id)
+static struct nopal_composite *entered(unsigned index, uint32_t id)
 {
-	struct nopal_core *core = core_of(index);
+	struct nopal_composite *composite = core_of(index);
 
-	assert_int_equal(enter_as(core, id), 0);
-	assert_int_equal(core->local_id, id);
-	return core;
+	assert_int_equal(enter_as(composite, id), 0);
+	assert_int_equal(composite->local_id, id);
+	return composite;
 }
 
-static struct nopal_core *found(const struct nopal_core *core)
+static struct nopal_composite *found(const struct nopal_composite *composite)
 {
-	return nopal__session_of(&endpoint, &core->peer, core->local_id);
+	return nopal__session_of(&endpoint, &composite->peer, composite->local_id);
 }
 
 /* ------------------------------------------------------------ sessions by id */
@@ -113,7 +113,7 @@ TEST(test_a_table_of_ids_is_half_full_at_most)
 		assert_int_equal(endpoint.by_id.used, i + 1);
 	}
 	for (unsigned i = 0; i < CORES; i++)
-		assert_ptr_equal(found(&cores[i]), &cores[i]);
+		assert_ptr_equal(found(&composites[i]), &composites[i]);
 }
 
 /* Ids whose places are one another's and go round the end of the table, taken away in every order:
@@ -127,16 +127,16 @@ TEST(test_a_gap_is_closed_whatever_leaves)
 		unsigned left[COUNT], rest = order;
 
 		for (unsigned i = 0; i < COUNT; i++)
-			left[i] = (unsigned)(entered(i, ids[i]) - cores);
+			left[i] = (unsigned)(entered(i, ids[i]) - composites);
 		for (unsigned count = COUNT; count; count--) {
 			unsigned gone = rest % count;
 
 			rest /= count;
-			nopal__demux_forget(&cores[left[gone]]);
-			assert_null(found(&cores[left[gone]]));
+			nopal__demux_forget(&composites[left[gone]]);
+			assert_null(found(&composites[left[gone]]));
 			left[gone] = left[count - 1];
 			for (unsigned i = 0; i + 1 < count; i++)
-				assert_ptr_equal(found(&cores[left[i]]), &cores[left[i]]);
+				assert_ptr_equal(found(&composites[left[i]]), &composites[left[i]]);
 			assert_int_equal(endpoint.by_id.used, count - 1);
 		}
 		assert_int_equal(endpoint.by_id.room, AT_FIRST);
@@ -147,7 +147,7 @@ TEST(test_a_gap_is_closed_whatever_leaves)
 
 TEST(test_what_is_not_there_is_forgotten_without_harm)
 {
-	struct nopal_core *one = entered(0, 5), *above = core_of(1);
+	struct nopal_composite *one = entered(0, 5), *above = core_of(1);
 
 	above->layer = &upper_layer;
 	above->local_id = one->local_id;
@@ -160,62 +160,62 @@ TEST(test_what_is_not_there_is_forgotten_without_harm)
 
 TEST(test_an_id_is_drawn_until_it_is_free)
 {
-	struct nopal_core *core = core_of(1);
+	struct nopal_composite *composite = core_of(1);
 
 	entered(0, 5);
 	memcpy(draws, (uint32_t[]){ 0, 5, 0, 6 }, 4 * sizeof(*draws));
 	drawn = 0;
-	assert_int_equal(nopal__demux_enter(core), 0);
+	assert_int_equal(nopal__demux_enter(composite), 0);
 	assert_int_equal(drawn, 4);
-	assert_int_equal(core->local_id, 6);
-	assert_ptr_equal(found(core), core);
-	assert_ptr_equal(found(&cores[0]), &cores[0]);
+	assert_int_equal(composite->local_id, 6);
+	assert_ptr_equal(found(composite), composite);
+	assert_ptr_equal(found(&composites[0]), &composites[0]);
 }
 
 TEST(test_a_shard_draws_ids_of_its_own)
 {
-	struct nopal_core *core = core_of(0);
+	struct nopal_composite *composite = core_of(0);
 
 	endpoint.port.shard = &shard;
 	memcpy(draws, (uint32_t[]){ 0x7fffffff, 0xc0000000, 0x80000000, 0xbfffffff },
 	       4 * sizeof(*draws));
 	drawn = 0;
-	assert_int_equal(nopal__demux_enter(core), 0);
-	assert_int_equal(core->local_id, 0x80000000);
+	assert_int_equal(nopal__demux_enter(composite), 0);
+	assert_int_equal(composite->local_id, 0x80000000);
 	assert_int_equal(nopal__demux_enter(core_of(1)), 0);
-	assert_int_equal(cores[1].local_id, 0xbfffffff);
+	assert_int_equal(composites[1].local_id, 0xbfffffff);
 }
 
 /* An upper layer has an id for traces alone. */
 TEST(test_an_upper_layer_is_not_found)
 {
-	struct nopal_core *core = core_of(0);
+	struct nopal_composite *composite = core_of(0);
 
-	core->layer = &upper_layer;
-	assert_int_equal(enter_as(core, 6), 0);
-	assert_int_equal(core->local_id, 7);
-	assert_null(found(core));
+	composite->layer = &upper_layer;
+	assert_int_equal(enter_as(composite, 6), 0);
+	assert_int_equal(composite->local_id, 7);
+	assert_null(found(composite));
 	assert_int_equal(endpoint.by_id.used, 0);
 }
 
 TEST(test_an_endpoint_has_most_sessions)
 {
-	struct nopal_core *core = core_of(0);
+	struct nopal_composite *composite = core_of(0);
 
 	endpoint.by_id.room = 2 * MOST;
 	endpoint.by_id.slots = calloc(2 * MOST, sizeof(*endpoint.by_id.slots));
 	endpoint.by_id.used = MOST - 1;
-	assert_int_equal(enter_as(core, 5), 0);
+	assert_int_equal(enter_as(composite, 5), 0);
 	assert_int_equal(endpoint.by_id.used, MOST);
 	assert_int_equal(enter_as(core_of(1), 6), -ENOMEM);
 	assert_int_equal(endpoint.by_id.used, MOST);
-	nopal__demux_forget(core);
+	nopal__demux_forget(composite);
 	assert_int_equal(enter_as(core_of(1), 6), 0);
 }
 
 TEST(test_a_table_that_cannot_grow_is_whole)
 {
-	struct nopal_core *late = core_of(AT_FIRST / 2);
+	struct nopal_composite *late = core_of(AT_FIRST / 2);
 	int error;
 
 	for (unsigned i = 0; i < AT_FIRST / 2; i++)
@@ -226,7 +226,7 @@ TEST(test_a_table_that_cannot_grow_is_whole)
 	assert_int_equal(error, -ENOMEM);
 	assert_int_equal(endpoint.by_id.used, AT_FIRST / 2);
 	for (unsigned i = 0; i < AT_FIRST / 2; i++)
-		assert_ptr_equal(found(&cores[i]), &cores[i]);
+		assert_ptr_equal(found(&composites[i]), &composites[i]);
 	assert_int_equal(enter_as(late, 100), 0);
 	assert_ptr_equal(found(late), late);
 }
@@ -234,95 +234,95 @@ TEST(test_a_table_that_cannot_grow_is_whole)
 /* From another address, or by a door, it is a path of those alone that may have many. */
 TEST(test_another_address_is_for_who_has_many_paths)
 {
-	struct nopal_core *core = entered(0, 5);
+	struct nopal_composite *composite = entered(0, 5);
 	struct nopal_address elsewhere = at_port(1);
 
 	assert_null(nopal__session_of(&endpoint, &elsewhere, 5));
-	assert_null(nopal__session_of(&door, &core->peer, 5));
+	assert_null(nopal__session_of(&door, &composite->peer, 5));
 	plan.many_paths = true;
-	assert_ptr_equal(nopal__session_of(&endpoint, &elsewhere, 5), core);
-	assert_ptr_equal(nopal__session_of(&door, &elsewhere, 5), core);
-	assert_null(nopal__session_of(&door, &core->peer, 6));
+	assert_ptr_equal(nopal__session_of(&endpoint, &elsewhere, 5), composite);
+	assert_ptr_equal(nopal__session_of(&door, &elsewhere, 5), composite);
+	assert_null(nopal__session_of(&door, &composite->peer, 6));
 }
 
 /* ------------------------------------------------------- sessions by address */
 
 TEST(test_who_opens_by_address_has_it_alone)
 {
-	struct nopal_core *core = core_of(0), *second = core_of(1);
+	struct nopal_composite *composite = core_of(0), *second = core_of(1);
 	struct nopal_address elsewhere = at_port(1);
 
 	plan.demux = NOPAL_DEMUX_ADDRESS;
-	core->opener = second->opener = true;
-	second->peer = core->peer;
-	assert_int_equal(enter_as(core, 5), 0);
-	assert_ptr_equal(nopal__session_at(&endpoint, &core->peer), core);
+	composite->opener = second->opener = true;
+	second->peer = composite->peer;
+	assert_int_equal(enter_as(composite, 5), 0);
+	assert_ptr_equal(nopal__session_at(&endpoint, &composite->peer), composite);
 	assert_null(nopal__session_at(&endpoint, &elsewhere));
 	assert_int_equal(enter_as(second, 6), -EADDRINUSE);
 	assert_int_equal(endpoint.by_id.used, 1);
-	nopal__demux_forget(core);
-	assert_null(nopal__session_at(&endpoint, &core->peer));
+	nopal__demux_forget(composite);
+	assert_null(nopal__session_at(&endpoint, &composite->peer));
 	assert_int_equal(enter_as(second, 6), 0);
-	assert_ptr_equal(nopal__session_at(&endpoint, &core->peer), second);
+	assert_ptr_equal(nopal__session_at(&endpoint, &composite->peer), second);
 }
 
 /* A peer that opens to us has no address before it is accepted, and takes that of who had it; the
  * one that had it does not take it away then. */
 TEST(test_an_accepted_one_takes_its_address)
 {
-	struct nopal_core *core = core_of(0), *newer = core_of(1);
+	struct nopal_composite *composite = core_of(0), *newer = core_of(1);
 
 	plan.demux = NOPAL_DEMUX_ADDRESS;
-	newer->peer = core->peer;
-	assert_int_equal(enter_as(core, 5), 0);
-	assert_null(nopal__session_at(&endpoint, &core->peer));
-	assert_int_equal(nopal__demux_accept(core), 0);
+	newer->peer = composite->peer;
+	assert_int_equal(enter_as(composite, 5), 0);
+	assert_null(nopal__session_at(&endpoint, &composite->peer));
+	assert_int_equal(nopal__demux_accept(composite), 0);
 	assert_int_equal(enter_as(newer, 6), 0);
-	assert_ptr_equal(nopal__session_at(&endpoint, &core->peer), core);
+	assert_ptr_equal(nopal__session_at(&endpoint, &composite->peer), composite);
 	assert_int_equal(nopal__demux_accept(newer), 0);
-	assert_ptr_equal(nopal__session_at(&endpoint, &core->peer), newer);
-	nopal__demux_forget(core);
-	assert_ptr_equal(nopal__session_at(&endpoint, &core->peer), newer);
+	assert_ptr_equal(nopal__session_at(&endpoint, &composite->peer), newer);
+	nopal__demux_forget(composite);
+	assert_ptr_equal(nopal__session_at(&endpoint, &composite->peer), newer);
 }
 
 TEST(test_sessions_by_id_have_no_address)
 {
-	struct nopal_core *core = core_of(0);
+	struct nopal_composite *composite = core_of(0);
 
-	core->opener = true;
-	assert_int_equal(enter_as(core, 5), 0);
-	assert_int_equal(nopal__demux_accept(core), 0);
-	assert_null(nopal__session_at(&endpoint, &core->peer));
+	composite->opener = true;
+	assert_int_equal(enter_as(composite, 5), 0);
+	assert_int_equal(nopal__demux_accept(composite), 0);
+	assert_null(nopal__session_at(&endpoint, &composite->peer));
 	assert_int_equal(endpoint.by_opening.used, 0);
 }
 
 TEST(test_an_address_without_memory_is_an_error)
 {
-	struct nopal_core *core = core_of(0);
+	struct nopal_composite *composite = core_of(0);
 	int error;
 
 	plan.demux = NOPAL_DEMUX_ADDRESS;
 	failing_from(1, false);
-	error = nopal__demux_accept(core);
+	error = nopal__demux_accept(composite);
 	assert_int_equal(failing_stop(), 1);
 	assert_int_equal(error, -ENOMEM);
-	assert_null(nopal__session_at(&endpoint, &core->peer));
+	assert_null(nopal__session_at(&endpoint, &composite->peer));
 }
 
 /* -------------------------------------------- sessions by address and peer's id */
 
-static struct nopal_core *known(unsigned index, uint32_t peer_id)
+static struct nopal_composite *known(unsigned index, uint32_t peer_id)
 {
-	struct nopal_core *core = entered(index, 100 + index);
+	struct nopal_composite *composite = entered(index, 100 + index);
 
-	core->peer = at_port(PORT);
-	core->peer_id = peer_id;
-	core->peer_known = true;
-	nopal__demux_know_peer(core);
-	return core;
+	composite->peer = at_port(PORT);
+	composite->peer_id = peer_id;
+	composite->peer_known = true;
+	nopal__demux_know_peer(composite);
+	return composite;
 }
 
-static struct nopal_core *with(unsigned port, uint32_t peer_id)
+static struct nopal_composite *with(unsigned port, uint32_t peer_id)
 {
 	struct nopal_address from = at_port(port);
 
@@ -331,7 +331,7 @@ static struct nopal_core *with(unsigned port, uint32_t peer_id)
 
 TEST(test_a_peer_is_known_by_its_address_and_id)
 {
-	struct nopal_core *one, *two;
+	struct nopal_composite *one, *two;
 
 	assert_null(with(PORT, PEER));
 	one = known(0, PEER);
@@ -350,22 +350,22 @@ TEST(test_a_peer_is_known_by_its_address_and_id)
 
 TEST(test_a_peer_that_moves_is_found_where_it_is)
 {
-	struct nopal_core *core = known(0, PEER);
+	struct nopal_composite *composite = known(0, PEER);
 
-	core->peer = at_port(PORT + 1);
-	nopal__demux_know_peer(core);
-	assert_ptr_equal(with(PORT + 1, PEER), core);
+	composite->peer = at_port(PORT + 1);
+	nopal__demux_know_peer(composite);
+	assert_ptr_equal(with(PORT + 1, PEER), composite);
 	assert_null(with(PORT, PEER));
-	core->peer_id = PEER + 1;
-	nopal__demux_know_peer(core);
-	assert_ptr_equal(with(PORT + 1, PEER + 1), core);
+	composite->peer_id = PEER + 1;
+	nopal__demux_know_peer(composite);
+	assert_ptr_equal(with(PORT + 1, PEER + 1), composite);
 	assert_int_equal(endpoint.by_opening.used, 1);
 }
 
 /* And who had them before leaves without taking them away. */
 TEST(test_of_two_with_one_peer_the_newer_is_found)
 {
-	struct nopal_core *one = known(0, PEER), *two = known(1, PEER);
+	struct nopal_composite *one = known(0, PEER), *two = known(1, PEER);
 
 	assert_ptr_equal(with(PORT, PEER), two);
 	assert_int_equal(endpoint.by_opening.used, 1);
@@ -377,31 +377,32 @@ TEST(test_of_two_with_one_peer_the_newer_is_found)
 
 TEST(test_a_peer_without_memory_is_not_known)
 {
-	struct nopal_core *core = entered(0, 5);
+	struct nopal_composite *composite = entered(0, 5);
 
-	core->peer_id = PEER;
+	composite->peer_id = PEER;
 	failing_from(1, false);
-	nopal__demux_know_peer(core);
+	nopal__demux_know_peer(composite);
 	assert_int_equal(failing_stop(), 1);
-	assert_int_equal(core->opening_key, 0);
+	assert_int_equal(composite->opening_key, 0);
 	assert_null(with(PORT, PEER));
 }
 
 /* Two addresses, or ids, of one hash: what is found is not who was meant. */
 TEST(test_a_hash_of_another_is_nobody)
 {
-	struct nopal_core *core = core_of(0);
+	struct nopal_composite *composite = core_of(0);
 	struct nopal_address from = at_port(1);
 
-	core->peer_id = PEER;
+	composite->peer_id = PEER;
 	assert_int_equal(nopal_map_put(NULL, &endpoint.by_opening,
-				       nopal__opening_key(&endpoint, &from, 0), core),
+				       nopal__opening_key(&endpoint, &from, 0), composite),
 			 0);
 	assert_int_equal(nopal_map_put(NULL, &endpoint.by_opening,
-				       nopal__opening_key(&endpoint, &from, PEER), core),
+				       nopal__opening_key(&endpoint, &from, PEER), composite),
 			 0);
 	assert_int_equal(nopal_map_put(NULL, &endpoint.by_opening,
-				       nopal__opening_key(&endpoint, &core->peer, 7), core),
+				       nopal__opening_key(&endpoint, &composite->peer, 7),
+				       composite),
 			 0);
 	assert_null(nopal__session_at(&endpoint, &from));
 	assert_null(with(1, PEER));
@@ -419,14 +420,14 @@ static enum nopal_known knows(uint32_t id, uint32_t peer_id)
 
 TEST(test_a_session_is_known_with_its_peer)
 {
-	struct nopal_core *core = known(0, PEER);
+	struct nopal_composite *composite = known(0, PEER);
 
 	assert_int_equal(knows(100, PEER), NOPAL_KNOWN);
 	assert_int_equal(knows(100, PEER + 1), NOPAL_KNOWN_OTHERWISE);
 	assert_int_equal(knows(101, PEER), NOPAL_UNHEARD_OF);
-	core->life = NOPAL_LIFE_ENDED;
+	composite->life = NOPAL_LIFE_ENDED;
 	assert_int_equal(knows(100, PEER), NOPAL_UNHEARD_OF);
-	core->peer_known = false;
+	composite->peer_known = false;
 	assert_int_equal(knows(100, PEER), NOPAL_KNOWN_NOT);
 }
 

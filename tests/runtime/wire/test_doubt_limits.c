@@ -19,19 +19,19 @@ static const char CIRCUIT[] =
 static const char PLAIN[] = "transport_driver {}\nfixed_size {}\n";
 
 static struct rig rig;
-static struct nopal_core *core; /* the opener's */
+static struct nopal_composite *composite; /* the opener's */
 static unsigned asks;
 
 static struct nopal_layer upper;
 static const struct nopal_layer *lowest;
 
 /* The composite is one of an upper layer, until it gets `lowest` back. */
-static void stand_above(struct nopal_core *core)
+static void stand_above(struct nopal_composite *composite)
 {
-	lowest = core->layer;
+	lowest = composite->layer;
 	upper = *lowest;
 	upper.index--;
-	core->layer = &upper;
+	composite->layer = &upper;
 }
 
 static void note(void *user, int64_t now_ns, const struct nopal_address *from,
@@ -45,8 +45,8 @@ static void note(void *user, int64_t now_ns, const struct nopal_address *from,
 
 static void watch(void)
 {
-	core = nopal__core(rig.opener.session);
-	nopal__be_awake(core);
+	composite = nopal__composite(rig.opener.session);
+	nopal__be_awake(composite);
 	asks = 0;
 	nopal_sim_tap(rig.world, note, NULL);
 }
@@ -77,11 +77,11 @@ static void doubt(bool look)
 {
 	bool outermost = nopal__turn_begin(rig.world);
 
-	nopal__touch(core);
+	nopal__touch(composite);
 	if (look)
-		nopal__doubt_look(core);
+		nopal__doubt_look(composite);
 	else
-		nopal_session_doubt(&core->session);
+		nopal_session_doubt(&composite->session);
 	nopal__turn_end(rig.world, outermost);
 	rig_run(&rig, 0);
 }
@@ -95,43 +95,43 @@ TEST(test_an_ask_is_each_400_ms_at_most)
 	begin(CIRCUIT);
 	pass(NOPAL_SECOND);
 	doubt(false);
-	nonce = core->awake->doubt.nonce;
+	nonce = composite->awake->doubt.nonce;
 	assert_true(nonce != 0);
 	assert_int_equal(asks, 1);
-	assert_int_equal(core->awake->doubt.asked_ns, core->now_ns);
-	assert_int_equal(core->awake->doubt.since_ns, core->now_ns);
+	assert_int_equal(composite->awake->doubt.asked_ns, composite->now_ns);
+	assert_int_equal(composite->awake->doubt.since_ns, composite->now_ns);
 	pass(400 * NOPAL_MILLISECOND - 1);
 	doubt(false);
 	assert_int_equal(asks, 1);
 	pass(1);
 	doubt(false);
 	assert_int_equal(asks, 2);
-	assert_true(core->awake->doubt.nonce == nonce); /* of one silence */
-	core->awake->heard_ns = core->now_ns;
+	assert_true(composite->awake->doubt.nonce == nonce); /* of one silence */
+	composite->awake->heard_ns = composite->now_ns;
 	pass(400 * NOPAL_MILLISECOND);
 	doubt(false);
-	assert_true(core->awake->doubt.nonce != nonce);
-	assert_int_equal(core->awake->doubt.since_ns, core->now_ns);
+	assert_true(composite->awake->doubt.nonce != nonce);
+	assert_int_equal(composite->awake->doubt.since_ns, composite->now_ns);
 }
 
 TEST(test_a_look_asks_after_a_second_where_something_is_owed)
 {
 	begin(CIRCUIT);
-	core->awake->heard_ns = rig.world->now_ns;
+	composite->awake->heard_ns = rig.world->now_ns;
 	pass(NOPAL_SECOND);
 	doubt(true);
 	assert_int_equal(asks, 0); /* nothing is owed */
-	core->awake->transmissions.next++;
-	core->awake->heard_ns = rig.world->now_ns;
-	core->awake->doubt.nonce = 5;
+	composite->awake->transmissions.next++;
+	composite->awake->heard_ns = rig.world->now_ns;
+	composite->awake->doubt.nonce = 5;
 	pass(NOPAL_SECOND - 1);
 	doubt(true);
 	assert_int_equal(asks, 0);
-	assert_int_equal(core->awake->doubt.nonce, 0);
+	assert_int_equal(composite->awake->doubt.nonce, 0);
 	pass(1);
 	doubt(true);
 	assert_int_equal(asks, 1);
-	core->awake->transmissions.next--;
+	composite->awake->transmissions.next--;
 }
 
 TEST(test_only_who_can_be_reset_asks)
@@ -140,20 +140,20 @@ TEST(test_only_who_can_be_reset_asks)
 
 	begin(CIRCUIT);
 	pass(NOPAL_SECOND);
-	life = core->life;
-	core->life = NOPAL_LIFE_OPENING;
-	nopal_session_doubt(&core->session);
-	core->life = life;
-	stand_above(core);
-	nopal_session_doubt(&core->session);
-	core->layer = lowest;
-	assert_int_equal(core->awake->doubt.nonce, 0);
+	life = composite->life;
+	composite->life = NOPAL_LIFE_OPENING;
+	nopal_session_doubt(&composite->session);
+	composite->life = life;
+	stand_above(composite);
+	nopal_session_doubt(&composite->session);
+	composite->layer = lowest;
+	assert_int_equal(composite->awake->doubt.nonce, 0);
 	rig_close(&rig);
 	rig_begin(&rig, PLAIN);
 	watch();
 	pass(NOPAL_SECOND);
-	nopal_session_doubt(&core->session);
-	assert_int_equal(core->awake->doubt.nonce, 0);
+	nopal_session_doubt(&composite->session);
+	assert_int_equal(composite->awake->doubt.nonce, 0);
 }
 
 TEST(test_silence_is_of_who_is_owed_something)
@@ -163,24 +163,24 @@ TEST(test_silence_is_of_who_is_owed_something)
 
 	begin(CIRCUIT);
 	pass(NOPAL_SECOND);
-	silence_ns = rig.world->now_ns - core->awake->heard_ns;
-	assert_int_equal(nopal_session_silence(&core->session), 0);
-	core->awake->transmissions.next++;
-	assert_int_equal(nopal_session_silence(&core->session), silence_ns);
-	core->awake->transmissions.next--;
-	core->awake->doubt.nonce = 5;
-	assert_int_equal(nopal_session_silence(&core->session), silence_ns);
-	stand_above(core);
-	assert_int_equal(nopal_session_silence(&core->session), 0);
-	core->layer = lowest;
-	core->awake->doubt.nonce = 0;
-	life = core->life;
-	core->life = NOPAL_LIFE_OPENING;
-	assert_int_equal(nopal_session_silence(&core->session), silence_ns);
-	core->opener = false;
-	assert_int_equal(nopal_session_silence(&core->session), 0);
-	core->opener = true;
-	core->life = life;
+	silence_ns = rig.world->now_ns - composite->awake->heard_ns;
+	assert_int_equal(nopal_session_silence(&composite->session), 0);
+	composite->awake->transmissions.next++;
+	assert_int_equal(nopal_session_silence(&composite->session), silence_ns);
+	composite->awake->transmissions.next--;
+	composite->awake->doubt.nonce = 5;
+	assert_int_equal(nopal_session_silence(&composite->session), silence_ns);
+	stand_above(composite);
+	assert_int_equal(nopal_session_silence(&composite->session), 0);
+	composite->layer = lowest;
+	composite->awake->doubt.nonce = 0;
+	life = composite->life;
+	composite->life = NOPAL_LIFE_OPENING;
+	assert_int_equal(nopal_session_silence(&composite->session), silence_ns);
+	composite->opener = false;
+	assert_int_equal(nopal_session_silence(&composite->session), 0);
+	composite->opener = true;
+	composite->life = life;
 }
 
 /* ------------------------------------------------------------------- answers */
@@ -195,8 +195,8 @@ static void answer(uint64_t id, uint64_t nonce, size_t length)
 	nopal_write(&writer, id, NOPAL_ID_BYTES);
 	nopal_write(&writer, nonce, 8);
 	nopal_write(&writer, 0, 1);
-	nopal__touch(core);
-	nopal__doubt_answered(core, &reader);
+	nopal__touch(composite);
+	nopal__doubt_answered(composite, &reader);
 	nopal__turn_end(rig.world, outermost);
 }
 
@@ -205,19 +205,19 @@ TEST(test_an_answer_has_all_of_the_ask)
 	uint32_t id;
 
 	begin(CIRCUIT);
-	id = core->peer_id;
-	core->awake->doubt.nonce = 0;
-	core->awake->doubt.since_ns = core->awake->heard_ns + 1;
+	id = composite->peer_id;
+	composite->awake->doubt.nonce = 0;
+	composite->awake->doubt.since_ns = composite->awake->heard_ns + 1;
 	answer(id, ~UINT64_C(0), 12); /* nobody was asked */
-	core->awake->doubt.nonce = 5;
+	composite->awake->doubt.nonce = 5;
 	answer(id + 1, ~UINT64_C(5), 12);
 	answer(id, 5, 12); /* it is known there */
 	answer(id, ~UINT64_C(5), 11);
 	answer(id, ~UINT64_C(5), 13);
-	core->awake->doubt.since_ns = core->awake->heard_ns;
+	composite->awake->doubt.since_ns = composite->awake->heard_ns;
 	answer(id, ~UINT64_C(5), 12); /* it was heard since */
 	assert_int_equal(rig.opener.ended, 0);
-	core->awake->doubt.since_ns++;
+	composite->awake->doubt.since_ns++;
 	answer(id, ~UINT64_C(5), 12);
 	assert_int_equal(rig.opener.ended, 1);
 	assert_int_equal(rig.opener.end, NOPAL_PEER_LOST);
@@ -230,7 +230,7 @@ static struct nopal_hint hint_of(enum nopal_hint_is what, uint8_t kind, uint32_t
 {
 	struct nopal_hint hint = {
 		.what = what,
-		.to = core->peer,
+		.to = composite->peer,
 		.head = { nopal__first_byte(kind), (uint8_t)(id >> 24), (uint8_t)(id >> 16),
 			  (uint8_t)(id >> 8), (uint8_t)id },
 		.head_bytes = 5,
@@ -241,7 +241,7 @@ static struct nopal_hint hint_of(enum nopal_hint_is what, uint8_t kind, uint32_t
 
 static void refuse(void)
 {
-	struct nopal_hint hint = hint_of(NOPAL_HINT_REFUSED, NOPAL_KIND_DATA, core->peer_id);
+	struct nopal_hint hint = hint_of(NOPAL_HINT_REFUSED, NOPAL_KIND_DATA, composite->peer_id);
 
 	nopal__endpoint_hint(rig.opener.endpoint, &hint);
 }
@@ -254,7 +254,7 @@ TEST(test_refusals_are_three_in_half_a_second)
 	refuse();
 	pass(500 * NOPAL_MILLISECOND);
 	refuse();
-	assert_int_equal(core->awake->doubt.refusals, 2);
+	assert_int_equal(composite->awake->doubt.refusals, 2);
 	assert_int_equal(rig.opener.ended, 0);
 	refuse();
 	assert_int_equal(rig.opener.ended, 1);
@@ -265,14 +265,14 @@ TEST(test_refusals_are_three_in_half_a_second)
 TEST(test_refusals_that_come_too_soon_wait)
 {
 	begin(CIRCUIT);
-	core->awake->heard_ns = rig.world->now_ns;
+	composite->awake->heard_ns = rig.world->now_ns;
 	pass(1000 * NOPAL_MILLISECOND + 1);
 	for (int i = 0; i < 5; i++)
 		refuse();
 	pass(500 * NOPAL_MILLISECOND - 2);
 	refuse();
 	assert_int_equal(rig.opener.ended, 0); /* of silence there is too little */
-	core->awake->heard_ns -= 2;
+	composite->awake->heard_ns -= 2;
 	refuse();
 	assert_int_equal(rig.opener.ended, 0); /* and of refusals */
 	pass(1);
@@ -289,12 +289,12 @@ TEST(test_what_was_heard_since_refutes_them)
 	pass(2 * NOPAL_SECOND);
 	refuse();
 	refuse();
-	assert_int_equal(core->awake->doubt.refusals, 2);
-	core->awake->heard_ns = rig.world->now_ns;
+	assert_int_equal(composite->awake->doubt.refusals, 2);
+	composite->awake->heard_ns = rig.world->now_ns;
 	pass(2 * NOPAL_SECOND);
 	refuse();
-	assert_int_equal(core->awake->doubt.refusals, 1);
-	assert_int_equal(core->awake->doubt.refused_ns, rig.world->now_ns);
+	assert_int_equal(composite->awake->doubt.refusals, 1);
+	assert_int_equal(composite->awake->doubt.refused_ns, rig.world->now_ns);
 }
 
 TEST(test_without_a_handshake_refusals_say_nothing)
@@ -302,10 +302,10 @@ TEST(test_without_a_handshake_refusals_say_nothing)
 	rig_begin(&rig, PLAIN);
 	watch();
 	pass(2 * NOPAL_SECOND);
-	nopal__demux_know_peer(core);
+	nopal__demux_know_peer(composite);
 	refuse();
 	assert_int_equal(rig.opener.endpoint->port.counters.hints, 1);
-	assert_int_equal(core->awake->doubt.refusals, 0);
+	assert_int_equal(composite->awake->doubt.refusals, 0);
 }
 
 /* By the peer's id, or, of what opens, by its own; from the peer's address. */
@@ -318,7 +318,7 @@ TEST(test_a_hint_names_a_session)
 	begin(CIRCUIT);
 	endpoint = rig.opener.endpoint;
 	hints = &endpoint->port.counters.hints;
-	hint = hint_of(NOPAL_HINT_REFUSED, NOPAL_KIND_DATA, core->peer_id);
+	hint = hint_of(NOPAL_HINT_REFUSED, NOPAL_KIND_DATA, composite->peer_id);
 	hint.head_bytes = 4;
 	nopal__endpoint_hint(endpoint, &hint);
 	hint.head_bytes = 5;
@@ -327,15 +327,15 @@ TEST(test_a_hint_names_a_session)
 	hint.head[0] ^= 0x80;
 	hint.to.port++;
 	nopal__endpoint_hint(endpoint, &hint);
-	hint = hint_of(NOPAL_HINT_REFUSED, NOPAL_KIND_CONNECT, core->local_id);
+	hint = hint_of(NOPAL_HINT_REFUSED, NOPAL_KIND_CONNECT, composite->local_id);
 	hint.to.port++;
 	nopal__endpoint_hint(endpoint, &hint);
-	hint = hint_of(NOPAL_HINT_REFUSED, NOPAL_KIND_CONNECT, core->peer_id);
+	hint = hint_of(NOPAL_HINT_REFUSED, NOPAL_KIND_CONNECT, composite->peer_id);
 	nopal__endpoint_hint(endpoint, &hint);
 	assert_int_equal(*hints, 0);
-	hint = hint_of(NOPAL_HINT_REFUSED, NOPAL_KIND_CONNECT, core->local_id);
+	hint = hint_of(NOPAL_HINT_REFUSED, NOPAL_KIND_CONNECT, composite->local_id);
 	nopal__endpoint_hint(endpoint, &hint);
-	hint = hint_of(NOPAL_HINT_REFUSED, NOPAL_KIND_DATA, core->peer_id);
+	hint = hint_of(NOPAL_HINT_REFUSED, NOPAL_KIND_DATA, composite->peer_id);
 	nopal__endpoint_hint(endpoint, &hint);
 	assert_int_equal(*hints, 2);
 }
@@ -346,12 +346,12 @@ TEST(test_an_ended_session_takes_no_hint)
 
 	begin(CIRCUIT);
 	pass(2 * NOPAL_SECOND);
-	life = core->life;
-	core->life = NOPAL_LIFE_ENDED;
+	life = composite->life;
+	composite->life = NOPAL_LIFE_ENDED;
 	refuse();
-	core->life = life;
+	composite->life = life;
 	assert_int_equal(rig.opener.endpoint->port.counters.hints, 0);
-	assert_int_equal(core->awake->doubt.refusals, 0);
+	assert_int_equal(composite->awake->doubt.refusals, 0);
 }
 
 /* Whoever knows the path has it told, once, and no refusal comes of it. */
@@ -362,14 +362,14 @@ TEST(test_too_long_is_said_of_the_path)
 
 	begin(CIRCUIT);
 	rig.plan->path_floor--; /* as where a part asks the path */
-	hint = hint_of(NOPAL_HINT_TOO_LONG, NOPAL_KIND_DATA, core->peer_id);
+	hint = hint_of(NOPAL_HINT_TOO_LONG, NOPAL_KIND_DATA, composite->peer_id);
 	hint.datagram_bytes = PASSES;
 	nopal__endpoint_hint(rig.opener.endpoint, &hint);
 	rig_pass(&rig, NOPAL_MILLISECOND);
 	rig.plan->path_floor++;
-	assert_int_equal(core->awake->path_hint, 1 + PASSES);
+	assert_int_equal(composite->awake->path_hint, 1 + PASSES);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_PATH_NARROWED), 1);
-	assert_int_equal(core->awake->doubt.refusals, 0);
+	assert_int_equal(composite->awake->doubt.refusals, 0);
 	assert_int_equal(rig.opener.endpoint->port.counters.hints, 1);
 }
 
@@ -377,7 +377,7 @@ TEST(test_too_long_is_said_of_the_path)
 
 static void assert_blamed(enum nopal_end end, bool expected)
 {
-	char *text = nopal__doubt_text(core, end, "why");
+	char *text = nopal__doubt_text(composite, end, "why");
 
 	if (expected)
 		assert_non_null(strstr(text, strerror(ENETUNREACH)));
@@ -395,23 +395,23 @@ TEST(test_a_socket_is_to_blame_for_five_seconds)
 	port = nopal__endpoint_port(rig.opener.endpoint);
 	assert_blamed(NOPAL_PEER_LOST, false);
 	port->send_error = ENETUNREACH;
-	port->send_error_ns = core->awake->heard_ns;
+	port->send_error_ns = composite->awake->heard_ns;
 	rig.world->now_ns = port->send_error_ns;
 	assert_blamed(NOPAL_PEER_LOST, true);
 	assert_blamed(NOPAL_UNREACHABLE, true);
 	assert_blamed(NOPAL_GAVE_UP, true);
 	assert_blamed(NOPAL_ABORTED, false);
-	core->awake->heard_ns++;
+	composite->awake->heard_ns++;
 	assert_blamed(NOPAL_PEER_LOST, false);
-	core->awake->heard_ns--;
-	stand_above(core);
+	composite->awake->heard_ns--;
+	stand_above(composite);
 	assert_blamed(NOPAL_PEER_LOST, false);
-	core->layer = lowest;
+	composite->layer = lowest;
 	pass(5 * NOPAL_SECOND - 1);
 	assert_blamed(NOPAL_PEER_LOST, true);
 	pass(1);
 	assert_blamed(NOPAL_PEER_LOST, false);
-	text = nopal__doubt_text(core, NOPAL_ABORTED, NULL);
+	text = nopal__doubt_text(composite, NOPAL_ABORTED, NULL);
 	assert_string_equal(text, "");
 	free(text);
 }

@@ -128,17 +128,17 @@ TEST(test_a_door_takes_no_openings)
 
 static void assert_listed(struct nopal_session *const *sessions, unsigned count)
 {
-	const struct nopal_core *core = endpoint->sessions;
-	struct nopal_core *const *at_next = &endpoint->sessions;
+	const struct nopal_composite *composite = endpoint->sessions;
+	struct nopal_composite *const *at_next = &endpoint->sessions;
 
 	assert_int_equal(counters->sessions, count);
 	assert_int_equal(endpoint->by_id.used, count);
-	for (unsigned i = count; i-- > 0; core = core->next) {
-		assert_ptr_equal(core, sessions[i]);
-		assert_ptr_equal(core->at, at_next);
-		at_next = &core->next;
+	for (unsigned i = count; i-- > 0; composite = composite->next) {
+		assert_ptr_equal(composite, sessions[i]);
+		assert_ptr_equal(composite->at, at_next);
+		at_next = &composite->next;
 	}
-	assert_null(core);
+	assert_null(composite);
 }
 
 /* Each of them leaves first, once. */
@@ -169,12 +169,12 @@ TEST(test_no_train_is_of_a_session_that_is_gone)
 	uint64_t left = counters->datagrams_out;
 
 	assert_int_equal(nopal_endpoint_share(door, endpoint), 0);
-	door->train_of = nopal__core(session);
+	door->train_of = nopal__composite(session);
 	assert_int_equal(nopal_send(session, "x", 1, 0), 0);
-	assert_ptr_equal(endpoint->train_of, nopal__core(session));
+	assert_ptr_equal(endpoint->train_of, nopal__composite(session));
 	nopal_session_abort(other, "test");
-	assert_ptr_equal(endpoint->train_of, nopal__core(session));
-	assert_ptr_equal(door->train_of, nopal__core(session));
+	assert_ptr_equal(endpoint->train_of, nopal__composite(session));
+	assert_ptr_equal(door->train_of, nopal__composite(session));
 	nopal_session_abort(session, "test");
 	assert_null(endpoint->train_of);
 	assert_null(door->train_of);
@@ -216,7 +216,8 @@ TEST(test_sessions_share_their_callbacks)
 	session[1] = open_to(endpoint, PORT + 1, &others, &ends);
 	session[2] = open_to(endpoint, PORT + 2, &same, &ends);
 	assert_int_equal(shared_count(), 2);
-	assert_ptr_equal(nopal__core(session[0])->callbacks, nopal__core(session[2])->callbacks);
+	assert_ptr_equal(nopal__composite(session[0])->callbacks,
+			 nopal__composite(session[2])->callbacks);
 	nopal_session_abort(session[1], "test");
 	assert_int_equal(shared_count(), 1);
 	assert_int_equal(ends, 1);

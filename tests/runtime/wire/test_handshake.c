@@ -25,11 +25,11 @@ TEST(test_the_answer_replaces_the_introduction)
 	struct rig rig;
 
 	rig_open(&rig, MINIMAL, NULL);
-	assert_false(nopal__core(rig.opener.session)->peer_known);
+	assert_false(nopal__composite(rig.opener.session)->peer_known);
 	rig_send(&rig, "x");
 	rig_run(&rig, NOPAL_SECOND);
-	assert_true(nopal__core(rig.opener.session)->peer_known);
-	assert_int_equal(nopal__core(rig.opener.session)->peer_id,
+	assert_true(nopal__composite(rig.opener.session)->peer_known);
+	assert_int_equal(nopal__composite(rig.opener.session)->peer_id,
 			 nopal_session_id(rig.acceptor.session));
 	rig_close(&rig);
 }
@@ -87,7 +87,7 @@ TEST(test_control_introduces_too)
 	rig_send(&rig, "x");
 	assert_int_equal(nopal_session_counters(rig.opener.session)->transmissions, 0);
 	rig_run(&rig, NOPAL_SECOND);
-	assert_true(nopal__core(rig.opener.session)->peer_known);
+	assert_true(nopal__composite(rig.opener.session)->peer_known);
 	assert_int_equal(rig.acceptor.delivered, 1);
 	rig_close(&rig);
 }

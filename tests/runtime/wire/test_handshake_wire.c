@@ -356,24 +356,25 @@ static void begin_opener(void)
 	rig_start(&rig);
 }
 
-static struct nopal_core *opener(void)
+static struct nopal_composite *opener(void)
 {
-	return nopal__core(rig.opener.session);
+	return nopal__composite(rig.opener.session);
 }
 
 /* `cut`: so much of it is missing. */
 static void come_back(const void *body, size_t length, size_t cut, uint16_t check_by)
 {
-	struct nopal_core *core = opener();
-	uint64_t check = check_of(nopal_plan_fingerprint(rig.plan), core->local_id, body, length);
+	struct nopal_composite *composite = opener();
+	uint64_t check =
+		check_of(nopal_plan_fingerprint(rig.plan), composite->local_id, body, length);
 	uint8_t bytes[64];
 	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
 
 	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_REPLY), 1);
-	nopal_write(&writer, core->local_id, NOPAL_ID_BYTES);
+	nopal_write(&writer, composite->local_id, NOPAL_ID_BYTES);
 	nopal_write(&writer, (check + check_by) & 0xffff, REPLY_CHECK);
 	nopal_write_bytes(&writer, body, length);
-	nopal_sim_inject(rig.world, rig.opener.endpoint, &core->peer, bytes,
+	nopal_sim_inject(rig.world, rig.opener.endpoint, &composite->peer, bytes,
 			 nopal_written(&writer) - cut);
 	rig_run(&rig, NOPAL_MILLISECOND);
 }

@@ -134,7 +134,7 @@ TEST(test_a_limit_outlives_rest)
 	limit(1280);
 	rig_send(&rig, "x");
 	rig_run(&rig, 5 * NOPAL_SECOND);
-	assert_null(nopal__core(rig.opener.session)->awake);
+	assert_null(nopal__composite(rig.opener.session)->awake);
 	rig_awake(rig.opener.session);
 	assert_int_equal(nopal_path_limit(rig.opener.session), 1280);
 	rig_close(&rig);
@@ -252,7 +252,7 @@ TEST(test_what_is_too_long_travels_alone)
 	session = rig.opener.session;
 	acks = rig_at(session, "positive_ack");
 	outermost = nopal__turn_begin(rig.world);
-	nopal__touch(nopal__core(session));
+	nopal__touch(nopal__composite(session));
 	nopal_control_send(session, nopal_control_new(acks, 0, 1400, &bytes), 1400);
 	rig_send_bytes(&rig, 5000);
 	nopal__turn_end(rig.world, outermost);
@@ -286,7 +286,7 @@ TEST(test_a_stack_has_the_path_of_its_lowest_layer)
 	begin(STACK, NULL);
 	limit(FLOOR);
 	assert_int_equal(nopal_path_limit(rig.opener.session), MOST);
-	bottom = &nopal__core(rig.opener.session)->below->session;
+	bottom = &nopal__composite(rig.opener.session)->below->session;
 	nopal_path_limit_set(bottom, FLOOR);
 	assert_int_equal(nopal_path_limit(rig.opener.session), FLOOR);
 	longest();

@@ -24,7 +24,7 @@ static const char ONE[] = CIRCUIT "m_path {}\na_tap {}\n";
 static const char MANY[] = CIRCUIT "parallel_channels {}\na_tap {}\n";
 
 static struct nopal_session *session;
-static struct nopal_core *core;
+static struct nopal_composite *composite;
 static struct nopal_endpoint *door;
 
 static void begin(const char *config)
@@ -32,8 +32,8 @@ static void begin(const char *config)
 	rig_add(&m_path);
 	rig_open(&rig, config, NULL);
 	session = rig.opener.session;
-	core = nopal__core(session);
-	nopal__be_awake(core);
+	composite = nopal__composite(session);
+	nopal__be_awake(composite);
 	door = nopal_sim_endpoint(rig.world, 0, 7000);
 	assert_int_equal(nopal_endpoint_share(door, rig.opener.endpoint), 0);
 }
@@ -50,7 +50,7 @@ EACH_TEST(setup, own_rig_close);
 /* An address of the peer's host. */
 static struct nopal_address at(unsigned port)
 {
-	struct nopal_address address = core->peer;
+	struct nopal_address address = composite->peer;
 
 	address.port = (uint16_t)port;
 	return address;
@@ -62,24 +62,24 @@ static uint8_t from(struct nopal_endpoint *endpoint, unsigned port)
 	struct nopal_address address = at(port);
 	uint8_t path;
 
-	nopal__be_awake(core);
-	core->endpoint->arrived_at = endpoint;
-	core->endpoint->arrived_from = &address;
-	path = nopal__path_arrived(core);
-	assert_ptr_equal(core->endpoint->arrived_of, core);
-	assert_int_equal(core->endpoint->arrived_path, path);
-	core->endpoint->arrived_from = NULL;
+	nopal__be_awake(composite);
+	composite->endpoint->arrived_at = endpoint;
+	composite->endpoint->arrived_from = &address;
+	path = nopal__path_arrived(composite);
+	assert_ptr_equal(composite->endpoint->arrived_of, composite);
+	assert_int_equal(composite->endpoint->arrived_path, path);
+	composite->endpoint->arrived_from = NULL;
 	return path;
 }
 
 static uint8_t here(unsigned port)
 {
-	return from(core->endpoint, port);
+	return from(composite->endpoint, port);
 }
 
 static void pass(int64_t time_ns)
 {
-	core->session.now_ns += time_ns; /* this session's alone */
+	composite->session.now_ns += time_ns; /* this session's alone */
 }
 
 static int give(struct nopal_endpoint *endpoint, unsigned port)
@@ -93,12 +93,12 @@ static int give(struct nopal_endpoint *endpoint, unsigned port)
 
 TEST(test_the_first_path_is_number_0)
 {
-	assert_int_equal(here(core->peer.port), 0);
-	assert_int_equal(nopal__path_arrived(core), 0); /* from nowhere */
-	assert_null(core->awake->paths);
-	assert_int_equal(from(door, core->peer.port), 1);
-	assert_int_equal(core->awake->paths->open, 1);
-	assert_true(nopal_address_equal(&core->awake->paths->opened_with, &core->peer));
+	assert_int_equal(here(composite->peer.port), 0);
+	assert_int_equal(nopal__path_arrived(composite), 0); /* from nowhere */
+	assert_null(composite->awake->paths);
+	assert_int_equal(from(door, composite->peer.port), 1);
+	assert_int_equal(composite->awake->paths->open, 1);
+	assert_true(nopal_address_equal(&composite->awake->paths->opened_with, &composite->peer));
 }
 
 TEST(test_addresses_have_numbers_while_there_are_some)
@@ -135,12 +135,12 @@ TEST(test_a_silent_path_gives_its_number_away)
 
 TEST(test_nothing_is_learnt_while_it_opens)
 {
-	enum nopal_life life = core->life;
+	enum nopal_life life = composite->life;
 
-	core->life = NOPAL_LIFE_OPENING;
+	composite->life = NOPAL_LIFE_OPENING;
 	assert_int_equal(here(PORT), NOPAL_PATH_NONE);
-	assert_null(core->awake->paths);
-	core->life = life;
+	assert_null(composite->awake->paths);
+	composite->life = life;
 }
 
 TEST(test_nothing_is_learnt_without_memory)
@@ -164,13 +164,13 @@ TEST(test_a_path_is_given_by_two_addresses)
 	struct nopal_endpoint *alone = nopal_sim_endpoint(rig.world, 0, 7001);
 
 	assert_int_equal(give(alone, PORT), -EINVAL);
-	assert_int_equal(give(core->endpoint, core->peer.port), 0);
+	assert_int_equal(give(composite->endpoint, composite->peer.port), 0);
 	assert_int_equal(nopal_session_paths(session), 1);
 	assert_int_equal(give(door, PORT), 0);
 	assert_int_equal(give(door, PORT), 0);
 	assert_int_equal(nopal_session_paths(session), 2);
-	assert_int_equal(give(core->endpoint, PORT), 0);
-	assert_int_equal(give(door, core->peer.port), 0);
+	assert_int_equal(give(composite->endpoint, PORT), 0);
+	assert_int_equal(give(door, composite->peer.port), 0);
 	assert_int_equal(nopal_session_paths(session), 4);
 	assert_int_equal(give(door, PORT + 1), -ENOSPC);
 	pass(2 * NOPAL_PATH_SILENCE_NS);
@@ -199,7 +199,7 @@ TEST(test_a_session_that_ended_has_no_more_paths)
 {
 	bool outermost = nopal__turn_begin(rig.world);
 
-	nopal__touch(core);
+	nopal__touch(composite);
 	nopal_session_abort(session, "test");
 	assert_int_equal(give(door, PORT), -EPIPE);
 	nopal__turn_end(rig.world, outermost);
@@ -210,10 +210,10 @@ TEST(test_there_are_no_other_numbers)
 	assert_int_equal(here(PORT), 1);
 	nopal_path_open(session, 2); /* no path has it */
 	nopal_path_open(session, NOPAL_PATHS_MOST);
-	assert_int_equal(core->awake->paths->open, 1);
+	assert_int_equal(composite->awake->paths->open, 1);
 	nopal_path_open(session, 1);
-	assert_int_equal(core->awake->paths->open, 3);
-	core->awake->paths->open |= 1u << NOPAL_PATHS_MOST;
+	assert_int_equal(composite->awake->paths->open, 3);
+	composite->awake->paths->open |= 1u << NOPAL_PATHS_MOST;
 	assert_false(nopal_path_is_open(session, NOPAL_PATHS_MOST));
 	assert_int_equal(nopal_session_paths(session), 2);
 }
@@ -222,12 +222,12 @@ TEST(test_there_are_no_other_numbers)
 TEST(test_a_closed_door_has_no_paths)
 {
 	assert_int_equal(give(door, PORT), 0);
-	assert_int_equal(give(core->endpoint, PORT), 0);
+	assert_int_equal(give(composite->endpoint, PORT), 0);
 	assert_int_equal(from(door, PORT + 1), 3);
 	pass(1);
-	nopal__paths_forget(core, door);
-	assert_null(core->awake->paths->path[1].endpoint);
-	assert_null(core->awake->paths->path[3].endpoint);
+	nopal__paths_forget(composite, door);
+	assert_null(composite->awake->paths->path[1].endpoint);
+	assert_null(composite->awake->paths->path[3].endpoint);
 	assert_int_equal(nopal_session_paths(session), 2);
 	assert_true(nopal_path_is_open(session, 2));
 	assert_int_equal(here(PORT + 2), NOPAL_PATH_NONE);
@@ -240,11 +240,11 @@ TEST(test_a_closed_door_has_no_paths)
 
 static void assert_stays(unsigned number)
 {
-	struct nopal_address was = core->peer;
+	struct nopal_address was = composite->peer;
 	bool elsewhere;
 
 	assert_false(nopal_path_move(session, number, &elsewhere));
-	assert_true(nopal_address_equal(&core->peer, &was));
+	assert_true(nopal_address_equal(&composite->peer, &was));
 }
 
 TEST(test_a_session_moves_to_a_path_of_its_endpoint)
@@ -252,8 +252,8 @@ TEST(test_a_session_moves_to_a_path_of_its_endpoint)
 	struct nopal_address there = at(PORT);
 	bool elsewhere = true;
 
-	core->opener = false;
-	nopal__demux_know_peer(core);
+	composite->opener = false;
+	nopal__demux_know_peer(composite);
 	assert_stays(1);
 	assert_int_equal(here(PORT), 1);
 	assert_int_equal(from(door, PORT), 2);
@@ -262,11 +262,12 @@ TEST(test_a_session_moves_to_a_path_of_its_endpoint)
 	assert_stays(3);
 	assert_stays(NOPAL_PATHS_MOST);
 	assert_true(nopal_path_move(session, 1, &elsewhere));
-	assert_true(nopal_address_equal(&core->peer, &there));
+	assert_true(nopal_address_equal(&composite->peer, &there));
 	assert_false(elsewhere);
-	assert_null(core->awake->paths->path[1].endpoint);
-	assert_null(core->endpoint->arrived_of);
-	assert_ptr_equal(nopal__session_with(core->endpoint, &there, core->peer_id), core);
+	assert_null(composite->awake->paths->path[1].endpoint);
+	assert_null(composite->endpoint->arrived_of);
+	assert_ptr_equal(nopal__session_with(composite->endpoint, &there, composite->peer_id),
+			 composite);
 	assert_int_equal(here(PORT + 1), 1);
 	assert_stays(2);
 }
@@ -280,21 +281,21 @@ TEST_WITH(NULL, own_rig_close, test_another_host_is_elsewhere)
 	there = at(PORT);
 	assert_int_equal(here(PORT), 1);
 	there.ip[15]++;
-	core->awake->paths->path[1].peer = there;
+	composite->awake->paths->path[1].peer = there;
 	assert_true(nopal_path_move(session, 1, &elsewhere));
 	assert_true(elsewhere);
-	assert_true(nopal_address_equal(&core->peer, &there));
+	assert_true(nopal_address_equal(&composite->peer, &there));
 	rig_run(&rig, NOPAL_MILLISECOND);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_PATH_NARROWED), 1);
 }
 
 TEST(test_nobody_moves_between_families)
 {
-	bool v4 = nopal_address_is_v4(&core->peer);
+	bool v4 = nopal_address_is_v4(&composite->peer);
 	struct nopal_path *path;
 
 	assert_int_equal(here(PORT), 1);
-	path = &core->awake->paths->path[1];
+	path = &composite->awake->paths->path[1];
 	if (v4)
 		path->peer.ip[0] = 1;
 	else
@@ -308,11 +309,11 @@ TEST_WITH(NULL, own_rig_close, test_the_network_may_say_what_passes)
 {
 	begin(ONE);
 	assert_int_equal(nopal_path_hint(session), 0);
-	nopal__path_narrowed(core, 1300);
-	nopal__path_narrowed(core, 1200);
+	nopal__path_narrowed(composite, 1300);
+	nopal__path_narrowed(composite, 1200);
 	assert_int_equal(nopal_path_hint(session), 1300);
 	assert_int_equal(nopal_path_hint(session), 0);
-	nopal__path_narrowed(core, 0);
+	nopal__path_narrowed(composite, 0);
 	rig_run(&rig, NOPAL_MILLISECOND);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_PATH_NARROWED), 2);
 	assert_int_equal(nopal_path_hint(session), 0);
@@ -320,7 +321,7 @@ TEST_WITH(NULL, own_rig_close, test_the_network_may_say_what_passes)
 
 TEST(test_without_the_role_nobody_asks_what_passes)
 {
-	nopal__path_narrowed(core, 1300);
+	nopal__path_narrowed(composite, 1300);
 	assert_int_equal(nopal_path_hint(session), 0);
 	rig_run(&rig, NOPAL_MILLISECOND);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_PATH_NARROWED), 0);

@@ -51,7 +51,7 @@ static void say_on(struct nopal_session *with, struct meet_side *stream, const c
 
 static uint32_t id_of(const struct meet_side *stream)
 {
-	return nopal__stack_bottom(nopal__core(stream->session))->stream;
+	return nopal__stack_bottom(nopal__composite(stream->session))->stream;
 }
 
 /* The first streams are one; each further one is of who opened it, before the two have met as

@@ -112,7 +112,7 @@ TEST(test_one_at_rest_is_reset_too)
 {
 	begin(CIRCUIT);
 	rig_pass(&rig, 5 * NOPAL_SECOND);
-	assert_null(nopal__core(rig.opener.session)->awake);
+	assert_null(nopal__composite(rig.opener.session)->awake);
 	restart_kill(&rig, &rig.acceptor, "delay 10ms");
 	restart_start(&rig, &rig.acceptor, restart_key);
 	rig_send_bytes(&rig, 100);
@@ -124,12 +124,12 @@ TEST(test_one_at_rest_is_reset_too)
 /* It has the peer's close: all that is missing is an acknowledgement. */
 TEST(test_one_that_closes_ends_well)
 {
-	struct nopal_core *bottom;
+	struct nopal_composite *bottom;
 
 	begin(CIRCUIT);
 	nopal_session_close(rig.acceptor.session);
 	rig_run(&rig, 12 * NOPAL_MILLISECOND);
-	bottom = nopal__bottom(nopal__core(rig.opener.session));
+	bottom = nopal__bottom(nopal__composite(rig.opener.session));
 	assert_true(bottom->peer_closed);
 	nopal_batch_start(rig.world);
 	nopal__peer_restarted(bottom);

@@ -191,27 +191,28 @@ TEST(test_a_reset_is_believed_whole_and_from_the_peer)
 	uint8_t bytes[RESET + 1];
 	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
 	struct nopal_address elsewhere = stranger();
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 	uint64_t token[2];
 
 	begin(false);
-	core = nopal__core(rig.opener.session);
-	counters = &core->endpoint->port.counters;
-	token_of(endpoint, &nopal__core(rig.acceptor.session)->peer, core->peer_id, token);
+	composite = nopal__composite(rig.opener.session);
+	counters = &composite->endpoint->port.counters;
+	token_of(endpoint, &nopal__composite(rig.acceptor.session)->peer, composite->peer_id,
+		 token);
 	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_RESET), 1);
-	nopal_write(&writer, core->peer_id, 4);
+	nopal_write(&writer, composite->peer_id, 4);
 	for (int i = 0; i < 2; i++)
 		nopal_write(&writer, token[i], 8);
-	nopal__reset_receive(core->endpoint, &core->peer, bytes, RESET - 1);
-	nopal__reset_receive(core->endpoint, &core->peer, bytes, RESET + 1);
+	nopal__reset_receive(composite->endpoint, &composite->peer, bytes, RESET - 1);
+	nopal__reset_receive(composite->endpoint, &composite->peer, bytes, RESET + 1);
 	assert_int_equal(counters->malformed, 2);
-	nopal__reset_receive(core->endpoint, &elsewhere, bytes, RESET);
+	nopal__reset_receive(composite->endpoint, &elsewhere, bytes, RESET);
 	bytes[RESET - 1] ^= 1;
-	nopal__reset_receive(core->endpoint, &core->peer, bytes, RESET);
+	nopal__reset_receive(composite->endpoint, &composite->peer, bytes, RESET);
 	assert_int_equal(counters->unknown_session, 2);
 	assert_int_equal(rig.opener.ended, 0);
 	bytes[RESET - 1] ^= 1;
-	nopal__reset_receive(core->endpoint, &core->peer, bytes, RESET);
+	nopal__reset_receive(composite->endpoint, &composite->peer, bytes, RESET);
 	nopal__turn_end(rig.world, true);
 	assert_int_equal(rig.opener.ended, 1);
 	assert_int_equal(rig.opener.end, NOPAL_PEER_LOST);
@@ -222,10 +223,10 @@ TEST(test_a_reset_is_believed_whole_and_from_the_peer)
 
 static void proof_of(const struct nopal_session *session, uint64_t proof[2])
 {
-	const struct nopal_core *core = nopal__core(session);
+	const struct nopal_composite *composite = nopal__composite(session);
 	uint64_t token[2];
 
-	token_of(core->endpoint, &core->peer, core->local_id, token);
+	token_of(composite->endpoint, &composite->peer, composite->local_id, token);
 	for (uint8_t i = 0; i < 2; i++) {
 		const uint8_t bytes[] = { OF_TOKEN, i };
 
@@ -257,28 +258,28 @@ TEST(test_a_proof_is_read_whole_and_once)
 	uint8_t bytes[16] = { [7] = 1, [15] = 2 };
 	struct nopal_writer writer;
 	struct nopal_reader reader;
-	struct nopal_core *core;
+	struct nopal_composite *composite;
 	uint64_t was[2], proof[2];
 
 	begin(false);
-	core = nopal__core(rig.opener.session);
-	memcpy(was, rig_awake(&core->session)->reset_proof, sizeof(was));
+	composite = nopal__composite(rig.opener.session);
+	memcpy(was, rig_awake(&composite->session)->reset_proof, sizeof(was));
 	reader = nopal_reader_over(bytes, 16);
-	assert_true(nopal__proof_read(core, &reader));
-	assert_memory_equal(core->awake->reset_proof, was, sizeof(was));
-	core->life = NOPAL_LIFE_OPENING;
+	assert_true(nopal__proof_read(composite, &reader));
+	assert_memory_equal(composite->awake->reset_proof, was, sizeof(was));
+	composite->life = NOPAL_LIFE_OPENING;
 	reader = nopal_reader_over(bytes, 15);
-	assert_false(nopal__proof_read(core, &reader));
-	assert_memory_equal(core->awake->reset_proof, was, sizeof(was));
+	assert_false(nopal__proof_read(composite, &reader));
+	assert_memory_equal(composite->awake->reset_proof, was, sizeof(was));
 	reader = nopal_reader_over(bytes, 16);
-	assert_true(nopal__proof_read(core, &reader));
-	assert_int_equal(core->awake->reset_proof[0], 1);
-	assert_int_equal(core->awake->reset_proof[1], 2);
-	core->life = NOPAL_LIFE_OPEN;
+	assert_true(nopal__proof_read(composite, &reader));
+	assert_int_equal(composite->awake->reset_proof[0], 1);
+	assert_int_equal(composite->awake->reset_proof[1], 2);
+	composite->life = NOPAL_LIFE_OPEN;
 	writer = nopal_writer_over(bytes, sizeof(bytes));
-	nopal__proof_write(core, &writer);
+	nopal__proof_write(composite, &writer);
 	assert_int_equal(nopal_written(&writer), 16);
-	proof_of(&core->session, proof);
+	proof_of(&composite->session, proof);
 	reader = nopal_reader_over(bytes, 16);
 	for (int i = 0; i < 2; i++)
 		assert_true(nopal_read(&reader, 8) == proof[i]);

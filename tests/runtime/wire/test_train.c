@@ -152,7 +152,7 @@ TEST(test_marks_leave_with_the_train_of_who_set_them)
 
 	send_one(session, BYTES);
 	assert_int_equal(fake.train[0].ecn, 0);
-	nopal__be_awake(nopal__core(session));
+	nopal__be_awake(nopal__composite(session));
 	nopal_path_ecn_set(session, NOPAL_ECT_0);
 	send_one(session, BYTES);
 	assert_int_equal(fake.train[1].ecn, NOPAL_ECT_0);
@@ -201,17 +201,17 @@ TEST(test_a_train_turns_to_another_address)
 TEST(test_no_room_is_a_loss)
 {
 	struct nopal_session *session = begin(PLAIN);
-	struct nopal_core *core = nopal__core(session);
+	struct nopal_composite *composite = nopal__composite(session);
 	struct nopal_address there = { .port = 7 };
 
 	fake.answer = NOPAL_BUSY;
 	start();
 	send_one(session, BYTES);
 	assert_non_null(
-		nopal__train_room(core, (struct nopal_way){ endpoint, &there }, HEAD + BYTES));
-	assert_null(
-		nopal__train_room(core, (struct nopal_way){ endpoint, &there }, HEAD + BYTES + 1));
-	assert_false(nopal__train_ready(core, 1));
+		nopal__train_room(composite, (struct nopal_way){ endpoint, &there }, HEAD + BYTES));
+	assert_null(nopal__train_room(composite, (struct nopal_way){ endpoint, &there },
+				      HEAD + BYTES + 1));
+	assert_false(nopal__train_ready(composite, 1));
 	nopal__endpoint_answer(endpoint, &there, (const uint8_t *)"lost", 4);
 	assert_int_equal(counters->replies, 0);
 	fake.answer = NOPAL_TRANSMITTED;
@@ -270,16 +270,16 @@ TEST(test_a_session_seals_its_own)
 
 	start();
 	send_one(session, BYTES);
-	nopal__train_finish(nopal__core(other));
+	nopal__train_finish(nopal__composite(other));
 	assert_true(endpoint->unsealed > 0);
-	nopal__train_finish(nopal__core(session));
+	nopal__train_finish(nopal__composite(session));
 	assert_int_equal(endpoint->unsealed, 0);
-	door.train_of = nopal__core(session);
+	door.train_of = nopal__composite(session);
 	door.train_length = door.unsealed = HEAD + BYTES + CRC;
 	endpoint->doors = &door;
-	nopal__train_finish(nopal__core(other));
+	nopal__train_finish(nopal__composite(other));
 	assert_true(door.unsealed > 0);
-	nopal__train_finish(nopal__core(session));
+	nopal__train_finish(nopal__composite(session));
 	assert_int_equal(door.unsealed, 0);
 	endpoint->doors = NULL;
 	stop();

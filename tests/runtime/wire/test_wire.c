@@ -156,7 +156,7 @@ TEST(test_pack_and_unpack_are_inverse)
 
 	rig_open(&rig, "transport_driver {}\nresize {}\nsequenced_messages {}\n", NULL);
 	session = rig.opener.session;
-	segment = nopal__segment_make(nopal__core(session), NOPAL_KIND_DATA);
+	segment = nopal__segment_make(nopal__composite(session), NOPAL_KIND_DATA);
 	segment->incoming = true;
 	segment->body = (struct nopal_body){ NULL, (const uint8_t *)"body", 4 };
 	for (uint32_t i = 1; i < rig.plan->slot_count; i++)

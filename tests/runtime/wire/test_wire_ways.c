@@ -30,7 +30,7 @@ static const char CIRCUIT[] =
 static struct nopal_plan *plan;
 static struct nopal_endpoint *endpoint, *door;
 static struct nopal_session *session;
-static struct nopal_core *core;
+static struct nopal_composite *composite;
 
 static struct nopal_endpoint *endpoint_at(uint16_t port)
 {
@@ -48,7 +48,7 @@ static void begin(const char *config)
 	door = endpoint_at(2);
 	assert_int_equal(nopal_endpoint_share(door, endpoint), 0);
 	session = nopal_session_open(endpoint, plan, &peer, NULL, NULL);
-	core = nopal__core(session);
+	composite = nopal__composite(session);
 }
 
 static int teardown(void **state)
@@ -80,8 +80,8 @@ TEST(test_who_is_not_known_introduces_itself)
 	nopal_session_set_peer_id(session, ID);
 	send_one(BYTES);
 	assert_int_equal(fake.train[2].length, HEAD + BYTES);
-	core->opener = false;
-	core->peer_known = false;
+	composite->opener = false;
+	composite->peer_known = false;
 	send_one(BYTES);
 	assert_int_equal(fake.train[3].length, HEAD + BYTES);
 }
@@ -139,19 +139,19 @@ static void give_paths(struct nopal_paths *paths)
 			  { .endpoint = endpoint, .peer = { .port = 33 } } },
 	};
 	nopal_session_set_peer_id(session, ID);
-	nopal__be_awake(core);
-	core->awake->paths = paths;
+	nopal__be_awake(composite);
+	composite->awake->paths = paths;
 }
 
 static void leave_by(unsigned path)
 {
-	struct nopal_segment *segment = nopal__segment_make(core, NOPAL_KIND_DATA);
+	struct nopal_segment *segment = nopal__segment_make(composite, NOPAL_KIND_DATA);
 	bool outermost = nopal__turn_begin(&fake.world);
 
-	nopal__touch(core);
-	nopal__pack_by(core, segment, path);
+	nopal__touch(composite);
+	nopal__pack_by(composite, segment, path);
 	nopal__turn_end(&fake.world, outermost);
-	nopal__segment_free(core, segment);
+	nopal__segment_free(composite, segment);
 }
 
 TEST(test_a_datagram_leaves_by_its_path)
@@ -161,7 +161,7 @@ TEST(test_a_datagram_leaves_by_its_path)
 
 	begin(PLAIN);
 	nopal_session_set_peer_id(session, ID);
-	nopal__be_awake(core);
+	nopal__be_awake(composite);
 	leave_by(1); /* there is none */
 	assert_int_equal(fake.trains, 0);
 	give_paths(&paths);
@@ -174,12 +174,12 @@ TEST(test_a_datagram_leaves_by_its_path)
 	leave_by(NOPAL_PATHS_MOST);
 	paths.path[2].endpoint = NULL;
 	leave_by(2);
-	core->peer_known = false; /* it hears of us by the first path */
+	composite->peer_known = false; /* it hears of us by the first path */
 	leave_by(3);
 	assert_int_equal(fake.trains, 4);
 	leave_by(0);
 	assert_int_equal(fake.trains, 5);
-	core->awake->paths = NULL;
+	composite->awake->paths = NULL;
 }
 
 /* Nothing else of the session joins what leaves from its own endpoint. */
@@ -191,18 +191,18 @@ TEST(test_a_train_by_another_path_is_closed)
 
 	begin(PLAIN);
 	give_paths(&paths);
-	segment = nopal__segment_make(core, NOPAL_KIND_DATA);
+	segment = nopal__segment_make(composite, NOPAL_KIND_DATA);
 	outermost = nopal__turn_begin(&fake.world);
-	nopal__touch(core);
-	nopal__pack_by(core, segment, 1);
+	nopal__touch(composite);
+	nopal__pack_by(composite, segment, 1);
 	assert_false(door->train_closed);
-	nopal__pack_by(core, segment, 3);
+	nopal__pack_by(composite, segment, 3);
 	assert_true(endpoint->train_closed);
-	nopal__pack_by(core, segment, 0);
+	nopal__pack_by(composite, segment, 0);
 	nopal__turn_end(&fake.world, outermost);
 	assert_int_equal(fake.trains, 3);
-	nopal__segment_free(core, segment);
-	core->awake->paths = NULL;
+	nopal__segment_free(composite, segment);
+	composite->awake->paths = NULL;
 }
 
 TEST(test_copies_leave_by_all_open_paths)
@@ -228,18 +228,18 @@ TEST(test_copies_leave_by_all_open_paths)
 		seen |= 1u << (port == ID ? 0 : port - 30);
 	}
 	assert_int_equal(seen, paths.open);
-	life = core->life;
-	core->life = NOPAL_LIFE_OPENING;
+	life = composite->life;
+	composite->life = NOPAL_LIFE_OPENING;
 	fake.trains = 0;
-	segment = nopal__segment_make(core, NOPAL_KIND_DATA);
+	segment = nopal__segment_make(composite, NOPAL_KIND_DATA);
 	outermost = nopal__turn_begin(&fake.world);
-	nopal__touch(core);
-	nopal__pack_out(core, segment);
+	nopal__touch(composite);
+	nopal__pack_out(composite, segment);
 	nopal__turn_end(&fake.world, outermost);
-	nopal__segment_free(core, segment);
+	nopal__segment_free(composite, segment);
 	assert_int_equal(fake.trains, 1);
-	core->life = life;
-	core->awake->paths = NULL;
+	composite->life = life;
+	composite->awake->paths = NULL;
 }
 
 /* ------------------------------------------------------------------- lengths */
@@ -250,7 +250,7 @@ TEST(test_longer_than_the_path_travels_alone)
 
 	begin(ASKS);
 	nopal_session_set_peer_id(session, ID);
-	nopal__be_awake(core);
+	nopal__be_awake(composite);
 	nopal_path_limit_set(session, 0);
 	assert_int_equal(nopal_path_limit(session), plan->path_floor);
 	most = nopal_path_limit(session) - nopal_plan_header_bytes(plan);
@@ -271,16 +271,16 @@ TEST(test_limits_are_of_the_plan_and_the_path)
 	uint32_t head, body;
 
 	begin(CIRCUIT);
-	core->by_ipv6 = false;
+	composite->by_ipv6 = false;
 	head = plan->head_bytes + plan->trailer_bytes;
 	body = nopal_body_most(session);
 	assert_int_equal(nopal_path_most(session), plan->datagram_bytes);
 	assert_int_equal(nopal_path_limit(session), plan->datagram_bytes);
 	assert_int_equal(nopal_body_limit(session), body);
-	core->by_ipv6 = true;
+	composite->by_ipv6 = true;
 	assert_int_equal(nopal_path_limit(session), plan->datagram_bytes - NOPAL_IPV6_MORE);
 	assert_int_equal(nopal_body_limit(session), body - NOPAL_IPV6_MORE);
-	core->by_ipv6 = false;
+	composite->by_ipv6 = false;
 	assert_int_equal(nopal_control_limit(rig_at(session, "virtual_circuit"), 0),
 			 plan->datagram_bytes - 1 - NOPAL_ID_BYTES - NOPAL_FINGERPRINT_BYTES -
 				 NOPAL_CHECK_BYTES);
@@ -297,7 +297,7 @@ static struct nopal_segment *unpack(uint32_t length)
 	static uint8_t bytes[64];
 	struct nopal_buffer *buffer = nopal_buffer_new(1);
 	struct nopal_segment *segment =
-		nopal__unpack(core, NOPAL_KIND_DATA, buffer, bytes, length, plan->head_bytes);
+		nopal__unpack(composite, NOPAL_KIND_DATA, buffer, bytes, length, plan->head_bytes);
 
 	assert_int_equal(buffer->references, segment ? 2 : 1);
 	nopal_buffer_unref(buffer);
@@ -310,10 +310,10 @@ TEST(test_what_is_too_short_is_malformed)
 	uint32_t least;
 
 	begin(CODED);
-	nopal__be_awake(core);
+	nopal__be_awake(composite);
 	least = nopal_plan_header_bytes(plan);
 	assert_null(unpack(least - 1));
-	assert_int_equal(core->awake->counters.rx_malformed, 1);
+	assert_int_equal(composite->awake->counters.rx_malformed, 1);
 	segment = unpack(least);
 	assert_int_equal(segment->body.length, 0);
 	assert_true(segment->incoming);
@@ -322,20 +322,20 @@ TEST(test_what_is_too_short_is_malformed)
 	assert_int_equal(segment->body.length, 3);
 	assert_int_equal(segment->path, 0);
 	nopal_segment_drop(session, segment);
-	assert_int_equal(core->awake->segments.alive, 0);
-	assert_int_equal(core->awake->counters.rx_malformed, 1);
-	core->awake->budget.objects = 0;
+	assert_int_equal(composite->awake->segments.alive, 0);
+	assert_int_equal(composite->awake->counters.rx_malformed, 1);
+	composite->awake->budget.objects = 0;
 	assert_null(unpack(least));
-	assert_int_equal(core->awake->counters.rx_over_budget, 1);
+	assert_int_equal(composite->awake->counters.rx_over_budget, 1);
 }
 
 TEST(test_what_is_sealed_badly_is_counted)
 {
 	begin(CIRCUIT);
-	nopal__be_awake(core);
+	nopal__be_awake(composite);
 	assert_null(unpack(60));
-	assert_int_equal(core->awake->counters.rx_sealed_badly, 1);
-	assert_int_equal(core->awake->counters.rx_malformed, 0);
+	assert_int_equal(composite->awake->counters.rx_sealed_badly, 1);
+	assert_int_equal(composite->awake->counters.rx_malformed, 0);
 }
 
 /* Bytes that redundancy codes over, and rebuilds. */
@@ -347,9 +347,9 @@ TEST(test_a_coded_segment_is_rebuilt)
 	uint8_t bytes[64];
 
 	begin(CODED);
-	nopal__be_awake(core);
-	head = core->layer->coded.bytes;
-	segment = nopal__segment_make(core, NOPAL_KIND_DATA);
+	nopal__be_awake(composite);
+	head = composite->layer->coded.bytes;
+	segment = nopal__segment_make(composite, NOPAL_KIND_DATA);
 	buffer = nopal_buffer_new(5);
 	memcpy(buffer->bytes, "hello", 5);
 	segment->body = (struct nopal_body){ buffer, buffer->bytes, 5 };
@@ -361,12 +361,12 @@ TEST(test_a_coded_segment_is_rebuilt)
 	assert_int_equal(again->body.length, 5);
 	assert_memory_equal(again->body.bytes, "hello", 5);
 	assert_true(again->incoming);
-	assert_int_equal(core->awake->counters.segments_rebuilt, 1);
+	assert_int_equal(composite->awake->counters.segments_rebuilt, 1);
 	nopal_segment_drop(session, again);
-	core->awake->budget.objects = 0;
+	composite->awake->budget.objects = 0;
 	assert_null(nopal_segment_unpack(session, bytes, length));
 	nopal_segment_drop(session, segment);
-	assert_int_equal(core->awake->segments.alive, 0);
+	assert_int_equal(composite->awake->segments.alive, 0);
 }
 
 /* -------------------------------------------------------- numbers and formats */
@@ -377,13 +377,13 @@ TEST(test_a_number_that_was_seen_is_noted)
 	uint8_t index;
 
 	begin(CODED);
-	nopal__be_awake(core);
+	nopal__be_awake(composite);
 	part = rig_part(session, "sequenced_segments");
 	index = plan->serial_of[part->attribute[0]];
 	assert_int_not_equal(index, 0);
-	core->awake->serial[index - 1] = 5;
+	composite->awake->serial[index - 1] = 5;
 	nopal_serial_seen((struct nopal_at){ session, part }, 0, 77);
-	assert_int_equal(core->awake->serial[index - 1], 77);
+	assert_int_equal(composite->awake->serial[index - 1], 77);
 }
 
 enum { FORMAT_BYTES = 9, TOLD_BYTES = 4 };
@@ -425,19 +425,19 @@ TEST(test_what_its_format_does_not_know_is_malformed)
 	uint32_t least;
 
 	begin(PLAIN);
-	nopal__be_awake(core);
+	nopal__be_awake(composite);
 	give_format(&part);
 	least = plan->head_bytes + TOLD_BYTES;
 	understood = true;
 	assert_null(unpack(least - 1));
-	assert_int_equal(core->awake->counters.rx_malformed, 1);
+	assert_int_equal(composite->awake->counters.rx_malformed, 1);
 	segment = unpack(least + 3);
 	assert_int_equal(segment->body.length, 3);
 	nopal_segment_drop(session, segment);
 	understood = false;
 	assert_null(unpack(least + 3));
-	assert_int_equal(core->awake->counters.rx_malformed, 2);
-	assert_int_equal(core->awake->segments.alive, 0);
+	assert_int_equal(composite->awake->counters.rx_malformed, 2);
+	assert_int_equal(composite->awake->segments.alive, 0);
 }
 
 /* A segment of none of a format's kinds is data, which unpack judges. */
