@@ -333,11 +333,11 @@ static enum nopal_verdict resize_on_gave_up(struct nopal_at at, struct nopal_for
 	return NOPAL_CONTINUE;
 }
 
-static void resize_rest(struct nopal_at at)
+static void resize_idle(struct nopal_at at)
 {
 	struct resize *self = nopal_state(at);
 
-	nopal_map_rest(at.session, &self->partials);
+	nopal_map_idle(at.session, &self->partials);
 	while (self->free) {
 		struct resize_partial *record = self->free;
 
@@ -430,6 +430,6 @@ const struct nopal_microprotocol nopal_resize = {
 	.bindings = resize_bindings,
 	.raises = NOPAL_RAISES("SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN"),
 	.state_size = sizeof(struct resize),
-	.rest = resize_rest,
+	.idle = resize_idle,
 	.message_limit = resize_message_limit,
 };

@@ -135,11 +135,11 @@ static enum nopal_verdict sequenced_segments_on_gave_up(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static void sequenced_segments_rest(struct nopal_at at)
+static void sequenced_segments_idle(struct nopal_at at)
 {
 	struct sequenced_segments *self = nopal_state(at);
 
-	nopal_numbers_rest(at.session, &self->seen);
+	nopal_numbers_idle(at.session, &self->seen);
 }
 
 static int sequenced_segments_open(struct nopal_at at)
@@ -202,5 +202,5 @@ const struct nopal_microprotocol nopal_sequenced_segments = {
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct sequenced_segments),
 	.open = sequenced_segments_open,
-	.rest = sequenced_segments_rest,
+	.idle = sequenced_segments_idle,
 };

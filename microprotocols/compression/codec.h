@@ -33,7 +33,7 @@ struct nopal__codec {
 	 * -EINVAL: they are not; -ENOMEM. */
 	int (*expand)(struct nopal_session *session, struct nopal__codec_memory *memory,
 		      const uint8_t *from, size_t length, uint8_t *to, size_t exactly);
-	void (*rest)(struct nopal_session *session, struct nopal__codec_memory *memory);
+	void (*idle)(struct nopal_session *session, struct nopal__codec_memory *memory);
 };
 
 extern const struct nopal__codec nopal__codec_zstd, nopal__codec_lz4;

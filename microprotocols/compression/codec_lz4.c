@@ -48,7 +48,7 @@ static int codec_lz4_expand(struct nopal_session *session, struct nopal__codec_m
 	return bytes >= 0 && (size_t)bytes == exactly ? 0 : -EINVAL;
 }
 
-static void codec_lz4_rest(struct nopal_session *session, struct nopal__codec_memory *memory)
+static void codec_lz4_idle(struct nopal_session *session, struct nopal__codec_memory *memory)
 {
 	nopal_free(session, memory->squeezer);
 	memory->squeezer = NULL;
@@ -60,5 +60,5 @@ const struct nopal__codec nopal__codec_lz4 = {
 	.most_expansion = CODEC_LZ4_MOST_EXPANSION,
 	.squeeze = codec_lz4_squeeze,
 	.expand = codec_lz4_expand,
-	.rest = codec_lz4_rest,
+	.idle = codec_lz4_idle,
 };

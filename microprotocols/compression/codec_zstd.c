@@ -70,7 +70,7 @@ static int codec_zstd_expand(struct nopal_session *session, struct nopal__codec_
 		       : -EINVAL;
 }
 
-static void codec_zstd_rest(struct nopal_session *session, struct nopal__codec_memory *memory)
+static void codec_zstd_idle(struct nopal_session *session, struct nopal__codec_memory *memory)
 {
 	(void)session;
 	ZSTD_freeCCtx(memory->squeezer);
@@ -84,5 +84,5 @@ const struct nopal__codec nopal__codec_zstd = {
 	.most_expansion = CODEC_ZSTD_MOST_EXPANSION,
 	.squeeze = codec_zstd_squeeze,
 	.expand = codec_zstd_expand,
-	.rest = codec_zstd_rest,
+	.idle = codec_zstd_idle,
 };

@@ -185,7 +185,7 @@ static enum nopal_verdict compression_on_to_user(struct nopal_at at, struct nopa
 
 /* ---------------------------------------------------------------- declarations */
 
-static void compression_rest(struct nopal_at at)
+static void compression_idle(struct nopal_at at)
 {
 	const struct compression_parameters *set = nopal_parameters(at);
 	struct compression *self = nopal_state(at);
@@ -260,5 +260,5 @@ const struct nopal_microprotocol nopal_compression = {
 	.bindings = compression_bindings,
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct compression),
-	.rest = compression_rest,
+	.idle = compression_idle,
 };

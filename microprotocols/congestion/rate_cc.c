@@ -268,11 +268,11 @@ static enum nopal_verdict rate_cc_on_turn_end(struct nopal_at at, struct nopal_s
 	return NOPAL_CONTINUE;
 }
 
-static void rate_cc_rest(struct nopal_at at)
+static void rate_cc_idle(struct nopal_at at)
 {
 	struct rate_cc *self = nopal_state(at);
 
-	nopal_lanes_rest(at.session, &self->waiting);
+	nopal_lanes_idle(at.session, &self->waiting);
 }
 
 static const struct nopal_parameter rate_cc_parameters[] = {
@@ -345,5 +345,5 @@ const struct nopal_microprotocol nopal_rate_cc = {
 	.timers = rate_cc_timers,
 	.bindings = rate_cc_bindings,
 	.state_size = sizeof(struct rate_cc),
-	.rest = rate_cc_rest,
+	.idle = rate_cc_idle,
 };

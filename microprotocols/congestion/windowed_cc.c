@@ -163,11 +163,11 @@ static enum nopal_verdict windowed_cc_on_turn_end(struct nopal_at at, struct nop
 	return NOPAL_CONTINUE;
 }
 
-static void windowed_cc_rest(struct nopal_at at)
+static void windowed_cc_idle(struct nopal_at at)
 {
 	struct windowed_cc *self = nopal_state(at);
 
-	nopal_lanes_rest(at.session, &self->waiting);
+	nopal_lanes_idle(at.session, &self->waiting);
 }
 
 static const struct nopal_binding windowed_cc_bindings[] = {
@@ -227,5 +227,5 @@ const struct nopal_microprotocol nopal_windowed_cc = {
 	.holds = windowed_cc_holds,
 	.bindings = windowed_cc_bindings,
 	.state_size = sizeof(struct windowed_cc),
-	.rest = windowed_cc_rest,
+	.idle = windowed_cc_idle,
 };

@@ -186,7 +186,7 @@ static enum nopal_verdict buffer_sizing_on_ack(struct nopal_at at, struct nopal_
 }
 
 /* The limit is the least again: what led there is of no use. */
-static void buffer_sizing_rest(struct nopal_at at)
+static void buffer_sizing_idle(struct nopal_at at)
 {
 	struct buffer_sizing *self = nopal_state(at);
 
@@ -244,5 +244,5 @@ const struct nopal_microprotocol nopal_buffer_sizing = {
 	.timers = buffer_sizing_timers,
 	.bindings = buffer_sizing_bindings,
 	.state_size = sizeof(struct buffer_sizing),
-	.rest = buffer_sizing_rest,
+	.idle = buffer_sizing_idle,
 };

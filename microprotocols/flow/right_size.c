@@ -112,7 +112,7 @@ static void right_size_begin(struct right_size *size, int64_t now_ns, uint64_t l
 		size->used_ns = now_ns;
 }
 
-void nopal__right_size_rest(struct right_size *size)
+void nopal__right_size_idle(struct right_size *size)
 {
 	*size = (struct right_size){ .most = size->most,
 				     .used_ns = size->most ? size->used_ns : 0,

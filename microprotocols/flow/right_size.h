@@ -52,7 +52,7 @@ void nopal__right_size_arrived(struct right_size *size, int64_t now_ns);
 uint64_t nopal__right_size_window(struct right_size *size, int64_t now_ns, uint64_t left,
 				  uint64_t least, uint64_t most);
 /* Nothing comes for a while: it keeps what is of use after that. */
-void nopal__right_size_rest(struct right_size *size);
+void nopal__right_size_idle(struct right_size *size);
 /* How far the edge moves before that is told. */
 uint64_t nopal__right_size_step(const struct right_size *size);
 /* So many have to leave before it is worth a look. */

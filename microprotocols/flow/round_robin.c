@@ -56,11 +56,11 @@ static enum nopal_verdict round_robin_on_turn(struct nopal_at at, struct nopal_s
 	return NOPAL_CONTINUE;
 }
 
-static void round_robin_rest(struct nopal_at at)
+static void round_robin_idle(struct nopal_at at)
 {
 	struct round_robin *self = nopal_state(at);
 
-	nopal_queue_rest(at.session, &self->waiting);
+	nopal_queue_idle(at.session, &self->waiting);
 }
 
 static const struct nopal_parameter round_robin_parameters[] = {
@@ -98,5 +98,5 @@ const struct nopal_microprotocol nopal_round_robin = {
 	.state_size = sizeof(struct round_robin),
 	.bindings = round_robin_bindings,
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
-	.rest = round_robin_rest,
+	.idle = round_robin_idle,
 };

@@ -354,11 +354,11 @@ static uint64_t rts_cts_message_limit(const void *parameters, uint32_t body_byte
 	return (uint64_t)set->buffer;
 }
 
-static void rts_cts_rest(struct nopal_at at)
+static void rts_cts_idle(struct nopal_at at)
 {
 	struct rts_cts *self = nopal_state(at);
 
-	nopal_queue_rest(at.session, &self->waiting);
+	nopal_queue_idle(at.session, &self->waiting);
 }
 
 static const struct nopal_parameter rts_cts_parameters[] = {
@@ -435,5 +435,5 @@ const struct nopal_microprotocol nopal_rts_cts = {
 	.bindings = rts_cts_bindings,
 	.state_size = sizeof(struct rts_cts),
 	.message_limit = rts_cts_message_limit,
-	.rest = rts_cts_rest,
+	.idle = rts_cts_idle,
 };

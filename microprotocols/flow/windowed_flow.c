@@ -389,12 +389,12 @@ static enum nopal_verdict windowed_flow_on_opened(struct nopal_at at, struct nop
 	return NOPAL_CONTINUE;
 }
 
-static void windowed_flow_rest(struct nopal_at at)
+static void windowed_flow_idle(struct nopal_at at)
 {
 	struct windowed_flow *self = nopal_state(at);
 
-	nopal_queue_rest(at.session, &self->waiting);
-	nopal__right_size_rest(&self->size);
+	nopal_queue_idle(at.session, &self->waiting);
+	nopal__right_size_idle(&self->size);
 }
 
 static const struct nopal_parameter windowed_flow_parameters[] = {
@@ -491,5 +491,5 @@ const struct nopal_microprotocol nopal_windowed_flow = {
 	.timers = windowed_flow_timers,
 	.bindings = windowed_flow_bindings,
 	.state_size = sizeof(struct windowed_flow),
-	.rest = windowed_flow_rest,
+	.idle = windowed_flow_idle,
 };

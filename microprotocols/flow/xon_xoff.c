@@ -265,11 +265,11 @@ static enum nopal_verdict xon_xoff_on_turn_end(struct nopal_at at, struct nopal_
 	return NOPAL_CONTINUE;
 }
 
-static void xon_xoff_rest(struct nopal_at at)
+static void xon_xoff_idle(struct nopal_at at)
 {
 	struct xon_xoff *self = nopal_state(at);
 
-	nopal_queue_rest(at.session, &self->waiting);
+	nopal_queue_idle(at.session, &self->waiting);
 }
 
 static void xon_xoff_validate(const void *parameters, struct nopal_problems *problems)
@@ -356,5 +356,5 @@ const struct nopal_microprotocol nopal_xon_xoff = {
 	.timers = xon_xoff_timers,
 	.bindings = xon_xoff_bindings,
 	.state_size = sizeof(struct xon_xoff),
-	.rest = xon_xoff_rest,
+	.idle = xon_xoff_idle,
 };

@@ -18,7 +18,7 @@ static void header_read_plain(const struct nopal_session *session, const struct 
 }
 
 /* All but the anchor, as the context and what stands behind the anchor say. */
-static void header_read_rest(const struct nopal_session *session, const struct header_fields *all,
+static void header_read_idle(const struct nopal_session *session, const struct header_fields *all,
 			     const struct header_context *context, uint8_t strays, uint64_t anchor,
 			     struct nopal_segment *segment, struct nopal_reader *reader)
 {
@@ -55,7 +55,7 @@ static bool header_read_defining(struct nopal_session *session, struct header_co
 	for (unsigned f = 0; f < all->foretold; f++)
 		if (nopal__header_has_base(all, &context, f))
 			context.base[f] = nopal_read(reader, all->field[f].bytes);
-	header_read_rest(session, all, &context, strays, context.anchor, segment, reader);
+	header_read_idle(session, all, &context, strays, context.anchor, segment, reader);
 	if (reader->bad)
 		return false;
 	ring[id % HEADER_RING] = context;
@@ -83,7 +83,7 @@ static bool header_read_compact(struct nopal_session *session, struct header_con
 		strays = (uint8_t)nopal_read(reader, 1);
 	if (strays & ~all->mask)
 		return false;
-	header_read_rest(session, all, context, strays, anchor, segment, reader);
+	header_read_idle(session, all, context, strays, anchor, segment, reader);
 	return true;
 }
 

@@ -22,7 +22,7 @@ void nopal__header_plain(const struct header_fields *all, const struct nopal_seg
 }
 
 /* What stands behind the anchor, where the context does not say it. */
-static void header_write_rest(const struct header_fields *all, const struct header_context *context,
+static void header_write_idle(const struct header_fields *all, const struct header_context *context,
 			      uint8_t strays, const struct nopal_segment *segment,
 			      struct nopal_writer *writer)
 {
@@ -47,7 +47,7 @@ void nopal__header_compact(const struct header_fields *all, const struct header_
 			    HEADER_ANCHOR_BYTES);
 	if (strays)
 		nopal_write(writer, strays, 1);
-	header_write_rest(all, context, strays, segment, writer);
+	header_write_idle(all, context, strays, segment, writer);
 }
 
 /* Bytes that a definition would have behind the fields. */
@@ -84,6 +84,6 @@ bool nopal__header_define(const struct header_fields *all, const struct header_c
 		if (nopal__header_has_base(all, context, f))
 			nopal_write(writer, nopal__header_foretold(all, context, f, anchor),
 				    all->field[f].bytes);
-	header_write_rest(all, context, strays, segment, writer);
+	header_write_idle(all, context, strays, segment, writer);
 	return true;
 }

@@ -285,7 +285,7 @@ static enum nopal_verdict balance_on_copy(struct nopal_at at, struct nopal_copy 
 	return NOPAL_CONTINUE;
 }
 
-static void balance_rest(struct nopal_at at)
+static void balance_idle(struct nopal_at at)
 {
 	struct balance *self = nopal_state(at);
 
@@ -347,5 +347,5 @@ const struct nopal_microprotocol nopal_balance = {
 	.attributes = balance_attributes,
 	.state_size = sizeof(struct balance),
 	.bindings = balance_bindings,
-	.rest = balance_rest,
+	.idle = balance_idle,
 };

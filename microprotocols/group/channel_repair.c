@@ -123,12 +123,12 @@ static int channel_repair_open(struct nopal_at at)
 	return 0;
 }
 
-static void channel_repair_rest(struct nopal_at at)
+static void channel_repair_idle(struct nopal_at at)
 {
 	struct channel_repair *self = nopal_state(at);
 
-	outstanding_rest(at.session, &self->speaker.cast);
-	nopal_numbers_rest(at.session, &self->hearer.seen);
+	outstanding_idle(at.session, &self->speaker.cast);
+	nopal_numbers_idle(at.session, &self->hearer.seen);
 }
 
 static const struct nopal_parameter channel_repair_parameters[] = {
@@ -261,5 +261,5 @@ const struct nopal_microprotocol nopal_channel_repair = {
 			       "FORWARD_RECEIVED", "SESSION_BROKEN"),
 	.state_size = sizeof(struct channel_repair),
 	.open = channel_repair_open,
-	.rest = channel_repair_rest,
+	.idle = channel_repair_idle,
 };

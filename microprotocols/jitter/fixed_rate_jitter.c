@@ -135,9 +135,9 @@ static enum nopal_verdict fixed_rate_jitter_on_peer_closed(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static void fixed_rate_jitter_rest(struct nopal_at at)
+static void fixed_rate_jitter_idle(struct nopal_at at)
 {
-	playout_rest(at.session, nopal_state(at));
+	playout_idle(at.session, nopal_state(at));
 }
 
 static const struct nopal_parameter fixed_rate_jitter_parameters[] = {
@@ -206,5 +206,5 @@ const struct nopal_microprotocol nopal_fixed_rate_jitter = {
 	.timers = fixed_rate_jitter_timers,
 	.bindings = fixed_rate_jitter_bindings,
 	.state_size = sizeof(struct playout),
-	.rest = fixed_rate_jitter_rest,
+	.idle = fixed_rate_jitter_idle,
 };

@@ -190,7 +190,7 @@ static inline void playout_watch(struct nopal_at at, unsigned timer, const struc
 		nopal_timer_start(at, timer, playout_at(playout, limits, 0)->due_ns);
 }
 
-static inline void playout_rest(struct nopal_session *session, struct playout *playout)
+static inline void playout_idle(struct nopal_session *session, struct playout *playout)
 {
 	if (playout->count)
 		return;

@@ -173,9 +173,9 @@ static enum nopal_verdict timestamp_jitter_on_peer_closed(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static void timestamp_jitter_rest(struct nopal_at at)
+static void timestamp_jitter_idle(struct nopal_at at)
 {
-	playout_rest(at.session, nopal_state(at));
+	playout_idle(at.session, nopal_state(at));
 }
 
 static const struct nopal_parameter timestamp_jitter_parameters[] = {
@@ -260,5 +260,5 @@ const struct nopal_microprotocol nopal_timestamp_jitter = {
 	.timers = timestamp_jitter_timers,
 	.bindings = timestamp_jitter_bindings,
 	.state_size = sizeof(struct playout),
-	.rest = timestamp_jitter_rest,
+	.idle = timestamp_jitter_idle,
 };

@@ -246,8 +246,8 @@ static inline struct label_waiter *label_lacked(const struct label_waiters *all,
 
 static inline void label_waiters_rest(struct nopal_session *session, struct label_waiters *all)
 {
-	nopal_map_rest(session, &all->lacking);
-	nopal_map_rest(session, &all->waiting);
+	nopal_map_idle(session, &all->lacking);
+	nopal_map_idle(session, &all->waiting);
 	while (all->free) {
 		struct label_waiter *waiter = all->free;
 

@@ -177,7 +177,7 @@ static int lossy_fifo_open(struct nopal_at at)
 	return 0;
 }
 
-static void lossy_fifo_rest(struct nopal_at at)
+static void lossy_fifo_idle(struct nopal_at at)
 {
 	struct lossy_fifo *self = nopal_state(at);
 
@@ -268,6 +268,6 @@ const struct nopal_microprotocol nopal_lossy_fifo = {
 	.timers = lossy_fifo_timers,
 	.bindings = lossy_fifo_bindings,
 	.state_size = sizeof(struct lossy_fifo),
-	.rest = lossy_fifo_rest,
+	.idle = lossy_fifo_idle,
 	.open = lossy_fifo_open,
 };

@@ -192,11 +192,11 @@ static enum nopal_verdict reliable_fifo_on_peer_closed(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static void reliable_fifo_rest(struct nopal_at at)
+static void reliable_fifo_idle(struct nopal_at at)
 {
 	struct reliable_fifo *self = nopal_state(at);
 
-	nopal_map_rest(at.session, &self->waiting);
+	nopal_map_idle(at.session, &self->waiting);
 }
 
 static const struct nopal_parameter reliable_fifo_parameters[] = {
@@ -275,5 +275,5 @@ const struct nopal_microprotocol nopal_reliable_fifo = {
 	.bindings = reliable_fifo_bindings,
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct reliable_fifo),
-	.rest = reliable_fifo_rest,
+	.idle = reliable_fifo_idle,
 };

@@ -329,7 +329,7 @@ static enum nopal_verdict semantic_order_on_peer_closed(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static void semantic_order_rest(struct nopal_at at)
+static void semantic_order_idle(struct nopal_at at)
 {
 	struct semantic_order *self = nopal_state(at);
 
@@ -441,5 +441,5 @@ const struct nopal_microprotocol nopal_semantic_order = {
 	.bindings = semantic_order_bindings,
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct semantic_order),
-	.rest = semantic_order_rest,
+	.idle = semantic_order_idle,
 };

@@ -337,7 +337,7 @@ static enum nopal_verdict tag_matching_on_posted(struct nopal_at at, struct nopa
 	return NOPAL_CONTINUE;
 }
 
-static void tag_matching_rest(struct nopal_at at)
+static void tag_matching_idle(struct nopal_at at)
 {
 	struct tag_matching *self = nopal_state(at);
 
@@ -419,5 +419,5 @@ const struct nopal_microprotocol nopal_tag_matching = {
 	.bindings = tag_matching_bindings,
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct tag_matching),
-	.rest = tag_matching_rest,
+	.idle = tag_matching_idle,
 };

@@ -80,7 +80,7 @@ void nopal__fec_close_block(struct nopal_at at, void (*leave)(struct nopal_sessi
 /* Says of which blocks all parity has arrived or never will, to those who wait. */
 void nopal__fec_settle(struct nopal_at at);
 /* Gives back what the next block makes again. */
-void nopal__fec_sender_rest(struct nopal_at at);
+void nopal__fec_sender_idle(struct nopal_at at);
 
 /* The block of an arriving segment; NULL when it is too old, out of reach, has no use for more, or
  * memory is short. */
@@ -90,6 +90,6 @@ struct nopal__block *nopal__fec_find(struct nopal_at at, uint64_t number);
 void nopal__fec_arrived(struct nopal_at at, struct nopal__block *block, uint32_t index,
 			uint32_t bytes);
 /* Gives back what the next arrival makes again. */
-void nopal__fec_receiver_rest(struct nopal_at at);
+void nopal__fec_receiver_idle(struct nopal_at at);
 
 #endif

@@ -125,7 +125,7 @@ void nopal__fec_arrived(struct nopal_at at, struct nopal__block *block, uint32_t
 
 /* Parity of the newest block may still come where the sender waits for more segments as long as
  * that. */
-void nopal__fec_receiver_rest(struct nopal_at at)
+void nopal__fec_receiver_idle(struct nopal_at at)
 {
 	const struct forward_error_correction_parameters *set = nopal_parameters(at);
 	struct forward_error_correction *self = nopal_state(at);

@@ -183,7 +183,7 @@ void nopal__fec_close_block(struct nopal_at at, void (*leave)(struct nopal_sessi
 		leave(at.session, parity[i]);
 }
 
-void nopal__fec_sender_rest(struct nopal_at at)
+void nopal__fec_sender_idle(struct nopal_at at)
 {
 	struct forward_error_correction *self = nopal_state(at);
 	struct nopal__erasure *code = &self->erasure;
@@ -193,7 +193,7 @@ void nopal__fec_sender_rest(struct nopal_at at)
 	nopal_free(at.session, self->member);
 	self->member = NULL;
 	nopal__fec_forget(at.session, &self->outgoing);
-	nopal_queue_rest(at.session, &self->unsettled);
+	nopal_queue_idle(at.session, &self->unsettled);
 	nopal_free(at.session, nopal__erasure_given(code));
 	nopal__erasure_init(code, code->code, code->sources, code->parities, NULL);
 }

@@ -152,10 +152,10 @@ static int forward_error_correction_open(struct nopal_at at)
 	return 0;
 }
 
-static void forward_error_correction_rest(struct nopal_at at)
+static void forward_error_correction_idle(struct nopal_at at)
 {
-	nopal__fec_sender_rest(at);
-	nopal__fec_receiver_rest(at);
+	nopal__fec_sender_idle(at);
+	nopal__fec_receiver_idle(at);
 }
 
 static void forward_error_correction_validate(const void *parameters,
@@ -278,5 +278,5 @@ const struct nopal_microprotocol nopal_forward_error_correction = {
 	.raises = NOPAL_RAISES("SEGMENT_TO_NET", "SEGMENT_FROM_NET"),
 	.state_size = sizeof(struct forward_error_correction),
 	.open = forward_error_correction_open,
-	.rest = forward_error_correction_rest,
+	.idle = forward_error_correction_idle,
 };

@@ -111,12 +111,12 @@ static enum nopal_verdict go_back_n_on_opened(struct nopal_at at, struct nopal_s
 	return NOPAL_CONTINUE;
 }
 
-static void go_back_n_rest(struct nopal_at at)
+static void go_back_n_idle(struct nopal_at at)
 {
 	struct go_back_n *self = nopal_state(at);
 
-	outstanding_rest(at.session, &self->sent);
-	nopal_queue_rest(at.session, &self->waiting);
+	outstanding_idle(at.session, &self->sent);
+	nopal_queue_idle(at.session, &self->waiting);
 }
 
 #define PARAMETER(field) offsetof(struct go_back_n_parameters, field)
@@ -259,5 +259,5 @@ const struct nopal_microprotocol nopal_go_back_n = {
 		NOPAL_RAISES("ACK_FROM_NET", "SEGMENT_RECEIVED", "ACK_PROCESSED", "SEGMENT_TIMEOUT",
 			     "SEGMENT_LOST", "SEGMENT_RESEND", "SESSION_BROKEN"),
 	.state_size = sizeof(struct go_back_n),
-	.rest = go_back_n_rest,
+	.idle = go_back_n_idle,
 };

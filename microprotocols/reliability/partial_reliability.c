@@ -207,11 +207,11 @@ static enum nopal_verdict partial_reliability_on_done(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static void partial_reliability_rest(struct nopal_at at)
+static void partial_reliability_idle(struct nopal_at at)
 {
 	struct partial_reliability *self = nopal_state(at);
 
-	outstanding_rest(at.session, &self->open);
+	outstanding_idle(at.session, &self->open);
 	expiry_rest(at.session, &self->expiry);
 }
 
@@ -321,5 +321,5 @@ const struct nopal_microprotocol nopal_partial_reliability = {
 	.bindings = partial_reliability_bindings,
 	.raises = NOPAL_RAISES("SEGMENT_ABANDONED", "FORWARD_RECEIVED", "SESSION_BROKEN"),
 	.state_size = sizeof(struct partial_reliability),
-	.rest = partial_reliability_rest,
+	.idle = partial_reliability_idle,
 };

@@ -112,11 +112,11 @@ static enum nopal_verdict repair_first_on_turn_end(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static void repair_first_rest(struct nopal_at at)
+static void repair_first_idle(struct nopal_at at)
 {
 	struct repair_first *self = nopal_state(at);
 
-	nopal_queue_rest(at.session, &self->missing);
+	nopal_queue_idle(at.session, &self->missing);
 }
 
 static const struct nopal_binding repair_first_bindings[] = {
@@ -166,5 +166,5 @@ const struct nopal_microprotocol nopal_repair_first = {
 	.bindings = repair_first_bindings,
 	.raises = NOPAL_RAISES("SEGMENT_RESEND", "SESSION_BROKEN"),
 	.state_size = sizeof(struct repair_first),
-	.rest = repair_first_rest,
+	.idle = repair_first_idle,
 };

@@ -73,11 +73,11 @@ static void resend_copies_when_due(struct nopal_at at)
 	}
 }
 
-static void resend_copies_rest(struct nopal_at at)
+static void resend_copies_idle(struct nopal_at at)
 {
 	struct resend_copies *self = nopal_state(at);
 
-	nopal_queue_rest(at.session, &self->away);
+	nopal_queue_idle(at.session, &self->away);
 }
 
 static const struct nopal_parameter resend_copies_parameters[] = {
@@ -131,5 +131,5 @@ const struct nopal_microprotocol nopal_resend_copies = {
 	.bindings = resend_copies_bindings,
 	.raises = NOPAL_RAISES("SEGMENT_RESEND", "SESSION_BROKEN"),
 	.state_size = sizeof(struct resend_copies),
-	.rest = resend_copies_rest,
+	.idle = resend_copies_idle,
 };

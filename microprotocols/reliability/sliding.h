@@ -94,10 +94,10 @@ void nopal__sliding_repair(struct nopal_at at, void (*leave)(struct nopal_sessio
 							     struct nopal_segment *segment));
 /* Says up to which source no repair is on its way, to those who wait. */
 void nopal__sliding_settle(struct nopal_at at);
-void nopal__sliding_sender_rest(struct nopal_at at);
+void nopal__sliding_sender_idle(struct nopal_at at);
 
 nopal_SEGMENT_FROM_NET_handler nopal__sliding_on_data;
 nopal_SEGMENT_FROM_NET_handler nopal__sliding_on_repair;
-void nopal__sliding_receiver_rest(struct nopal_at at);
+void nopal__sliding_receiver_idle(struct nopal_at at);
 
 #endif

@@ -203,7 +203,7 @@ enum nopal_verdict nopal__sliding_on_repair(struct nopal_at at, struct nopal_seg
 	return NOPAL_CONTINUE;
 }
 
-void nopal__sliding_receiver_rest(struct nopal_at at)
+void nopal__sliding_receiver_idle(struct nopal_at at)
 {
 	struct sliding_window_fec *self = nopal_state(at);
 

@@ -165,7 +165,7 @@ void nopal__sliding_join(struct nopal_at at, struct nopal_segment *segment)
 		self->repairs = sliding_repairs(at);
 }
 
-void nopal__sliding_sender_rest(struct nopal_at at)
+void nopal__sliding_sender_idle(struct nopal_at at)
 {
 	struct sliding_window_fec *self = nopal_state(at);
 
@@ -173,5 +173,5 @@ void nopal__sliding_sender_rest(struct nopal_at at)
 		return;
 	self->kept = 0;
 	nopal__sliding_forget(at.session, &self->sent);
-	nopal_queue_rest(at.session, &self->unsettled);
+	nopal_queue_idle(at.session, &self->unsettled);
 }

@@ -85,10 +85,10 @@ static int sliding_window_fec_open(struct nopal_at at)
 	return 0;
 }
 
-static void sliding_window_fec_rest(struct nopal_at at)
+static void sliding_window_fec_idle(struct nopal_at at)
 {
-	nopal__sliding_sender_rest(at);
-	nopal__sliding_receiver_rest(at);
+	nopal__sliding_sender_idle(at);
+	nopal__sliding_receiver_idle(at);
 }
 
 static void sliding_window_fec_validate(const void *parameters, struct nopal_problems *problems)
@@ -192,5 +192,5 @@ const struct nopal_microprotocol nopal_sliding_window_fec = {
 	.raises = NOPAL_RAISES("SEGMENT_TO_NET", "SEGMENT_FROM_NET"),
 	.state_size = sizeof(struct sliding_window_fec),
 	.open = sliding_window_fec_open,
-	.rest = sliding_window_fec_rest,
+	.idle = sliding_window_fec_idle,
 };

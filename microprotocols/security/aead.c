@@ -155,20 +155,20 @@ static int aead_open(struct nopal_at at)
 	return 0;
 }
 
-static void aead_rest(struct nopal_at at)
+static void aead_idle(struct nopal_at at)
 {
 	struct aead *self = nopal_state(at);
 
 	nopal__aead_end_keys(self);
 	nopal_numbers_skip(&self->seen, self->seen.end);
-	nopal_numbers_rest(at.session, &self->seen);
+	nopal_numbers_idle(at.session, &self->seen);
 }
 
 static void aead_end(struct nopal_at at)
 {
 	struct aead *self = nopal_state(at);
 
-	aead_rest(at);
+	aead_idle(at);
 	nopal__aead_forget(self->secrets, sizeof(*self->secrets));
 	self->agreed = false;
 }
@@ -228,7 +228,7 @@ const struct nopal_microprotocol nopal_aead = {
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct aead),
 	.open = aead_open,
-	.rest = aead_rest,
+	.idle = aead_idle,
 	.close = aead_end,
 	.seal = &(const struct nopal_seal){ .overhead = AEAD_OVERHEAD_BYTES,
 					    .close = nopal__aead_close_datagram,

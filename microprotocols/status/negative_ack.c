@@ -386,11 +386,11 @@ static enum nopal_verdict negative_ack_on_nak(struct nopal_at at, struct nopal_s
 	return NOPAL_STOP;
 }
 
-static void negative_ack_rest(struct nopal_at at)
+static void negative_ack_idle(struct nopal_at at)
 {
 	struct negative_ack *self = nopal_state(at);
 
-	outstanding_rest(at.session, &self->sent);
+	outstanding_idle(at.session, &self->sent);
 }
 
 static const struct nopal_parameter negative_ack_parameters[] = {
@@ -461,5 +461,5 @@ const struct nopal_microprotocol nopal_negative_ack = {
 	.bindings = negative_ack_bindings,
 	.raises = NOPAL_RAISES("SEGMENT_LOST", "SESSION_BROKEN"),
 	.state_size = sizeof(struct negative_ack),
-	.rest = negative_ack_rest,
+	.idle = negative_ack_idle,
 };

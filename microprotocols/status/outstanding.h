@@ -121,7 +121,7 @@ static inline int outstanding_add(struct nopal_session *session, struct outstand
 }
 
 /* Gives the memory back where no number is open. */
-static inline void outstanding_rest(struct nopal_session *session, struct outstanding *sent)
+static inline void outstanding_idle(struct nopal_session *session, struct outstanding *sent)
 {
 	if (sent->base != sent->end)
 		return;

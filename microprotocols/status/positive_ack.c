@@ -36,14 +36,14 @@ static enum nopal_verdict positive_ack_on_opened(struct nopal_at at, struct nopa
 	return NOPAL_CONTINUE;
 }
 
-static void positive_ack_rest(struct nopal_at at)
+static void positive_ack_idle(struct nopal_at at)
 {
 	struct positive_ack *self = nopal_state(at);
 
-	outstanding_rest(at.session, &self->sent);
-	nopal_queue_rest(at.session, &self->waiting);
-	nopal_queue_rest(at.session, &self->passing);
-	nopal_numbers_rest(at.session, &self->seen);
+	outstanding_idle(at.session, &self->sent);
+	nopal_queue_idle(at.session, &self->waiting);
+	nopal_queue_idle(at.session, &self->passing);
+	nopal_numbers_idle(at.session, &self->seen);
 }
 
 static void positive_ack_validate(const void *parameters, struct nopal_problems *problems)
@@ -174,5 +174,5 @@ const struct nopal_microprotocol nopal_positive_ack = {
 	.raises =
 		NOPAL_RAISES("ACK_FROM_NET", "SEGMENT_RECEIVED", "ACK_PROCESSED", "SESSION_BROKEN"),
 	.state_size = sizeof(struct positive_ack),
-	.rest = positive_ack_rest,
+	.idle = positive_ack_idle,
 };

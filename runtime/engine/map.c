@@ -122,7 +122,7 @@ void *nopal_map_take(struct nopal_map *map, uint64_t key)
 	return value;
 }
 
-void nopal_map_rest(struct nopal_session *session, struct nopal_map *map)
+void nopal_map_idle(struct nopal_session *session, struct nopal_map *map)
 {
 	if (map->used)
 		return;

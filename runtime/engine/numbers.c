@@ -193,7 +193,7 @@ uint64_t nopal_numbers_skip(struct nopal_numbers *numbers, uint64_t number)
 	return unseen;
 }
 
-void nopal_numbers_rest(struct nopal_session *session, struct nopal_numbers *numbers)
+void nopal_numbers_idle(struct nopal_session *session, struct nopal_numbers *numbers)
 {
 	if (numbers->floor != numbers->end)
 		return;

@@ -176,7 +176,7 @@ void nopal_queue_remove(struct nopal_queue *queue, uint32_t place)
 	queue->count--;
 }
 
-void nopal_queue_rest(struct nopal_session *session, struct nopal_queue *queue)
+void nopal_queue_idle(struct nopal_session *session, struct nopal_queue *queue)
 {
 	if (queue->count)
 		return;
@@ -239,8 +239,8 @@ void nopal_lanes_pass(struct nopal_lane_turn *turn)
 	turn->passed[turn->lane] = true;
 }
 
-void nopal_lanes_rest(struct nopal_session *session, struct nopal_lanes *lanes)
+void nopal_lanes_idle(struct nopal_session *session, struct nopal_lanes *lanes)
 {
 	for (unsigned i = 0; i < NOPAL_LANES; i++)
-		nopal_queue_rest(session, &lanes->lane[i]);
+		nopal_queue_idle(session, &lanes->lane[i]);
 }

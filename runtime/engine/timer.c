@@ -50,7 +50,7 @@ bool nopal_timer_running(struct nopal_at at, unsigned which)
 	return timers[at.part->first_timer + which].deadline_ns != NOPAL_NEVER;
 }
 
-static void wake_for_rest(struct nopal_composite *composite);
+static void wake_for_idle(struct nopal_composite *composite);
 
 /* ---------------------------------------------------------------- watchdog */
 
@@ -112,7 +112,7 @@ void nopal__watchdog_stop(struct nopal_composite *composite)
 	composite->awake->timers[index] = (struct nopal_timer_state){ .deadline_ns = NOPAL_NEVER };
 	composite->awake->bark_ns = 0;
 	nopal_wheel_disarm(&composite->world->wheel, &composite->wake);
-	wake_for_rest(composite);
+	wake_for_idle(composite);
 }
 
 /* ----------------------------------------------------------------- silence */
@@ -215,7 +215,7 @@ static int64_t earliest(const struct nopal_composite *composite)
 	return when;
 }
 
-static void wake_for_rest(struct nopal_composite *composite)
+static void wake_for_idle(struct nopal_composite *composite)
 {
 	int64_t when = composite->life == NOPAL_LIFE_ENDED ? NOPAL_NEVER : earliest(composite);
 
@@ -237,5 +237,5 @@ void nopal__timers_run(struct nopal_composite *composite)
 	}
 	while (composite->life != NOPAL_LIFE_ENDED && delayed_due(composite, &deferred))
 		nopal__run_deferred(composite, &deferred);
-	wake_for_rest(composite);
+	wake_for_idle(composite);
 }

@@ -142,7 +142,7 @@ void nopal__world_wake(struct nopal_world *world)
 
 	nopal__turn_enter(world);
 	while ((entry = nopal_wheel_expire(&world->wheel, world->now_ns))) {
-		if (entry == &world->rest) {
+		if (entry == &world->idle) {
 			nopal__session_ops.idle_walk(world);
 			continue;
 		}

@@ -405,7 +405,7 @@ static struct nopal_composite *flow_find(const struct nopal_endpoint *endpoint,
 		return NULL;
 	flow = flow_among(endpoint->sessions, plan, peer);
 	if (!flow)
-		flow = flow_among(endpoint->resting, plan, peer);
+		flow = flow_among(endpoint->idle, plan, peer);
 	return flow && nopal__be_awake(flow) ? flow : NULL;
 }
 
@@ -445,7 +445,7 @@ static bool streams_in_use(const struct nopal_composite *flow)
 	return flow->streams->by_id.used != 0;
 }
 
-static bool streams_rest(const struct nopal_composite *flow)
+static bool streams_idle(const struct nopal_composite *flow)
 {
 	const struct nopal_map *map = &flow->streams->by_id;
 
@@ -474,7 +474,7 @@ static const struct nopal_up streams_up = {
 	.turn_end = flow_turn,
 	.end = streams_end,
 	.in_use = streams_in_use,
-	.rests = streams_rest,
+	.rests = streams_idle,
 };
 
 static bool flow_push(struct nopal_composite *stream, struct nopal_segment *segment)

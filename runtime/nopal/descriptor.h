@@ -345,7 +345,7 @@ struct nopal_microprotocol {
 	/* (optional) Nothing is under way, and nothing happened for a while: give back by
 	 * nopal_free() what the next message can make again.  Raises and sends nothing.  Then state
 	 * may move: nothing may point into it. */
-	void (*rest)(struct nopal_at at);
+	void (*idle)(struct nopal_at at);
 	/* (optional) Release what nopal_alloc() did not give. */
 	void (*close)(struct nopal_at at);
 

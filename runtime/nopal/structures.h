@@ -49,7 +49,7 @@ enum nopal_number_is nopal_numbers_mark(struct nopal_session *session,
  * that had not been seen. */
 uint64_t nopal_numbers_skip(struct nopal_numbers *numbers, uint64_t number);
 /* Gives its memory back where there is no hole; it goes on as it was. */
-void nopal_numbers_rest(struct nopal_session *session, struct nopal_numbers *numbers);
+void nopal_numbers_idle(struct nopal_session *session, struct nopal_numbers *numbers);
 
 /* Numbers to pointers, open addressing; grows in the session's memory.  Zero it before use. */
 struct nopal_map {
@@ -64,7 +64,7 @@ int nopal_map_put(struct nopal_session *session, struct nopal_map *map, uint64_t
 		  void *value); /* value not NULL; negative: over budget */
 void *nopal_map_take(struct nopal_map *map, uint64_t key); /* and forget it */
 /* Gives the memory of an empty map back. */
-void nopal_map_rest(struct nopal_session *session, struct nopal_map *map);
+void nopal_map_idle(struct nopal_session *session, struct nopal_map *map);
 
 /* A first in, first out ring of segment handles, but for urgent ones, which are first among
  * themselves; grows in session memory. */
@@ -90,7 +90,7 @@ struct nopal_segment *nopal_queue_at(struct nopal_session *session, const struct
 /* Moves all that are behind it: for what is rare. */
 void nopal_queue_remove(struct nopal_queue *queue, uint32_t place);
 /* Gives the memory of an empty queue back. */
-void nopal_queue_rest(struct nopal_session *session, struct nopal_queue *queue);
+void nopal_queue_idle(struct nopal_session *session, struct nopal_queue *queue);
 
 /* What waits at a gate that all transmissions pass.  One turn of it goes over them in
  * the order in which all gates grant (queue.c says which, and why):
@@ -131,7 +131,7 @@ struct nopal_segment *nopal_lanes_next(struct nopal_at at, struct nopal_lanes *l
 				       struct nopal_lane_turn *turn);
 void nopal_lanes_take(struct nopal_lanes *lanes, const struct nopal_lane_turn *turn);
 void nopal_lanes_pass(struct nopal_lane_turn *turn);
-void nopal_lanes_rest(struct nopal_session *session, struct nopal_lanes *lanes);
+void nopal_lanes_idle(struct nopal_session *session, struct nopal_lanes *lanes);
 
 /* Argument of FORWARD_RECEIVED: a point up to which nobody waits any longer. */
 struct nopal_forward {

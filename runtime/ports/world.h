@@ -91,7 +91,7 @@ struct nopal_world {
 	const struct nopal_world_ops *ops;
 	int64_t now_ns;
 	struct nopal_wheel wheel;      /* wake-ups of all sessions */
-	struct nopal_wheel_entry rest; /* and of the walk that puts them to rest */
+	struct nopal_wheel_entry idle; /* and of the walk that puts them to rest */
 	struct nopal_endpoint *endpoints;
 	struct nopal_tracer *tracer;
 	bool in_core;					/* between entering and leaving the core */

@@ -39,7 +39,7 @@ struct nopal_endpoint {
 	struct nopal_endpoint *next, *next_unflushed;
 	struct nopal_listener_entry *listeners;
 	struct nopal_shared_callbacks *callbacks;
-	struct nopal_composite *sessions, *resting; /* awake, and not */
+	struct nopal_composite *sessions, *idle; /* awake, and not */
 	struct nopal_id_table by_id;
 	/* keyed hash of (address, peer id); id 0: who is found by address */
 	struct nopal_map by_opening;

@@ -2,7 +2,7 @@
 /*
  * rest.c -- a session to which nothing happens rests: it takes a few bytes.
  *
- *   awake --nothing under way, nothing happened for NOPAL_REST_NS--> at rest
+ *   awake --nothing under way, nothing happened for NOPAL_IDLE_NS--> at rest
  *     ^                                                               |
  *     +---------- a datagram, a timer or a call of the application ---+
  *
@@ -172,11 +172,11 @@ static bool nothing_under_way(const struct nopal_composite *composite)
 	       awake->transmissions.oldest == awake->transmissions.next;
 }
 
-static bool may_rest(const struct nopal_composite *bottom, int64_t now_ns)
+static bool may_idle(const struct nopal_composite *bottom, int64_t now_ns)
 {
 	for (const struct nopal_composite *composite = bottom; composite;
 	     composite = nopal__over(composite))
-		if (now_ns - composite->now_ns < NOPAL_REST_NS || !nothing_under_way(composite) ||
+		if (now_ns - composite->now_ns < NOPAL_IDLE_NS || !nothing_under_way(composite) ||
 		    (composite->up->rests && !composite->up->rests(composite)))
 			return false;
 	return true;
@@ -195,8 +195,8 @@ static void give_back(struct nopal_composite *composite)
 		&composite->layer->plan->parts[composite->layer->first_part];
 
 	for (uint32_t i = 0; i < composite->layer->part_count; i++)
-		if (part[i].microprotocol->rest)
-			part[i].microprotocol->rest(
+		if (part[i].microprotocol->idle)
+			part[i].microprotocol->idle(
 				(struct nopal_at){ &composite->session, &part[i] });
 	nopal_free(&composite->session, composite->awake->transmissions.ring);
 	composite->awake->transmissions.ring = NULL;
@@ -229,15 +229,15 @@ static bool core_pack(struct nopal_composite *composite)
 	return true;
 }
 
-static void stack_rest(struct nopal_composite *bottom)
+static void stack_idle(struct nopal_composite *bottom)
 {
 	for (struct nopal_composite *composite = bottom; composite;
 	     composite = nopal__over(composite))
 		if (!core_pack(composite)) {
-			nopal__rouse(bottom);
+			nopal__resume(bottom);
 			return;
 		}
-	nopal__endpoint_link(bottom, &bottom->endpoint->resting);
+	nopal__endpoint_link(bottom, &bottom->endpoint->idle);
 }
 
 /* --------------------------------------------------------------- and awake */
@@ -256,38 +256,38 @@ static bool core_unpack(struct nopal_composite *composite)
 	return true;
 }
 
-bool nopal__rouse(struct nopal_composite *composite)
+bool nopal__resume(struct nopal_composite *composite)
 {
 	struct nopal_composite *bottom = nopal__stack_bottom(composite);
 	struct nopal_composite *flow = bottom->below;
 
 	if (flow && !flow->awake && flow->life != NOPAL_LIFE_ENDED)
-		nopal__rouse(flow);
+		nopal__resume(flow);
 	nopal__endpoint_link(bottom, &bottom->endpoint->sessions);
 	for (composite = bottom; composite; composite = nopal__over(composite))
 		if (!composite->awake && !core_unpack(composite)) {
 			nopal__session_end(bottom, NOPAL_RESOURCE, NULL);
 			return false;
 		}
-	nopal__rest_watch(bottom->world);
+	nopal__idle_watch(bottom->world);
 	return true;
 }
 
 /* ----------------------------------------------------------------- the walk */
 
-void nopal__rest_watch(struct nopal_world *world)
+void nopal__idle_watch(struct nopal_world *world)
 {
-	int64_t deadline_ns = world->now_ns + NOPAL_REST_NS;
+	int64_t deadline_ns = world->now_ns + NOPAL_IDLE_NS;
 
-	if (world->rest.at)
+	if (world->idle.at)
 		return;
-	nopal_wheel_arm(&world->wheel, &world->rest, deadline_ns);
+	nopal_wheel_arm(&world->wheel, &world->idle, deadline_ns);
 	if (!world->in_core)
 		world->ops->wake_at(world, deadline_ns);
 }
 
 /* True: there is one that was heard of lately. */
-static bool endpoint_rest(struct nopal_endpoint *endpoint, bool flows)
+static bool endpoint_idle(struct nopal_endpoint *endpoint, bool flows)
 {
 	int64_t now_ns = endpoint->port.world->now_ns;
 	struct nopal_composite *bottom = endpoint->sessions, *next;
@@ -297,23 +297,23 @@ static bool endpoint_rest(struct nopal_endpoint *endpoint, bool flows)
 		next = bottom->next;
 		if ((nopal__top(bottom)->up->rests != NULL) != flows)
 			continue;
-		if (may_rest(bottom, now_ns))
-			stack_rest(bottom);
-		else if (now_ns - bottom->now_ns < NOPAL_REST_NS)
+		if (may_idle(bottom, now_ns))
+			stack_idle(bottom);
+		else if (now_ns - bottom->now_ns < NOPAL_IDLE_NS)
 			lately = true;
 	}
 	return lately;
 }
 
-void nopal__rest_walk(struct nopal_world *world)
+void nopal__idle_walk(struct nopal_world *world)
 {
 	bool lately = false;
 
 	for (struct nopal_endpoint *endpoint = world->endpoints; endpoint;
 	     endpoint = endpoint->next) {
-		lately |= endpoint_rest(endpoint, false);
-		lately |= endpoint_rest(endpoint, true);
+		lately |= endpoint_idle(endpoint, false);
+		lately |= endpoint_idle(endpoint, true);
 	}
 	if (lately)
-		nopal__rest_watch(world);
+		nopal__idle_watch(world);
 }

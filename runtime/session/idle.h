@@ -8,13 +8,13 @@
 #include "engine/composite.h"
 
 /* Nothing happened for so long: a session may rest. */
-#define NOPAL_REST_NS (250 * NOPAL_MILLISECOND)
+#define NOPAL_IDLE_NS (250 * NOPAL_MILLISECOND)
 
 /* Makes a session at rest, or any layer of its stack, whole again; false: there is no memory, and
  * it has ended. */
-bool nopal__rouse(struct nopal_composite *composite);
+bool nopal__resume(struct nopal_composite *composite);
 /* Something happens: sees to it that a walk follows. */
-void nopal__rest_watch(struct nopal_world *world);
-void nopal__rest_walk(struct nopal_world *world);
+void nopal__idle_watch(struct nopal_world *world);
+void nopal__idle_walk(struct nopal_world *world);
 
 #endif

@@ -543,9 +543,9 @@ const struct nopal_session_ops nopal__session_ops = {
 	.break_off = nopal_session_break,
 	.drained = nopal__session_drained,
 	.free_stack = nopal__session_free_stack,
-	.resume = nopal__rouse,
-	.idle_watch = nopal__rest_watch,
-	.idle_walk = nopal__rest_walk,
+	.resume = nopal__resume,
+	.idle_watch = nopal__idle_watch,
+	.idle_walk = nopal__idle_walk,
 };
 
 #define SHARED_TYPE(type)                                                                          \

@@ -465,8 +465,8 @@ static void door_close(struct nopal_endpoint *door)
 {
 	struct nopal_endpoint *home = door->door_of, **at = &home->doors;
 
-	while (home->resting)
-		nopal__rouse(home->resting);
+	while (home->idle)
+		nopal__resume(home->idle);
 	for (struct nopal_composite *composite = home->sessions; composite;
 	     composite = composite->next)
 		nopal__paths_forget(composite, door);
@@ -488,8 +488,8 @@ void nopal_endpoint_close(struct nopal_endpoint *endpoint)
 	struct nopal_world *world = endpoint->port.world;
 	bool outermost = nopal__turn_begin(world);
 
-	while (endpoint->resting)
-		nopal__rouse(endpoint->resting);
+	while (endpoint->idle)
+		nopal__resume(endpoint->idle);
 	for (struct nopal_composite *composite = endpoint->sessions; composite;
 	     composite = composite->next)
 		if (composite->life != NOPAL_LIFE_ENDED) {

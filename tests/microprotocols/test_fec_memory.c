@@ -24,7 +24,7 @@ TEST(test_memory_is_bounded)
 	capture_close(&net);
 }
 
-static bool is_at_rest(const struct nopal_session *session)
+static bool is_idle(const struct nopal_session *session)
 {
 	return !nopal__composite(session)->awake;
 }
@@ -38,7 +38,7 @@ static void check_rest(int n, int k)
 	capture_open(&net, fec_config(n, k, "check_integrity {}\n"));
 	composite = nopal__composite(net.rig.acceptor.session);
 	rig_run(&net.rig, NOPAL_SECOND);
-	assert_true(is_at_rest(net.rig.acceptor.session));
+	assert_true(is_idle(net.rig.acceptor.session));
 	for (uint32_t round = 0; round < 5; round++) {
 		send_block((uint32_t)k);
 		for (uint32_t i = 1; i <= (uint32_t)k; i++)
@@ -46,8 +46,8 @@ static void check_rest(int n, int k)
 		assert_true(is_delivered(0));
 		assert_true(composite->awake->bytes_held > 0);
 		rig_run(&net.rig, NOPAL_SECOND);
-		assert_true(is_at_rest(net.rig.acceptor.session));
-		assert_true(is_at_rest(net.rig.opener.session));
+		assert_true(is_idle(net.rig.acceptor.session));
+		assert_true(is_idle(net.rig.opener.session));
 		rig_awake(net.rig.acceptor.session);
 		if (round)
 			assert_int_equal(composite->awake->bytes_held, held);
@@ -73,7 +73,7 @@ TEST(test_parity_may_come_to_one_at_rest)
 	send_block(2);
 	capture_pass(&net, 0);
 	rig_run(&net.rig, 2 * NOPAL_SECOND);
-	assert_true(is_at_rest(net.rig.acceptor.session));
+	assert_true(is_idle(net.rig.acceptor.session));
 	rig_run(&net.rig, 2 * NOPAL_SECOND);
 	assert_int_equal(net.count, 3);
 	capture_pass(&net, 2);

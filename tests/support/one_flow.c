@@ -144,6 +144,5 @@ static uint32_t flows_among(struct nopal_composite *composite)
 
 uint32_t flows(int side)
 {
-	return flows_among(pair.endpoint[side]->sessions) +
-	       flows_among(pair.endpoint[side]->resting);
+	return flows_among(pair.endpoint[side]->sessions) + flows_among(pair.endpoint[side]->idle);
 }

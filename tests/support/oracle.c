@@ -392,7 +392,7 @@ static void check_returned(struct oracle *oracle)
 	for (unsigned i = 0; i < hosts(oracle); i++) {
 		const struct nopal_endpoint *endpoint = oracle->endpoint[i];
 		const struct nopal_pool *pool = endpoint->pools;
-		bool idle = !endpoint->sessions && !endpoint->resting;
+		bool idle = !endpoint->sessions && !endpoint->idle;
 
 		for (; idle && pool; pool = pool->next)
 			if (pool->free_count != pool->made)

@@ -167,12 +167,12 @@ TEST(memory_follows_the_holes)
 	assert_true(numbers.room < 1000);
 	nopal_numbers_mark(NULL, &numbers, 5000 + 9999);
 	assert_true(numbers.room >= 10000 && numbers.room < 20000);
-	nopal_numbers_rest(NULL, &numbers);
+	nopal_numbers_idle(NULL, &numbers);
 	assert_non_null(numbers.bits);
 	for (uint64_t n = 5000; n < 15000; n++)
 		assert_int_equal(nopal_numbers_mark(NULL, &numbers, n),
 				 n == 5001 || n == 14999 ? NOPAL_NUMBER_SEEN : NOPAL_NUMBER_NEW);
-	nopal_numbers_rest(NULL, &numbers);
+	nopal_numbers_idle(NULL, &numbers);
 	assert_null(numbers.bits);
 	assert_int_equal(nopal_numbers_test(&numbers, 14999), NOPAL_NUMBER_SEEN);
 	assert_int_equal(nopal_numbers_mark(NULL, &numbers, 15002), NOPAL_NUMBER_NEW);

@@ -271,10 +271,10 @@ TEST(appended_and_removed)
 			for (uint32_t i = 0; i < COUNT - 1; i++)
 				assert_ptr_equal(nopal_queue_at(NULL, &queue, i),
 						 segments[i < gone ? i : i + 1]);
-			nopal_queue_rest(NULL, &queue);
+			nopal_queue_idle(NULL, &queue);
 			assert_non_null(queue.ring);
 			queue.count = 0;
-			nopal_queue_rest(NULL, &queue);
+			nopal_queue_idle(NULL, &queue);
 			assert_null(queue.ring);
 			assert_int_equal(queue.head + queue.room, 0);
 		}
@@ -341,7 +341,7 @@ TEST(lanes_have_one_order)
 	they_leave(&lanes, leave, sizeof(leave) / sizeof(leave[0]));
 	assert_false(nopal_lanes_wait(&lanes));
 	release_all();
-	nopal_lanes_rest(NULL, &lanes);
+	nopal_lanes_idle(NULL, &lanes);
 	assert_null(lanes.lane[NOPAL_LANE_FIRST].ring);
 }
 
@@ -369,5 +369,5 @@ TEST(lanes_stop_apart)
 	segments[30]->waiting[NOPAL_SEND] = GATE;
 	they_leave(&lanes, last, 2);
 	release_all();
-	nopal_lanes_rest(NULL, &lanes);
+	nopal_lanes_idle(NULL, &lanes);
 }

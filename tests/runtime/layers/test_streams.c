@@ -382,7 +382,7 @@ static const struct nopal_composite *flow_of(const struct end *end)
 }
 
 /* Both sides, their flow and so many streams. */
-static void assert_all_rest(uint32_t count)
+static void assert_all_idle(uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		assert_true(rests(&pair.here[i]));
@@ -400,7 +400,7 @@ TEST(test_a_flow_rests_with_its_streams)
 		say(i, "hello");
 	}
 	flow_pair_run(2 * NOPAL_SECOND);
-	assert_all_rest(5);
+	assert_all_idle(5);
 	say(3, "again"); /* and it wakes with one of them */
 	assert_non_null(flow_of(&pair.here[0])->awake);
 	flow_pair_run(100 * NOPAL_MILLISECOND);
@@ -408,12 +408,12 @@ TEST(test_a_flow_rests_with_its_streams)
 	assert_int_equal(pair.here[3].arrived, 2);
 	assert_true(rests(&pair.here[0]) && rests(&pair.there[0]));
 	flow_pair_run(NOPAL_SECOND);
-	assert_all_rest(5);
+	assert_all_idle(5);
 	open_stream(5); /* who joins wakes it, too */
 	say(5, "late");
 	flow_pair_run(NOPAL_SECOND);
 	assert_string_equal(pair.there[5].text, "late");
-	assert_all_rest(6);
+	assert_all_idle(6);
 	assert_true(nopal_session_counters(pair.here[2].session)->datagrams_out > 0);
 	pair_close();
 }
@@ -426,7 +426,7 @@ TEST(test_from_rest_they_end)
 		say(i, "hello");
 	}
 	flow_pair_run(2 * NOPAL_SECOND);
-	assert_all_rest(3);
+	assert_all_idle(3);
 	for (uint32_t i = 0; i < 3; i++)
 		nopal_session_close(pair.here[i].session);
 	flow_pair_run(5 * NOPAL_SECOND);
@@ -468,7 +468,7 @@ TEST(test_a_shared_flow_at_rest_is_found)
 		nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer, &opens_only, &end[0]);
 	say(0, "hello");
 	flow_pair_run(2 * NOPAL_SECOND);
-	assert_all_rest(1);
+	assert_all_idle(1);
 	requests = nopal_endpoint_counters(pair.endpoint[1])->requests;
 	end[1].session =
 		nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer, &opens_only, &end[1]);
@@ -477,6 +477,6 @@ TEST(test_a_shared_flow_at_rest_is_found)
 	assert_string_equal(pair.there[1].text, "joins");
 	assert_int_equal(nopal_endpoint_counters(pair.endpoint[1])->requests, requests);
 	assert_ptr_equal(flow_of(&end[0]), flow_of(&end[1]));
-	assert_all_rest(2);
+	assert_all_idle(2);
 	pair_close();
 }
