@@ -127,7 +127,7 @@ static bool coalesce_prepare(struct nopal_session *session, struct coalesce *sel
 
 	if (self->buffer)
 		return true;
-	if (alone > nopal_body_most(session))
+	if (alone > nopal_body_max(session))
 		return false;
 	if (alone > room)
 		room = (uint32_t)alone;

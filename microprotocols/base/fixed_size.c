@@ -25,7 +25,7 @@ static enum nopal_verdict fixed_size_on_from_user(struct nopal_at at, struct nop
 {
 	struct nopal_segment *segment = NULL;
 
-	if (message->length <= nopal_body_most(at.session))
+	if (message->length <= nopal_body_max(at.session))
 		segment = nopal_segment_cut(at.session, message, 0, (uint32_t)message->length);
 	if (!segment) {
 		nopal_session_break(at.session, NOPAL_RESOURCE,

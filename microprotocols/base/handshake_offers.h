@@ -43,7 +43,7 @@ static inline void handshake_write_answer(struct nopal_session *session,
 static inline bool handshake_answer(struct nopal_session *session, struct nopal_reader request,
 				    const struct handshake_accept *accept)
 {
-	uint8_t answer[HANDSHAKE_ACCEPT_BYTES + NOPAL_OFFERS_MOST];
+	uint8_t answer[HANDSHAKE_ACCEPT_BYTES + NOPAL_OFFERS_MAX];
 	struct nopal_writer writer = nopal_writer_over(answer, sizeof(answer));
 	struct nopal_opening opening = {
 		.request = request.at,

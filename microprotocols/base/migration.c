@@ -41,7 +41,7 @@ struct migration_question {
 };
 
 struct migration {
-	struct migration_question *path; /* NOPAL_PATHS_MOST; NULL: none yet */
+	struct migration_question *path; /* NOPAL_PATHS_MAX; NULL: none yet */
 };
 
 static void migration_send(struct nopal_at at, unsigned kind, unsigned path, uint64_t value)
@@ -59,12 +59,12 @@ static struct migration_question *migration_question_of(struct nopal_at at, unsi
 {
 	struct migration *self = nopal_state(at);
 
-	if (path >= NOPAL_PATHS_MOST)
+	if (path >= NOPAL_PATHS_MAX)
 		return NULL;
 	if (!self->path) {
-		self->path = nopal_alloc(at.session, NOPAL_PATHS_MOST * sizeof(*self->path));
+		self->path = nopal_alloc(at.session, NOPAL_PATHS_MAX * sizeof(*self->path));
 		if (self->path)
-			memset(self->path, 0, NOPAL_PATHS_MOST * sizeof(*self->path));
+			memset(self->path, 0, NOPAL_PATHS_MAX * sizeof(*self->path));
 	}
 	return self->path ? &self->path[path] : NULL;
 }
@@ -99,7 +99,7 @@ static enum nopal_verdict migration_on_ask(struct nopal_at at, struct nopal_segm
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t bytes = nopal_read(&reader, MIGRATION_BYTES);
 
-	if (nopal_read_complete(&reader) && segment->path < NOPAL_PATHS_MOST)
+	if (nopal_read_complete(&reader) && segment->path < NOPAL_PATHS_MAX)
 		migration_send(at, MIGRATION_PROOF, segment->path,
 			       nopal_session_proof(at.session, bytes));
 	return NOPAL_STOP;
@@ -123,7 +123,7 @@ static void migration_take_proof(struct nopal_at at, const struct nopal_segment 
 	bool elsewhere;
 
 	if (!nopal_read_complete(&reader) || !self->path || segment->path == 0 ||
-	    segment->path >= NOPAL_PATHS_MOST)
+	    segment->path >= NOPAL_PATHS_MAX)
 		return;
 	question = &self->path[segment->path];
 	if (!migration_is_good(at.session, question) ||

@@ -86,14 +86,14 @@ static uint32_t mtu_discovery_usual_between(uint32_t good, uint32_t bad)
 }
 
 /* What to try; 0: it is found. */
-static uint32_t mtu_discovery_next(const struct mtu_discovery *self, uint32_t most)
+static uint32_t mtu_discovery_next(const struct mtu_discovery *self, uint32_t max)
 {
 	uint32_t good = self->good, bad = self->bad, usual;
 
 	if (good < MTU_DISCOVERY_ETHERNET && MTU_DISCOVERY_ETHERNET < bad)
 		return MTU_DISCOVERY_ETHERNET;
-	if (bad > most)
-		return good < most ? most : 0;
+	if (bad > max)
+		return good < max ? max : 0;
 	usual = mtu_discovery_usual_between(good, bad);
 	if (usual)
 		return usual;
@@ -138,7 +138,7 @@ static void mtu_discovery_go_on(struct nopal_at at)
 {
 	const struct mtu_discovery_parameters *set = nopal_parameters(at);
 	struct mtu_discovery *self = nopal_state(at);
-	uint32_t next = mtu_discovery_next(self, nopal_path_most(at.session));
+	uint32_t next = mtu_discovery_next(self, nopal_path_max(at.session));
 
 	if (next) {
 		mtu_discovery_try(at, next);
@@ -153,7 +153,7 @@ static void mtu_discovery_search(struct nopal_at at)
 {
 	struct mtu_discovery *self = nopal_state(at);
 
-	self->bad = nopal_path_most(at.session) + 1;
+	self->bad = nopal_path_max(at.session) + 1;
 	if (self->good > self->floor)
 		mtu_discovery_try(at, self->good);
 	else
@@ -259,8 +259,7 @@ static bool mtu_discovery_is_long(const struct nopal_session *session,
 				  const struct mtu_discovery *self,
 				  const struct nopal_segment *segment)
 {
-	uint32_t length =
-		segment->body.length + nopal_path_most(session) - nopal_body_most(session);
+	uint32_t length = segment->body.length + nopal_path_max(session) - nopal_body_max(session);
 
 	return length > self->floor && length <= self->good;
 }
@@ -303,7 +302,7 @@ static enum nopal_verdict mtu_discovery_on_narrowed(struct nopal_at at,
 		mtu_discovery_failed(at);
 	} else if (hint < self->good && self->good > self->floor) {
 		mtu_discovery_set(at, self->floor);
-		self->bad = nopal_path_most(at.session) + 1;
+		self->bad = nopal_path_max(at.session) + 1;
 		if (hint > self->floor)
 			mtu_discovery_try(at, hint);
 		else

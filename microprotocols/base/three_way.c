@@ -59,7 +59,7 @@ static uint64_t three_way_initial(struct nopal_at at, unsigned whose)
 static void three_way_send_syn(struct nopal_at at)
 {
 	nopal__three_way_send(at, THREE_WAY_SYN, three_way_initial(at, THREE_WAY_LOCAL) - 1, 0,
-			      nopal_body_most(at.session));
+			      nopal_body_max(at.session));
 }
 
 static void three_way_send_syn_ack(struct nopal_at at)
@@ -126,10 +126,10 @@ static bool three_way_agree(struct nopal_at at, const struct nopal_segment *segm
 	struct three_way *self = nopal_state(at);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t theirs = nopal_read(&reader, THREE_WAY_MSS_BYTES);
-	uint32_t most = nopal_body_most(at.session);
-	uint32_t header = nopal_path_most(at.session) - most;
+	uint32_t max = nopal_body_max(at.session);
+	uint32_t header = nopal_path_max(at.session) - max;
 
-	self->mss = theirs < most ? (uint32_t)theirs : most;
+	self->mss = theirs < max ? (uint32_t)theirs : max;
 	nopal_path_limit_set(at.session, header + self->mss);
 	if (!nopal_read_complete(&reader) || nopal_body_limit(at.session) > theirs) {
 		nopal_session_break(at.session, NOPAL_REFUSED,
@@ -292,7 +292,7 @@ static void three_way_validate(const void *parameters, struct nopal_problems *pr
 {
 	const struct three_way_parameters *set = parameters;
 
-	if (set->retry_most_ns < set->retry_ns)
+	if (set->retry_max_ns < set->retry_ns)
 		nopal_problem(problems, "retry_most", "the longest wait is shorter than the first",
 			      "make retry_most at least retry");
 }
@@ -302,7 +302,7 @@ static void three_way_validate(const void *parameters, struct nopal_problems *pr
 static const struct nopal_parameter three_way_parameters[] = {
 	NOPAL_NUMBER(three_way, retry_ns, "retry", TIME, "250ms", "1ms", "10s",
 		     "wait for the first answer, doubled each time"),
-	NOPAL_NUMBER(three_way, retry_most_ns, "retry_most", TIME, "2s", "1ms", "60s",
+	NOPAL_NUMBER(three_way, retry_max_ns, "retry_most", TIME, "2s", "1ms", "60s",
 		     "the longest wait for an answer"),
 	NOPAL_NUMBER(three_way, attempts, "attempts", COUNT, "8", "1", "100",
 		     "requests without an answer before giving up"),

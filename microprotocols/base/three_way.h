@@ -9,7 +9,7 @@
 #include <nopal/microprotocol.h>
 
 struct three_way_parameters {
-	int64_t retry_ns, retry_most_ns, attempts, linger_ns, silence_ns, backlog;
+	int64_t retry_ns, retry_max_ns, attempts, linger_ns, silence_ns, backlog;
 };
 
 /* attributes */
@@ -56,9 +56,9 @@ static inline int64_t three_way_wait(const struct three_way_parameters *set, uin
 {
 	int64_t wait_ns = set->retry_ns;
 
-	while (--sends && wait_ns < set->retry_most_ns)
+	while (--sends && wait_ns < set->retry_max_ns)
 		wait_ns *= 2;
-	return wait_ns < set->retry_most_ns ? wait_ns : set->retry_most_ns;
+	return wait_ns < set->retry_max_ns ? wait_ns : set->retry_max_ns;
 }
 
 /* On the wire numbers are 32 bits long. */

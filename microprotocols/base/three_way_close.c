@@ -37,7 +37,7 @@ static void three_way_repeat_closing(struct nopal_at at)
 
 	self->closing_sends++;
 	if (self->close_acked)
-		wait_ns = set->retry_most_ns;
+		wait_ns = set->retry_max_ns;
 	else if (!self->peer_closed)
 		wait_ns = three_way_wait(set, self->closing_sends);
 	nopal__three_way_send(at, THREE_WAY_FIN, self->next, self->floor, 0);

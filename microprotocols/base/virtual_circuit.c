@@ -258,7 +258,7 @@ static void virtual_circuit_repeat_close(struct nopal_at at)
 
 	self->closing_sends++;
 	if (self->close_acked)
-		wait_ns = set->retry_most_ns;
+		wait_ns = set->retry_max_ns;
 	else if (!self->peer_closed)
 		wait_ns = virtual_circuit_wait(set, self->closing_sends);
 	virtual_circuit_send_close(at, VIRTUAL_CIRCUIT_CLOSE, self->peer_closed);
@@ -356,7 +356,7 @@ static void virtual_circuit_validate(const void *parameters, struct nopal_proble
 {
 	const struct virtual_circuit_parameters *set = parameters;
 
-	if (set->retry_most_ns < set->retry_ns)
+	if (set->retry_max_ns < set->retry_ns)
 		nopal_problem(problems, "retry_most", "the longest wait is shorter than the first",
 			      "make retry_most at least retry");
 }
@@ -364,7 +364,7 @@ static void virtual_circuit_validate(const void *parameters, struct nopal_proble
 static const struct nopal_parameter virtual_circuit_parameters[] = {
 	NOPAL_NUMBER(virtual_circuit, retry_ns, "retry", TIME, "250ms", "1ms", "10s",
 		     "wait for the first answer, doubled each time"),
-	NOPAL_NUMBER(virtual_circuit, retry_most_ns, "retry_most", TIME, "2s", "1ms", "60s",
+	NOPAL_NUMBER(virtual_circuit, retry_max_ns, "retry_most", TIME, "2s", "1ms", "60s",
 		     "the longest wait for an answer"),
 	NOPAL_NUMBER(virtual_circuit, attempts, "attempts", COUNT, "8", "1", "100",
 		     "requests without an answer before giving up"),

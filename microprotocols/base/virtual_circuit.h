@@ -9,7 +9,7 @@
 #include "handshake_offers.h"
 
 struct virtual_circuit_parameters {
-	int64_t retry_ns, retry_most_ns, attempts, linger_ns, rendezvous_ns;
+	int64_t retry_ns, retry_max_ns, attempts, linger_ns, rendezvous_ns;
 };
 
 /* kinds */
@@ -52,9 +52,9 @@ static inline int64_t virtual_circuit_wait(const struct virtual_circuit_paramete
 {
 	int64_t wait_ns = set->retry_ns;
 
-	while (--sends && wait_ns < set->retry_most_ns)
+	while (--sends && wait_ns < set->retry_max_ns)
 		wait_ns *= 2;
-	return wait_ns < set->retry_most_ns ? wait_ns : set->retry_most_ns;
+	return wait_ns < set->retry_max_ns ? wait_ns : set->retry_max_ns;
 }
 
 static inline void virtual_circuit_send_connect(struct nopal_at at)

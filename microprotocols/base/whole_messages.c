@@ -8,7 +8,7 @@
  */
 #include <nopal/microprotocol.h>
 
-enum { WHOLE_MESSAGES_MOST = 1 << 30 }; /* bytes */
+enum { WHOLE_MESSAGES_MAX = 1 << 30 }; /* bytes */
 
 static enum nopal_verdict whole_messages_on_from_user(struct nopal_at at,
 						      struct nopal_message *message)
@@ -46,7 +46,7 @@ static uint64_t whole_messages_limit(const void *parameters, uint32_t body_bytes
 {
 	(void)parameters;
 	(void)body_bytes;
-	return WHOLE_MESSAGES_MOST;
+	return WHOLE_MESSAGES_MAX;
 }
 
 static const struct nopal_binding whole_messages_bindings[] = {

@@ -21,10 +21,10 @@ struct nopal__codec_memory {
 
 struct nopal__codec {
 	bool built;
-	int most_level;
+	int max_level;
 	/* A byte of the compressed form stands for at most so many: who claims more gets no
 	 * memory. */
-	uint32_t most_expansion;
+	uint32_t max_expansion;
 	/* The compressed form into to[0..room); its length, or 0 where it is not to be had, or not
 	 * in this room. */
 	size_t (*squeeze)(struct nopal_session *session, struct nopal__codec_memory *memory,

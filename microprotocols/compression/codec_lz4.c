@@ -11,10 +11,10 @@
 #include "codec.h"
 
 enum {
-	CODEC_LZ4_MOST_LEVEL = 12,
+	CODEC_LZ4_MAX_LEVEL = 12,
 	CODEC_LZ4_THOROUGH = 3, /* levels from here on */
 	/* A byte of a length says 255 bytes of a match. */
-	CODEC_LZ4_MOST_EXPANSION = 255,
+	CODEC_LZ4_MAX_EXPANSION = 255,
 };
 
 static size_t codec_lz4_squeeze(struct nopal_session *session, struct nopal__codec_memory *memory,
@@ -56,8 +56,8 @@ static void codec_lz4_idle(struct nopal_session *session, struct nopal__codec_me
 
 const struct nopal__codec nopal__codec_lz4 = {
 	.built = true,
-	.most_level = CODEC_LZ4_MOST_LEVEL,
-	.most_expansion = CODEC_LZ4_MOST_EXPANSION,
+	.max_level = CODEC_LZ4_MAX_LEVEL,
+	.max_expansion = CODEC_LZ4_MAX_EXPANSION,
 	.squeeze = codec_lz4_squeeze,
 	.expand = codec_lz4_expand,
 	.idle = codec_lz4_idle,

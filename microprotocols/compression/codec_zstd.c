@@ -12,9 +12,9 @@
 #include "codec.h"
 
 enum {
-	CODEC_ZSTD_MOST_LEVEL = 19,
+	CODEC_ZSTD_MAX_LEVEL = 19,
 	/* A block of 4 bytes says one byte 128 Ki times: RFC 8878, 3.1.1.2. */
-	CODEC_ZSTD_MOST_EXPANSION = (128 << 10) / 4,
+	CODEC_ZSTD_MAX_EXPANSION = (128 << 10) / 4,
 };
 
 static void *codec_zstd_alloc(void *session, size_t bytes)
@@ -80,8 +80,8 @@ static void codec_zstd_idle(struct nopal_session *session, struct nopal__codec_m
 
 const struct nopal__codec nopal__codec_zstd = {
 	.built = true,
-	.most_level = CODEC_ZSTD_MOST_LEVEL,
-	.most_expansion = CODEC_ZSTD_MOST_EXPANSION,
+	.max_level = CODEC_ZSTD_MAX_LEVEL,
+	.max_expansion = CODEC_ZSTD_MAX_EXPANSION,
 	.squeeze = codec_zstd_squeeze,
 	.expand = codec_zstd_expand,
 	.idle = codec_zstd_idle,

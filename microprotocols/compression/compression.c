@@ -29,8 +29,8 @@ enum { COMPRESSION_AS_IT_WAS, COMPRESSION_SQUEEZED }; /* values on the wire */
 struct compression_parameters {
 	int64_t algorithm;
 	int64_t level;
-	int64_t least;
-	int64_t most;
+	int64_t min;
+	int64_t max;
 	int64_t single_secret;
 };
 
@@ -73,7 +73,7 @@ static enum nopal_verdict compression_on_from_user(struct nopal_at at,
 	struct nopal_body body = { 0 };
 
 	nopal_set(at, message, COMPRESSION_COMPRESSED, COMPRESSION_AS_IT_WAS);
-	if (message->length < (uint64_t)set->least || message->length > (uint64_t)set->most)
+	if (message->length < (uint64_t)set->min || message->length > (uint64_t)set->max)
 		return NOPAL_CONTINUE;
 	body.buffer = nopal_body_buffer(at.session, (uint32_t)message->length);
 	if (!body.buffer)
@@ -114,9 +114,9 @@ static uint32_t compression_claim(const struct compression_parameters *set,
 				  struct nopal_reader *reader)
 {
 	uint64_t claim = nopal_read_varint(reader);
-	uint64_t could = nopal_read_left(reader) * compression_codec(set)->most_expansion;
+	uint64_t could = nopal_read_left(reader) * compression_codec(set)->max_expansion;
 
-	if (reader->bad || claim > (uint64_t)set->most || claim > could)
+	if (reader->bad || claim > (uint64_t)set->max || claim > could)
 		return 0;
 	return (uint32_t)claim;
 }
@@ -201,7 +201,7 @@ static void compression_validate(const void *parameters, struct nopal_problems *
 	if (!codec->built)
 		nopal_problem(problems, "algorithm", "this nopal was built without it",
 			      "take the other one, or build with libzstd and liblz4");
-	else if (set->level > codec->most_level)
+	else if (set->level > codec->max_level)
 		nopal_problem(problems, "level", "the algorithm has no such level",
 			      "at most 19 for zstd, 12 for lz4");
 }
@@ -211,9 +211,9 @@ static const struct nopal_parameter compression_parameters[] = {
 		    "how: zstd shortens more, lz4 works less", .wire = true),
 	NOPAL_NUMBER(compression, level, "level", COUNT, "1", "1", "19",
 		     "of effort, to 19 for zstd, to 12 for lz4"),
-	NOPAL_NUMBER(compression, least, "least", SIZE, "64B", "1B", "1GiB",
+	NOPAL_NUMBER(compression, min, "least", SIZE, "64B", "1B", "1GiB",
 		     "shorter messages are left alone"),
-	NOPAL_NUMBER(compression, most, "most", SIZE, "16MiB", "1B", "1GiB",
+	NOPAL_NUMBER(compression, max, "most", SIZE, "16MiB", "1B", "1GiB",
 		     "longer messages are left alone, and refused", .wire = true),
 	NOPAL_ON_OFF(compression, single_secret, "single_secret", "off",
 		     "nobody can put text beside a secret and see how long the message became"),

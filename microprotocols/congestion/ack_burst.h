@@ -19,7 +19,7 @@ struct ack_burst {
 
 /* `delivered` is all that was, by now; `most`: a burst counts no further. */
 static inline void ack_burst_note(struct ack_burst *burst, int64_t now_ns, uint64_t delivered,
-				  uint64_t bandwidth_bps, uint64_t most)
+				  uint64_t bandwidth_bps, uint64_t max)
 {
 	uint64_t acked = delivered - burst->began_delivered;
 	uint64_t expected = nopal_rate_bytes(bandwidth_bps, now_ns - burst->began_ns);
@@ -30,8 +30,8 @@ static inline void ack_burst_note(struct ack_burst *burst, int64_t now_ns, uint6
 		return;
 	}
 	acked -= expected;
-	if (acked > most)
-		acked = most;
+	if (acked > max)
+		acked = max;
 	if (acked > burst->newer)
 		burst->newer = acked;
 }

@@ -15,8 +15,8 @@
 #include "random_loss.h"
 
 enum {
-	ACK_TRAIN_LEAST_BPS,
-	ACK_TRAIN_MOST_BPS,
+	ACK_TRAIN_MIN_BPS,
+	ACK_TRAIN_MAX_BPS,
 	ACK_TRAIN_OVERFLOWS,
 	ACK_TRAIN_BANDWIDTH,
 	ACK_TRAIN_ROUND,
@@ -68,8 +68,8 @@ static void ack_train_tell(struct nopal_at at)
 		self->train.rate_bps = 0;
 		nopal_shared_set(at, ACK_TRAIN_OVERFLOWS, 0);
 	}
-	nopal_shared_set(at, ACK_TRAIN_LEAST_BPS, (int64_t)self->train.rate_bps);
-	nopal_shared_set(at, ACK_TRAIN_MOST_BPS, (int64_t)ack_train_most(&self->train, seen_bps));
+	nopal_shared_set(at, ACK_TRAIN_MIN_BPS, (int64_t)self->train.rate_bps);
+	nopal_shared_set(at, ACK_TRAIN_MAX_BPS, (int64_t)ack_train_max(&self->train, seen_bps));
 }
 
 static enum nopal_verdict ack_train_on_ack(struct nopal_at at, struct nopal_ack *ack)
@@ -98,8 +98,8 @@ static const struct nopal_binding ack_train_bindings[] = {
 };
 
 static const struct nopal_shared ack_train_shared[] = {
-	[ACK_TRAIN_LEAST_BPS] = BBR_STARTUP_LEAST(NOPAL_WRITE),
-	[ACK_TRAIN_MOST_BPS] = BBR_STARTUP_MOST(NOPAL_WRITE),
+	[ACK_TRAIN_MIN_BPS] = BBR_STARTUP_MIN(NOPAL_WRITE),
+	[ACK_TRAIN_MAX_BPS] = BBR_STARTUP_MAX(NOPAL_WRITE),
 	[ACK_TRAIN_OVERFLOWS] = BBR_LOSES(NOPAL_WRITE),
 	[ACK_TRAIN_BANDWIDTH] = BBR_MODEL_BANDWIDTH(NOPAL_READ),
 	[ACK_TRAIN_ROUND] = BBR_MODEL_ROUND(NOPAL_READ),

@@ -55,19 +55,19 @@ enum {
 	BBR_EARLY,
 	BBR_EARLY_LIMIT,
 	BBR_ALSO_PASSED,
-	BBR_LEAST_BPS,
-	BBR_MOST_BPS,
+	BBR_MIN_BPS,
+	BBR_MAX_BPS,
 	BBR_OVERFLOWS,
 	BBR_STANDS,
 	BBR_BURST_BYTES,
 	BBR_REQUESTS,
-	BBR_SLOW_MOST,
+	BBR_SLOW_MAX,
 	BBR_LOW_PERCENT,
 };
 /* Lengths in rounds are those of the paper. */
 enum {
 	BBR_WINDOW_GAIN = 200,
-	BBR_LEAST_SEGMENTS = 4,
+	BBR_MIN_SEGMENTS = 4,
 	BBR_JUMP = 3, /* bytes for each that is acked, below a rate that is known */
 };
 #define BBR_PROBE_RTT_NS (200 * NOPAL_MILLISECOND)
@@ -81,7 +81,7 @@ struct bbr_congestion {
 	struct delivery_round round;
 	struct largest_rate rates;
 	uint64_t bandwidth_bps; /* the largest of them */
-	struct least_rtt least;
+	struct min_rtt min;
 	struct full_pipe pipe;
 
 	enum bbr_mode mode;
@@ -102,7 +102,7 @@ static uint32_t bbr_gain(const struct bbr_congestion *bbr)
 /* Bytes that a rate carries in the least round trip. */
 static uint64_t bbr_carried(const struct bbr_congestion *bbr, uint64_t rate_bps)
 {
-	return nopal_rate_bytes(rate_bps, bbr->least.ns);
+	return nopal_rate_bytes(rate_bps, bbr->min.ns);
 }
 
 /* `percent` of the bandwidth-delay product, in bytes. */
@@ -126,10 +126,10 @@ static uint64_t bbr_startup_bps(struct nopal_at at, unsigned which)
 static bool bbr_is_slow(struct nopal_at at)
 {
 	const struct bbr_congestion *bbr = nopal_state(at);
-	uint64_t least_bps = bbr_startup_bps(at, BBR_LEAST_BPS);
+	uint64_t min_bps = bbr_startup_bps(at, BBR_MIN_BPS);
 
 	if (bbr->mode == BBR_STARTUP)
-		return nopal_shared_get(at, BBR_WINDOW) < (int64_t)bbr_carried(bbr, least_bps);
+		return nopal_shared_get(at, BBR_WINDOW) < (int64_t)bbr_carried(bbr, min_bps);
 	return bbr->mode == BBR_PROBE_RTT || bbr_gain(bbr) < BBR_UNITY;
 }
 
@@ -139,7 +139,7 @@ static void bbr_publish(struct nopal_at at)
 	const struct bbr_congestion *bbr = nopal_state(at);
 
 	nopal_shared_set(at, BBR_BANDWIDTH, (int64_t)bbr->bandwidth_bps);
-	nopal_shared_set(at, BBR_PATH_RTT, bbr->least.ns);
+	nopal_shared_set(at, BBR_PATH_RTT, bbr->min.ns);
 	nopal_shared_set(at, BBR_ROUND, (int64_t)bbr->round.count);
 	nopal_shared_set(at, BBR_SLOW, bbr_is_slow(at));
 	nopal_shared_set(at, BBR_STARTING, bbr->mode == BBR_STARTUP);
@@ -167,9 +167,9 @@ static void bbr_heed_overtaking(struct nopal_at at)
 	if (!rtt_ns || bbr->overtakes)
 		return;
 	bbr->overtakes = true;
-	bbr->least.old = true;
-	if (rtt_ns > bbr->least.ns)
-		bbr->least.ns = rtt_ns;
+	bbr->min.old = true;
+	if (rtt_ns > bbr->min.ns)
+		bbr->min.ns = rtt_ns;
 	full_pipe_begin(&bbr->pipe);
 	bbr->mode = BBR_STARTUP;
 	bbr_publish(at);
@@ -182,8 +182,7 @@ static enum nopal_verdict bbr_congestion_on_received(struct nopal_at at,
 	int64_t early_ns = nopal_shared_get(at, BBR_EARLY);
 
 	bbr_heed_overtaking(at);
-	delivery_take(at, &bbr->delivery, segment,
-		      early_ns > bbr->least.ns ? early_ns : bbr->least.ns);
+	delivery_take(at, &bbr->delivery, segment, early_ns > bbr->min.ns ? early_ns : bbr->min.ns);
 	if (bbr->delivery.sample.any)
 		nopal_shared_set(at, BBR_SAMPLE, (int64_t)bbr->delivery.sample.packet_number);
 	return NOPAL_CONTINUE;
@@ -196,8 +195,7 @@ static enum nopal_verdict bbr_congestion_on_timeout(struct nopal_at at,
 
 	if (!delivery_is_silent(at, &bbr->delivery, segment))
 		return NOPAL_CONTINUE;
-	nopal_shared_set(at, BBR_WINDOW,
-			 BBR_LEAST_SEGMENTS * (int64_t)nopal_body_limit(at.session));
+	nopal_shared_set(at, BBR_WINDOW, BBR_MIN_SEGMENTS * (int64_t)nopal_body_limit(at.session));
 	bbr_publish(at);
 	return NOPAL_CONTINUE;
 }
@@ -208,9 +206,9 @@ static enum nopal_verdict bbr_congestion_on_timeout(struct nopal_at at,
 static uint64_t bbr_passed(struct nopal_at at)
 {
 	const struct bbr_congestion *bbr = nopal_state(at);
-	uint64_t early_most = (uint64_t)nopal_shared_get(at, BBR_EARLY_LIMIT);
+	uint64_t early_max = (uint64_t)nopal_shared_get(at, BBR_EARLY_LIMIT);
 
-	return delivery_amount(&bbr->delivery, early_most) +
+	return delivery_amount(&bbr->delivery, early_max) +
 	       (uint64_t)nopal_shared_get(at, BBR_ALSO_PASSED);
 }
 
@@ -221,7 +219,7 @@ static void bbr_note_rate(struct nopal_at at)
 	uint64_t rate;
 
 	/* Shorter than any round trip: it was an earlier transmission's ack. */
-	if (interval <= 0 || interval < bbr->least.ns)
+	if (interval <= 0 || interval < bbr->min.ns)
 		return;
 	rate = nopal_rate_of(bbr_passed(at), interval);
 	if (!bbr->delivery.sample.limited || rate >= bbr->bandwidth_bps)
@@ -252,14 +250,14 @@ static void bbr_check_phase(struct nopal_at at)
 	int64_t elapsed = at.session->now_ns - bbr->phase_began_ns;
 	uint64_t in_flight = bbr_in_flight(at);
 	uint32_t gain = bbr_gain(bbr);
-	bool over = elapsed > bbr->least.ns;
+	bool over = elapsed > bbr->min.ns;
 
 	/* The fast phase has to reach its flight, the slow one its end. */
 	if (gain > BBR_UNITY)
-		over = over && (in_flight >= bbr_product(bbr, gain) || elapsed > 2 * bbr->least.ns);
+		over = over && (in_flight >= bbr_product(bbr, gain) || elapsed > 2 * bbr->min.ns);
 	else if (gain < BBR_UNITY)
 		over = in_flight <= bbr_product(bbr, BBR_UNITY) ||
-		       elapsed > nopal_shared_get(at, BBR_SLOW_MOST) * bbr->least.ns;
+		       elapsed > nopal_shared_get(at, BBR_SLOW_MAX) * bbr->min.ns;
 	if (over)
 		bbr_enter_phase(at.session, bbr, bbr->phase + 1);
 }
@@ -269,7 +267,7 @@ static void bbr_leave_probe_rtt(struct nopal_at at)
 {
 	struct bbr_congestion *bbr = nopal_state(at);
 
-	bbr->least.found_ns = at.session->now_ns;
+	bbr->min.found_ns = at.session->now_ns;
 	if (!nopal_shared_get(at, BBR_LOW_PERCENT))
 		nopal_shared_set(at, BBR_WINDOW, bbr->prior_window);
 	if (bbr->pipe.full)
@@ -283,9 +281,9 @@ static uint64_t bbr_low_window(struct nopal_at at)
 	const struct bbr_congestion *bbr = nopal_state(at);
 	uint32_t percent = (uint32_t)nopal_shared_get(at, BBR_LOW_PERCENT);
 	uint64_t low = bbr_product(bbr, percent);
-	uint64_t least = BBR_LEAST_SEGMENTS * (uint64_t)nopal_body_limit(at.session);
+	uint64_t min = BBR_MIN_SEGMENTS * (uint64_t)nopal_body_limit(at.session);
 
-	return low > least ? low : least;
+	return low > min ? low : min;
 }
 
 /* For a round and 200 ms; where the window stays larger, the shorter of both will do. */
@@ -369,18 +367,18 @@ static void bbr_set_rate(struct nopal_at at)
 	const struct bbr_congestion_parameters *set = nopal_parameters(at);
 	const struct bbr_congestion *bbr = nopal_state(at);
 	uint64_t before = (uint64_t)nopal_shared_get(at, BBR_RATE);
-	uint64_t least_bps = bbr_startup_bps(at, BBR_LEAST_BPS);
-	uint64_t most_bps = bbr_startup_bps(at, BBR_MOST_BPS);
+	uint64_t min_bps = bbr_startup_bps(at, BBR_MIN_BPS);
+	uint64_t max_bps = bbr_startup_bps(at, BBR_MAX_BPS);
 	uint64_t base = bbr->bandwidth_bps;
 	uint64_t rate;
 
-	if (!before && bbr->least.ns)
-		base = nopal_rate_of((uint64_t)set->initial, bbr->least.ns);
+	if (!before && bbr->min.ns)
+		base = nopal_rate_of((uint64_t)set->initial, bbr->min.ns);
 	rate = nopal_scale(base, bbr_gain(bbr), BBR_UNITY);
-	if (!bbr->pipe.full && most_bps && rate > most_bps)
-		rate = most_bps;
-	if (!bbr->pipe.full && rate < least_bps)
-		rate = least_bps;
+	if (!bbr->pipe.full && max_bps && rate > max_bps)
+		rate = max_bps;
+	if (!bbr->pipe.full && rate < min_bps)
+		rate = min_bps;
 	if (rate && (bbr->pipe.full || rate > before))
 		nopal_shared_set(at, BBR_RATE, (int64_t)rate);
 }
@@ -388,10 +386,10 @@ static void bbr_set_rate(struct nopal_at at)
 static uint64_t bbr_target(struct nopal_at at)
 {
 	const struct bbr_congestion *bbr = nopal_state(at);
-	uint64_t most_bps = bbr_startup_bps(at, BBR_MOST_BPS);
+	uint64_t max_bps = bbr_startup_bps(at, BBR_MAX_BPS);
 
-	if (bbr->mode == BBR_STARTUP && most_bps)
-		return bbr_carried(bbr, most_bps);
+	if (bbr->mode == BBR_STARTUP && max_bps)
+		return bbr_carried(bbr, max_bps);
 	return bbr_product(bbr, BBR_WINDOW_GAIN) + (uint64_t)nopal_shared_get(at, BBR_BURST_BYTES);
 }
 
@@ -399,20 +397,20 @@ static void bbr_set_window(struct nopal_at at, uint64_t acked)
 {
 	const struct bbr_congestion_parameters *set = nopal_parameters(at);
 	const struct bbr_congestion *bbr = nopal_state(at);
-	uint64_t least = BBR_LEAST_SEGMENTS * (uint64_t)nopal_body_limit(at.session);
+	uint64_t min = BBR_MIN_SEGMENTS * (uint64_t)nopal_body_limit(at.session);
 	uint64_t window = (uint64_t)nopal_shared_get(at, BBR_WINDOW);
-	uint64_t target = bbr_target(at) + least;
-	uint64_t least_bps = bbr_startup_bps(at, BBR_LEAST_BPS);
+	uint64_t target = bbr_target(at) + min;
+	uint64_t min_bps = bbr_startup_bps(at, BBR_MIN_BPS);
 
 	if (bbr->pipe.full)
 		window = window + acked < target ? window + acked : target;
-	else if (window < bbr_carried(bbr, least_bps))
+	else if (window < bbr_carried(bbr, min_bps))
 		window += BBR_JUMP * acked;
 	else if (window < target || bbr->delivery.delivered < (uint64_t)set->initial)
 		window += acked;
 	if (bbr->mode == BBR_PROBE_RTT && window > bbr_low_window(at))
 		window = bbr_low_window(at);
-	nopal_shared_set(at, BBR_WINDOW, (int64_t)(window > least ? window : least));
+	nopal_shared_set(at, BBR_WINDOW, (int64_t)(window > min ? window : min));
 }
 
 /* The round trip that this ack tells of; 0: none. */
@@ -434,7 +432,7 @@ static enum nopal_verdict bbr_congestion_on_ack(struct nopal_at at, struct nopal
 
 	bbr_heed_overtaking(at);
 	bbr_heed_drain(at);
-	old = least_rtt_take(&bbr->least, at.session->now_ns, bbr_rtt(at, ack));
+	old = min_rtt_take(&bbr->min, at.session->now_ns, bbr_rtt(at, ack));
 	if (bbr->delivery.sample.any) {
 		delivery_round_note(&bbr->round, &bbr->delivery);
 		bbr_note_rate(at);
@@ -454,7 +452,7 @@ static int bbr_congestion_open(struct nopal_at at)
 	struct bbr_congestion *bbr = nopal_state(at);
 
 	full_pipe_begin(&bbr->pipe);
-	bbr->least.found_ns = at.session->now_ns;
+	bbr->min.found_ns = at.session->now_ns;
 	nopal_shared_set(at, BBR_WINDOW, set->initial);
 	return 0;
 }
@@ -495,7 +493,7 @@ static const struct nopal_shared bbr_congestion_shared[] = {
 	[BBR_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
 			"first window of earlier sessions, where it is larger" },
 	[BBR_BANDWIDTH] = BBR_MODEL_BANDWIDTH(NOPAL_WRITE),
-	[BBR_PATH_RTT] = BBR_MODEL_LEAST_RTT(NOPAL_WRITE),
+	[BBR_PATH_RTT] = BBR_MODEL_MIN_RTT(NOPAL_WRITE),
 	[BBR_ROUND] = BBR_MODEL_ROUND(NOPAL_WRITE),
 	[BBR_SLOW] = BBR_MODEL_SLOW(NOPAL_WRITE),
 	[BBR_STARTING] = BBR_MODEL_STARTING(NOPAL_WRITE),
@@ -504,15 +502,15 @@ static const struct nopal_shared bbr_congestion_shared[] = {
 	[BBR_USUAL] = BBR_USUAL_RTT(NOPAL_READ_OPTIONAL),
 	[BBR_OVERTOOK] = BBR_OVERTAKEN(NOPAL_READ_OPTIONAL),
 	[BBR_EARLY] = BBR_EARLY_RTT(NOPAL_READ_OPTIONAL),
-	[BBR_EARLY_LIMIT] = BBR_EARLY_MOST(NOPAL_READ_OPTIONAL),
+	[BBR_EARLY_LIMIT] = BBR_EARLY_MAX(NOPAL_READ_OPTIONAL),
 	[BBR_ALSO_PASSED] = BBR_PASSED(NOPAL_READ_OPTIONAL),
-	[BBR_LEAST_BPS] = BBR_STARTUP_LEAST(NOPAL_READ_OPTIONAL),
-	[BBR_MOST_BPS] = BBR_STARTUP_MOST(NOPAL_READ_OPTIONAL),
+	[BBR_MIN_BPS] = BBR_STARTUP_MIN(NOPAL_READ_OPTIONAL),
+	[BBR_MAX_BPS] = BBR_STARTUP_MAX(NOPAL_READ_OPTIONAL),
 	[BBR_OVERFLOWS] = BBR_LOSES(NOPAL_READ_OPTIONAL),
 	[BBR_STANDS] = BBR_QUEUE_STANDS(NOPAL_READ_OPTIONAL),
 	[BBR_BURST_BYTES] = BBR_BURST(NOPAL_READ_OPTIONAL),
 	[BBR_REQUESTS] = BBR_DRAINS(NOPAL_READ_OPTIONAL),
-	[BBR_SLOW_MOST] = BBR_SLOW_ROUNDS(NOPAL_READ_OPTIONAL),
+	[BBR_SLOW_MAX] = BBR_SLOW_ROUNDS(NOPAL_READ_OPTIONAL),
 	[BBR_LOW_PERCENT] = BBR_PROBE_RTT_PERCENT(NOPAL_READ_OPTIONAL),
 	{ 0 },
 };

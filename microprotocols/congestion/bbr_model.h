@@ -16,7 +16,7 @@
 	{                                                                                          \
 		"bottleneck_bps", access, 0, "largest rate of delivery of the last ten rounds"     \
 	}
-#define BBR_MODEL_LEAST_RTT(access)                                                                \
+#define BBR_MODEL_MIN_RTT(access)                                                                  \
 	{                                                                                          \
 		"path_rtt_ns", access, 0, "round trip of the path without a queue"                 \
 	}
@@ -57,7 +57,7 @@
 	{                                                                                          \
 		"early_rtt_ns", access, 0, "what takes less was told early; 0: nothing was"        \
 	}
-#define BBR_EARLY_MOST(access)                                                                     \
+#define BBR_EARLY_MAX(access)                                                                      \
 	{                                                                                          \
 		"early_most_bytes", access, INT64_MAX,                                             \
 			"more told early by one ack is no bandwidth"                               \
@@ -70,11 +70,11 @@
 	{                                                                                          \
 		"random_loss_ppm", access, 0, "share of transmissions lost without congestion"     \
 	}
-#define BBR_STARTUP_LEAST(access)                                                                  \
+#define BBR_STARTUP_MIN(access)                                                                    \
 	{                                                                                          \
 		"startup_least_bps", access, 0, "rate that startup goes to at once; 0: not known"  \
 	}
-#define BBR_STARTUP_MOST(access)                                                                   \
+#define BBR_STARTUP_MAX(access)                                                                    \
 	{                                                                                          \
 		"startup_most_bps", access, 0, "rate that startup does not exceed; 0: none"        \
 	}

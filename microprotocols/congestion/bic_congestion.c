@@ -20,10 +20,10 @@
 
 /* The paper's own: section IV. */
 enum {
-	BIC_MOST = 32,	     /* segments in a round trip: S_max */
-	BIC_LEAST_PER = 100, /* S_min = 0.01 */
-	BIC_PART = 8,	     /* beta = 0.125 */
-	BIC_LEGACY = 14,     /* segments: low_window */
+	BIC_MAX = 32,	   /* segments in a round trip: S_max */
+	BIC_MIN_PER = 100, /* S_min = 0.01 */
+	BIC_PART = 8,	   /* beta = 0.125 */
+	BIC_LEGACY = 14,   /* segments: low_window */
 };
 
 struct bic_congestion {
@@ -40,10 +40,10 @@ static int64_t bic_step(const struct bic_congestion *bic, int64_t window, int64_
 
 	if (window < BIC_LEGACY * segment)
 		return segment;
-	if (step > BIC_MOST * segment)
-		return BIC_MOST * segment;
-	if (step < segment / BIC_LEAST_PER)
-		return segment / BIC_LEAST_PER;
+	if (step > BIC_MAX * segment)
+		return BIC_MAX * segment;
+	if (step < segment / BIC_MIN_PER)
+		return segment / BIC_MIN_PER;
 	return step;
 }
 

@@ -18,7 +18,7 @@ enum {
 	CUBIC_CURVE_PER = 5,
 	/* One second is 10^4 ticks.  The cube of the longest time that counts, 200 s, fits 63
 	 * bits. */
-	CUBIC_CURVE_MOST_TICKS = 2000000,
+	CUBIC_CURVE_MAX_TICKS = 2000000,
 };
 #define CUBIC_CURVE_CUBED_SECOND (1000 * NOPAL_SECOND)
 
@@ -63,8 +63,8 @@ static inline int64_t cubic_curve_at(const struct cubic_curve *curve, int64_t ti
 	uint64_t side = (uint64_t)(away < 0 ? -away : away);
 	int64_t bytes;
 
-	if (side > CUBIC_CURVE_MOST_TICKS)
-		side = CUBIC_CURVE_MOST_TICKS;
+	if (side > CUBIC_CURVE_MAX_TICKS)
+		side = CUBIC_CURVE_MAX_TICKS;
 	bytes = (int64_t)nopal_scale(side * side * side, (uint64_t)segment_bytes * CUBIC_CURVE_C,
 				     CUBIC_CURVE_PER * (uint64_t)CUBIC_CURVE_CUBED_SECOND);
 	if (away >= 0)

@@ -89,10 +89,10 @@ static inline void delivery_stamp(struct nopal_at at, struct delivery *delivery,
 	nopal_set(at, segment, DELIVERY_FIRST_SENT_NS, (uint64_t)delivery->first_sent_ns);
 }
 
-/* A segment that left less than `least_rtt_ns` ago is acknowledged for an earlier transmission: it
+/* A segment that left less than `min_rtt_ns` ago is acknowledged for an earlier transmission: it
  * counts, but its stamps say nothing. */
 static inline void delivery_take(struct nopal_at at, struct delivery *delivery,
-				 const struct nopal_segment *segment, int64_t least_rtt_ns)
+				 const struct nopal_segment *segment, int64_t min_rtt_ns)
 {
 	uint64_t before = nopal_get(at, segment, DELIVERY_BEFORE);
 	struct delivery_sample *sample = &delivery->sample;
@@ -100,9 +100,9 @@ static inline void delivery_take(struct nopal_at at, struct delivery *delivery,
 
 	delivery->delivered += segment->body.length;
 	delivery->delivered_ns = at.session->now_ns;
-	if (age < least_rtt_ns)
+	if (age < min_rtt_ns)
 		sample->early += segment->body.length;
-	if (age < least_rtt_ns || (sample->any && segment->packet_number < sample->packet_number))
+	if (age < min_rtt_ns || (sample->any && segment->packet_number < sample->packet_number))
 		return;
 	sample->any = true;
 	sample->limited = before & DELIVERY_LIMITED;

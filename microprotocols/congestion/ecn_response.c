@@ -33,7 +33,7 @@ enum { ECN_RESPONSE_REPORT }; /* timers */
 
 enum {
 	ECN_RESPONSE_NUMBER_BYTES = 4,
-	ECN_RESPONSE_MOST_BYTES = 4 + 10 + 10,
+	ECN_RESPONSE_MAX_BYTES = 4 + 10 + 10,
 	ECN_RESPONSE_REPEATS = 2,
 };
 /* From a report to its repetition: a lost one is not waited for long, and an outage is outlived. */
@@ -81,7 +81,7 @@ static void ecn_response_tell(struct nopal_at at)
 	struct ecn_response *self = nopal_state(at);
 	struct nopal_writer writer;
 	struct nopal_segment *segment =
-		nopal_control_begin(at, ECN_RESPONSE_MARKS, ECN_RESPONSE_MOST_BYTES, &writer);
+		nopal_control_begin(at, ECN_RESPONSE_MARKS, ECN_RESPONSE_MAX_BYTES, &writer);
 
 	if (!segment)
 		return;

@@ -29,7 +29,7 @@ struct fast_congestion {
 
 static int64_t fast_held(struct nopal_at at, int64_t window)
 {
-	return window_rules_held(window, nopal_shared_get(at, WINDOW_LEAST_RTT),
+	return window_rules_held(window, nopal_shared_get(at, WINDOW_MIN_RTT),
 				 nopal_shared_get(at, WINDOW_RTT));
 }
 
@@ -45,7 +45,7 @@ static int64_t fast_grow(struct nopal_at at, int64_t window, int64_t acked)
 		return window;
 	fast->counted_bytes = 0;
 	next = (window + fast_held(at, window) + set->alpha) / 2;
-	return loss_epoch_least(at.session, next < 2 * window ? next : 2 * window);
+	return loss_epoch_min(at.session, next < 2 * window ? next : 2 * window);
 }
 
 /* Where the doubling has made a queue, slow start is over. */

@@ -11,8 +11,8 @@
 #include "rtt_round.h"
 
 enum { HYSTART_RTT_SHARE = 8 };
-#define HYSTART_LEAST_RISE (4 * NOPAL_MILLISECOND)
-#define HYSTART_MOST_RISE  (16 * NOPAL_MILLISECOND)
+#define HYSTART_MIN_RISE (4 * NOPAL_MILLISECOND)
+#define HYSTART_MAX_RISE (16 * NOPAL_MILLISECOND)
 
 /* With each ack of slow start. */
 static inline bool hystart_is_delayed(struct nopal_session *session, struct rtt_round *round,
@@ -25,12 +25,12 @@ static inline bool hystart_is_delayed(struct nopal_session *session, struct rtt_
 	if (!rtt_round_sample(round, ack, latest_ns))
 		return false;
 	rise = round->before_ns / HYSTART_RTT_SHARE;
-	if (rise < HYSTART_LEAST_RISE)
-		rise = HYSTART_LEAST_RISE;
-	if (rise > HYSTART_MOST_RISE)
-		rise = HYSTART_MOST_RISE;
+	if (rise < HYSTART_MIN_RISE)
+		rise = HYSTART_MIN_RISE;
+	if (rise > HYSTART_MAX_RISE)
+		rise = HYSTART_MAX_RISE;
 	return round->before_ns && round->samples >= RTT_ROUND_ENOUGH &&
-	       round->least_ns - rise >= round->before_ns;
+	       round->min_ns - rise >= round->before_ns;
 }
 
 #endif

@@ -12,7 +12,7 @@
 
 #include <nopal/microprotocol.h>
 
-enum { LOSS_EPOCH_LEAST_SEGMENTS = 2 }; /* RFC 5681, equation 4 */
+enum { LOSS_EPOCH_MIN_SEGMENTS = 2 }; /* RFC 5681, equation 4 */
 
 struct loss_epoch {
 	uint64_t reduced_at;   /* packets below were out at the reduction */
@@ -49,7 +49,7 @@ static inline bool loss_epoch_marked(struct nopal_session *session, struct loss_
 				     int64_t window_bytes)
 {
 	if (nopal_oldest_transmission(session) < epoch->reduced_at ||
-	    window_bytes < LOSS_EPOCH_LEAST_SEGMENTS * (int64_t)nopal_body_limit(session))
+	    window_bytes < LOSS_EPOCH_MIN_SEGMENTS * (int64_t)nopal_body_limit(session))
 		return false;
 	loss_epoch_begin(session, epoch);
 	return true;
@@ -84,11 +84,11 @@ static inline bool loss_epoch_ends(struct nopal_session *session, struct loss_ep
 }
 
 /* No window is reduced below it. */
-static inline int64_t loss_epoch_least(const struct nopal_session *session, int64_t window_bytes)
+static inline int64_t loss_epoch_min(const struct nopal_session *session, int64_t window_bytes)
 {
-	int64_t least = LOSS_EPOCH_LEAST_SEGMENTS * (int64_t)nopal_body_limit(session);
+	int64_t min = LOSS_EPOCH_MIN_SEGMENTS * (int64_t)nopal_body_limit(session);
 
-	return window_bytes > least ? window_bytes : least;
+	return window_bytes > min ? window_bytes : min;
 }
 
 #endif

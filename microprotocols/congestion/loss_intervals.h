@@ -15,8 +15,8 @@
 
 enum {
 	LOSS_INTERVALS = 8,
-	LOSS_INTERVALS_WHOLE = 1024,	    /* no discount */
-	LOSS_INTERVALS_MOST_DISCOUNT = 256, /* a quarter is left: section 5.5 */
+	LOSS_INTERVALS_WHOLE = 1024,	   /* no discount */
+	LOSS_INTERVALS_MAX_DISCOUNT = 256, /* a quarter is left: section 5.5 */
 	LOSS_INTERVALS_LONG = 2,
 };
 /* 1 1 1 1 0.8 0.6 0.4 0.2, in fifths. */
@@ -63,8 +63,8 @@ static inline uint64_t loss_intervals_discount(const struct loss_intervals *inte
 		return LOSS_INTERVALS_WHOLE;
 	discount =
 		closed.packets / closed.weights * LOSS_INTERVALS_LONG * LOSS_INTERVALS_WHOLE / open;
-	if (discount < LOSS_INTERVALS_MOST_DISCOUNT)
-		return LOSS_INTERVALS_MOST_DISCOUNT;
+	if (discount < LOSS_INTERVALS_MAX_DISCOUNT)
+		return LOSS_INTERVALS_MAX_DISCOUNT;
 	return discount < LOSS_INTERVALS_WHOLE ? discount : LOSS_INTERVALS_WHOLE;
 }
 

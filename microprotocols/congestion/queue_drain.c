@@ -11,24 +11,24 @@
  */
 #include "bbr_model.h"
 
-enum { QUEUE_DRAIN_MOST, QUEUE_DRAIN_PROBE };
+enum { QUEUE_DRAIN_MAX, QUEUE_DRAIN_PROBE };
 enum { QUEUE_DRAIN_PER_PERCENT = 10000 }; /* parts per million */
 
 struct queue_drain_parameters {
-	int64_t most, probe_ppm;
+	int64_t max, probe_ppm;
 };
 
 static int queue_drain_open(struct nopal_at at)
 {
 	const struct queue_drain_parameters *set = nopal_parameters(at);
 
-	nopal_shared_set(at, QUEUE_DRAIN_MOST, set->most);
+	nopal_shared_set(at, QUEUE_DRAIN_MAX, set->max);
 	nopal_shared_set(at, QUEUE_DRAIN_PROBE, set->probe_ppm / QUEUE_DRAIN_PER_PERCENT);
 	return 0;
 }
 
 static const struct nopal_parameter queue_drain_parameters[] = {
-	NOPAL_NUMBER(queue_drain, most, "most", COUNT, "4", "1", "100",
+	NOPAL_NUMBER(queue_drain, max, "most", COUNT, "4", "1", "100",
 		     "round trips of a slow phase"),
 	NOPAL_NUMBER(queue_drain, probe_ppm, "probe", PERCENT, "50%", "0%", "100%",
 		     "of a bandwidth-delay product, kept in probe rtt; 0%: four segments"),
@@ -36,7 +36,7 @@ static const struct nopal_parameter queue_drain_parameters[] = {
 };
 
 static const struct nopal_shared queue_drain_shared[] = {
-	[QUEUE_DRAIN_MOST] = BBR_SLOW_ROUNDS(NOPAL_WRITE),
+	[QUEUE_DRAIN_MAX] = BBR_SLOW_ROUNDS(NOPAL_WRITE),
 	[QUEUE_DRAIN_PROBE] = BBR_PROBE_RTT_PERCENT(NOPAL_WRITE),
 	{ 0 },
 };

@@ -20,8 +20,8 @@ enum {
 	 * third. */
 	RANDOM_LOSS_MARGIN = 125,
 	RANDOM_LOSS_PERCENT = 100,
-	RANDOM_LOSS_MOST = 333333, /* parts per million */
-	RANDOM_LOSS_FAR = 100000,  /* beyond the share */
+	RANDOM_LOSS_MAX = 333333, /* parts per million */
+	RANDOM_LOSS_FAR = 100000, /* beyond the share */
 	RANDOM_LOSS_MILLION = 1000000,
 };
 
@@ -41,14 +41,14 @@ static inline void random_loss_count(struct random_loss *loss, const struct nopa
 static inline void random_loss_end_ack(struct nopal_session *session, struct random_loss *loss,
 				       bool queued)
 {
-	uint64_t most = RANDOM_LOSS_MEMORY_SEGMENTS * (uint64_t)nopal_body_limit(session);
+	uint64_t max = RANDOM_LOSS_MEMORY_SEGMENTS * (uint64_t)nopal_body_limit(session);
 
 	loss->bytes += loss->ack_bytes;
 	if (!queued)
 		loss->lost += loss->ack_lost;
 	loss->ack_bytes = 0;
 	loss->ack_lost = 0;
-	if (loss->bytes < most)
+	if (loss->bytes < max)
 		return;
 	loss->bytes /= 2;
 	loss->lost /= 2;
@@ -62,7 +62,7 @@ static inline uint64_t random_loss_share(struct nopal_session *session,
 	uint64_t bytes = loss->bytes > few ? loss->bytes : few;
 	uint64_t share = nopal_scale(loss->lost, RANDOM_LOSS_MILLION, bytes);
 
-	return share < RANDOM_LOSS_MOST ? share : RANDOM_LOSS_MOST;
+	return share < RANDOM_LOSS_MAX ? share : RANDOM_LOSS_MAX;
 }
 
 /* What a bottleneck passed that delivered so much: what was lost counts, up to the random share. */
@@ -72,9 +72,9 @@ static inline uint64_t random_loss_passed(struct nopal_session *session,
 {
 	uint64_t share = nopal_scale(random_loss_share(session, loss), RANDOM_LOSS_MARGIN,
 				     RANDOM_LOSS_PERCENT);
-	uint64_t most = nopal_scale(delivered, share, RANDOM_LOSS_MILLION - share);
+	uint64_t max = nopal_scale(delivered, share, RANDOM_LOSS_MILLION - share);
 
-	return delivered + (lost < most ? lost : most);
+	return delivered + (lost < max ? lost : max);
 }
 
 /* Was far more lost than the random share, in parts per million?  What runs over when half as much

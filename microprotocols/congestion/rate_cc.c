@@ -22,7 +22,7 @@
 #define RATE_CC_BYTE (8 * NOPAL_SECOND)
 /* Faster than any path that we pace: above it nothing is limited, and below it no sum here leaves
  * 63 bits. */
-#define RATE_CC_MOST_BPS (1000 * NOPAL_SECOND)
+#define RATE_CC_MAX_BPS (1000 * NOPAL_SECOND)
 /* No segment that could go waits longer for a quantum. */
 #define RATE_CC_PATIENCE_NS (10 * NOPAL_MILLISECOND)
 
@@ -68,11 +68,11 @@ static int64_t rate_cc_quantum(const struct rate_cc *gate, struct nopal_at at)
 static int64_t rate_cc_rate(struct nopal_at at)
 {
 	int64_t rate = nopal_shared_get(at, RATE_CC_RATE);
-	int64_t most = nopal_shared_get(at, RATE_CC_RECEIVER);
+	int64_t max = nopal_shared_get(at, RATE_CC_RECEIVER);
 
-	if (rate <= 0 || (most > 0 && most < rate))
-		rate = most;
-	return rate > 0 && rate <= RATE_CC_MOST_BPS ? rate : 0;
+	if (rate <= 0 || (max > 0 && max < rate))
+		rate = max;
+	return rate > 0 && rate <= RATE_CC_MAX_BPS ? rate : 0;
 }
 
 /* What the bucket holds; what was let go is paid, whatever the rate is now: were it taken from a
@@ -81,11 +81,11 @@ static int64_t rate_cc_rate(struct nopal_at at)
 static int64_t rate_cc_full(struct nopal_at at)
 {
 	const struct rate_cc *gate = nopal_state(at);
-	int64_t least =
+	int64_t min =
 		(nopal_shared_get(at, RATE_CC_GRANTED_BYTES) + gate->starved_bytes) * RATE_CC_BYTE;
 	int64_t full = 2 * rate_cc_quantum(gate, at);
 
-	return full > least ? full : least;
+	return full > min ? full : min;
 }
 
 /* Rare beside the segments that pass: not in the middle of what they run through. */

@@ -15,7 +15,7 @@
 
 #include <nopal/microprotocol.h>
 
-enum { RESPONSE_EVENTS_LEAST = 1000000 }; /* in a million million packets one */
+enum { RESPONSE_EVENTS_MIN = 1000000 }; /* in a million million packets one */
 #define RESPONSE_BILLION UINT64_C(1000000000)
 #define RESPONSE_UNITY	 (RESPONSE_BILLION * RESPONSE_BILLION)
 
@@ -61,7 +61,7 @@ static inline uint64_t response_rate(uint32_t segment_bytes, int64_t rtt_ns, uin
 /* The rate of loss events at which TCP sends no faster than that. */
 static inline uint64_t response_events(uint32_t segment_bytes, int64_t rtt_ns, uint64_t rate_bps)
 {
-	uint64_t less = RESPONSE_EVENTS_LEAST, more = RESPONSE_UNITY;
+	uint64_t less = RESPONSE_EVENTS_MIN, more = RESPONSE_UNITY;
 
 	while (less < more) {
 		uint64_t middle = less + (more - less) / 2;

@@ -16,7 +16,7 @@ enum { RTT_ROUND_ENOUGH = 8 }; /* samples */
 
 struct rtt_round {
 	uint64_t end;	   /* packet number that ends the round */
-	int64_t least_ns;  /* of its samples */
+	int64_t min_ns;	   /* of its samples */
 	int64_t before_ns; /* of the round before; 0: there was no sample */
 	uint32_t samples;
 };
@@ -29,7 +29,7 @@ static inline bool rtt_round_is_over(const struct rtt_round *round, const struct
 static inline void rtt_round_begin(struct nopal_session *session, struct rtt_round *round)
 {
 	round->end = nopal_next_packet_number(session);
-	round->before_ns = round->samples ? round->least_ns : 0;
+	round->before_ns = round->samples ? round->min_ns : 0;
 	round->samples = 0;
 }
 
@@ -39,8 +39,8 @@ static inline bool rtt_round_sample(struct rtt_round *round, const struct nopal_
 {
 	if (!ack->largest_is_new || latest_ns <= 0)
 		return false;
-	if (!round->samples++ || latest_ns < round->least_ns)
-		round->least_ns = latest_ns;
+	if (!round->samples++ || latest_ns < round->min_ns)
+		round->min_ns = latest_ns;
 	return true;
 }
 

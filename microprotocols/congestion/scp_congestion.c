@@ -23,7 +23,7 @@
  */
 #include "window_rules.h"
 
-enum { SCP_RATE = WINDOW_LEAST_RTT + 1 };
+enum { SCP_RATE = WINDOW_MIN_RTT + 1 };
 enum {
 	/* Rate over window / round trip: 5/4 steady, 2 where it doubles. */
 	SCP_SLACK = 5,
@@ -56,7 +56,7 @@ static void scp_pace(struct nopal_at at, int64_t window, uint64_t slack)
 
 static int64_t scp_keep(struct nopal_at at, int64_t window)
 {
-	scp_pace(at, loss_epoch_least(at.session, window / 2), SCP_SLACK);
+	scp_pace(at, loss_epoch_min(at.session, window / 2), SCP_SLACK);
 	return window / 2;
 }
 
@@ -72,7 +72,7 @@ static void scp_end_round(struct nopal_at at)
 	const struct scp_congestion_parameters *set = nopal_parameters(at);
 	const struct scp_congestion *scp = nopal_state(at);
 	int64_t window = nopal_shared_get(at, WINDOW_BYTES);
-	int64_t held = window_rules_held(scp->round_bytes, nopal_shared_get(at, WINDOW_LEAST_RTT),
+	int64_t held = window_rules_held(scp->round_bytes, nopal_shared_get(at, WINDOW_MIN_RTT),
 					 at.session->now_ns - scp->round_began_ns);
 	bool starting = window_rules_is_slow_start(at);
 

@@ -20,9 +20,9 @@ struct standing_queue {
 	bool stands;
 };
 
-static inline bool standing_queue_is_small(int64_t rtt_ns, int64_t least_ns)
+static inline bool standing_queue_is_small(int64_t rtt_ns, int64_t min_ns)
 {
-	return rtt_ns - least_ns <= least_ns / STANDING_QUEUE_SMALL_PART + STANDING_QUEUE_SMALL_NS;
+	return rtt_ns - min_ns <= min_ns / STANDING_QUEUE_SMALL_PART + STANDING_QUEUE_SMALL_NS;
 }
 
 static inline void standing_queue_begin(struct standing_queue *queue)
@@ -32,13 +32,13 @@ static inline void standing_queue_begin(struct standing_queue *queue)
 
 /* A round trip; 0 is none. */
 static inline void standing_queue_note(struct standing_queue *queue, int64_t now_ns, int64_t rtt_ns,
-				       int64_t least_ns)
+				       int64_t min_ns)
 {
 	bool before = !queue->small;
 
 	if (rtt_ns <= 0)
 		return;
-	queue->small = standing_queue_is_small(rtt_ns, least_ns);
+	queue->small = standing_queue_is_small(rtt_ns, min_ns);
 	if (!queue->small && !before)
 		queue->began_ns = now_ns;
 	queue->stands = !queue->small && now_ns - queue->began_ns >= rtt_ns;

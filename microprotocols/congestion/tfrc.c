@@ -45,7 +45,7 @@ enum {
 	TFRC_DAMPING = 9,
 	TFRC_DAMPING_PARTS = 10,
 	TFRC_ROOT_BITS = 10,
-	TFRC_MOST_DAMPING = 2,
+	TFRC_MAX_DAMPING = 2,
 };
 #define TFRC_SILENT_FIRST (2 * NOPAL_SECOND) /* section 4.2 */
 
@@ -74,7 +74,7 @@ struct tfrc {
 };
 
 /* s / t_mbi, and s / R while what leaves is acknowledged. */
-static uint64_t tfrc_least(struct nopal_at at)
+static uint64_t tfrc_min(struct nopal_at at)
 {
 	const struct tfrc *tfrc = nopal_state(at);
 	int64_t slowest_ns = TFRC_SLOWEST_S * NOPAL_SECOND;
@@ -94,7 +94,7 @@ static uint64_t tfrc_initial(struct nopal_at at)
 	return srtt > 0 ? nopal_rate_of((uint64_t)set->initial, srtt) : 0;
 }
 
-static uint64_t tfrc_received_most(const struct tfrc *tfrc)
+static uint64_t tfrc_received_max(const struct tfrc *tfrc)
 {
 	return tfrc->received_bps[0] > tfrc->received_bps[1] ? tfrc->received_bps[0]
 							     : tfrc->received_bps[1];
@@ -112,8 +112,8 @@ static uint64_t tfrc_damped(struct nopal_at at)
 
 	if (!set->damping || !root || !tfrc->root_mean)
 		return tfrc->rate_bps;
-	if (root * TFRC_MOST_DAMPING < tfrc->root_mean)
-		root = tfrc->root_mean / TFRC_MOST_DAMPING;
+	if (root * TFRC_MAX_DAMPING < tfrc->root_mean)
+		root = tfrc->root_mean / TFRC_MAX_DAMPING;
 	return nopal_scale(tfrc->rate_bps, tfrc->root_mean, root);
 }
 
@@ -131,10 +131,10 @@ static void tfrc_note_root(struct nopal_at at)
 static void tfrc_share(struct nopal_at at)
 {
 	struct tfrc *tfrc = nopal_state(at);
-	uint64_t least = tfrc_least(at), rate;
+	uint64_t min = tfrc_min(at), rate;
 
-	if (tfrc->rate_bps < least)
-		tfrc->rate_bps = least;
+	if (tfrc->rate_bps < min)
+		tfrc->rate_bps = min;
 	rate = tfrc_damped(at);
 	nopal_shared_set(at, TFRC_RATE, rate < INT64_MAX ? (int64_t)rate : INT64_MAX);
 }
@@ -149,7 +149,7 @@ static uint64_t tfrc_equation(struct nopal_at at)
 		loss_intervals_events(&tfrc->intervals, tfrc->largest, RESPONSE_UNITY));
 }
 
-static void tfrc_double(struct nopal_at at, uint64_t most)
+static void tfrc_double(struct nopal_at at, uint64_t max)
 {
 	struct tfrc *tfrc = nopal_state(at);
 	uint64_t initial = tfrc_initial(at);
@@ -158,8 +158,8 @@ static void tfrc_double(struct nopal_at at, uint64_t most)
 		return;
 	tfrc->doubled_ns = at.session->now_ns;
 	tfrc->rate_bps *= 2;
-	if (tfrc->rate_bps > most)
-		tfrc->rate_bps = most;
+	if (tfrc->rate_bps > max)
+		tfrc->rate_bps = max;
 	if (tfrc->rate_bps < initial)
 		tfrc->rate_bps = initial;
 }
@@ -168,14 +168,14 @@ static void tfrc_double(struct nopal_at at, uint64_t most)
 static void tfrc_set(struct nopal_at at)
 {
 	struct tfrc *tfrc = nopal_state(at);
-	uint64_t most = 2 * tfrc_received_most(tfrc);
+	uint64_t max = 2 * tfrc_received_max(tfrc);
 
 	if (!tfrc->intervals.any) {
-		tfrc_double(at, most);
+		tfrc_double(at, max);
 	} else {
 		tfrc->rate_bps = tfrc_equation(at);
-		if (tfrc->rate_bps > most)
-			tfrc->rate_bps = most;
+		if (tfrc->rate_bps > max)
+			tfrc->rate_bps = max;
 	}
 	tfrc_share(at);
 }
@@ -204,7 +204,7 @@ static void tfrc_time_silence(struct nopal_at at)
 static void tfrc_when_silent(struct nopal_at at)
 {
 	struct tfrc *tfrc = nopal_state(at);
-	uint64_t most = tfrc_received_most(tfrc), equation;
+	uint64_t max = tfrc_received_max(tfrc), equation;
 
 	if (!tfrc->sent && tfrc->rate_bps <= tfrc_initial(at))
 		return;
@@ -214,7 +214,7 @@ static void tfrc_when_silent(struct nopal_at at)
 		tfrc_share(at);
 	} else {
 		equation = tfrc_equation(at);
-		tfrc->received_bps[0] = (equation > 2 * most ? most : equation / 2) / 2;
+		tfrc->received_bps[0] = (equation > 2 * max ? max : equation / 2) / 2;
 		tfrc->received_bps[1] = 0;
 		tfrc_set(at);
 	}
@@ -240,7 +240,7 @@ static uint64_t tfrc_first_interval(struct nopal_at at)
 {
 	const struct tfrc *tfrc = nopal_state(at);
 	int64_t srtt = nopal_shared_get(at, TFRC_SRTT);
-	uint64_t rate = tfrc_received_most(tfrc);
+	uint64_t rate = tfrc_received_max(tfrc);
 
 	if (!tfrc->heard)
 		return TFRC_FIRST_LOST;
@@ -305,10 +305,10 @@ static void tfrc_note_received(struct tfrc *tfrc, int64_t elapsed_ns)
 {
 	uint64_t received = nopal_rate_of(tfrc->round_acked, elapsed_ns);
 	uint64_t sent = nopal_rate_of(tfrc->round_sent, elapsed_ns);
-	uint64_t most = tfrc_received_most(tfrc);
+	uint64_t max = tfrc_received_max(tfrc);
 
-	if (sent < tfrc->rate_bps / TFRC_LIMITED_PARTS * TFRC_LIMITED_PART && received < most)
-		received = most;
+	if (sent < tfrc->rate_bps / TFRC_LIMITED_PARTS * TFRC_LIMITED_PART && received < max)
+		received = max;
 	tfrc->received_bps[1] = tfrc->received_bps[0];
 	tfrc->received_bps[0] = received;
 }

@@ -41,7 +41,7 @@ enum {
 	UDT_CONGESTION_WINDOW,
 	UDT_CONGESTION_RATE,
 	UDT_CONGESTION_SRTT,
-	UDT_CONGESTION_LEAST_RTT,
+	UDT_CONGESTION_MIN_RTT,
 	UDT_CONGESTION_IN_FLIGHT,
 	UDT_CONGESTION_APP_LIMITED,
 	UDT_CONGESTION_KNOWN,
@@ -59,7 +59,7 @@ enum {
 	/* Bits of a step: so many for 10^6 that are left, and one byte. */
 	UDT_CONGESTION_STEP = 12,
 	UDT_CONGESTION_STEP_PER = 1000000,
-	UDT_CONGESTION_STEP_LEAST = 8,
+	UDT_CONGESTION_STEP_MIN = 8,
 	UDT_CONGESTION_DECADE = 10,
 	/* Ours: a part of the capacity, in a round with a queue; */
 	UDT_CONGESTION_FADE = 16,
@@ -107,12 +107,12 @@ static int64_t udt_congestion_trip(struct nopal_at at)
 
 static void udt_congestion_set_rate(struct nopal_at at, uint64_t rate_bps)
 {
-	uint64_t least =
-		nopal_rate_of(LOSS_EPOCH_LEAST_SEGMENTS * (uint64_t)nopal_body_limit(at.session),
+	uint64_t min =
+		nopal_rate_of(LOSS_EPOCH_MIN_SEGMENTS * (uint64_t)nopal_body_limit(at.session),
 			      udt_congestion_trip(at));
 
-	if (rate_bps < least)
-		rate_bps = least;
+	if (rate_bps < min)
+		rate_bps = min;
 	nopal_shared_set(at, UDT_CONGESTION_RATE,
 			 rate_bps < INT64_MAX ? (int64_t)rate_bps : INT64_MAX);
 }
@@ -128,7 +128,7 @@ static void udt_congestion_set_window(struct nopal_at at, uint64_t arrival_bps)
 static bool udt_congestion_is_queued(struct nopal_at at)
 {
 	return !standing_queue_is_small(nopal_shared_get(at, UDT_CONGESTION_SRTT),
-					nopal_shared_get(at, UDT_CONGESTION_LEAST_RTT));
+					nopal_shared_get(at, UDT_CONGESTION_MIN_RTT));
 }
 
 /* ------------------------------------------------------------ congestion events */
@@ -147,11 +147,11 @@ static void udt_congestion_cut(struct nopal_at at)
 static void udt_congestion_begin_event(struct nopal_at at)
 {
 	struct udt_congestion *udt = nopal_state(at);
-	uint64_t most;
+	uint64_t max;
 
 	udt->mean_reports += udt->reports - udt->mean_reports / UDT_CONGESTION_FILTER;
-	most = udt->mean_reports / UDT_CONGESTION_FILTER + 1;
-	udt->each = (uint32_t)(nopal_random(at.session) % most) + 1;
+	max = udt->mean_reports / UDT_CONGESTION_FILTER + 1;
+	udt->each = (uint32_t)(nopal_random(at.session) % max) + 1;
 	udt->reports = 1;
 	udt->cuts = 0;
 	udt->filled_bps = udt_congestion_is_queued(at) ? udt_congestion_rate(at) : 0;
@@ -222,7 +222,7 @@ static enum nopal_verdict udt_congestion_on_received(struct nopal_at at,
 {
 	struct udt_congestion *udt = nopal_state(at);
 
-	delivery_take(at, &udt->delivery, segment, nopal_shared_get(at, UDT_CONGESTION_LEAST_RTT));
+	delivery_take(at, &udt->delivery, segment, nopal_shared_get(at, UDT_CONGESTION_MIN_RTT));
 	return NOPAL_CONTINUE;
 }
 
@@ -280,7 +280,7 @@ static void udt_congestion_learn(struct nopal_at at)
 
 	udt_congestion_fade(at);
 	/* Shorter than any round trip: it was an earlier transmission's ack. */
-	if (interval <= 0 || interval < nopal_shared_get(at, UDT_CONGESTION_LEAST_RTT))
+	if (interval <= 0 || interval < nopal_shared_get(at, UDT_CONGESTION_MIN_RTT))
 		return;
 	rate = nopal_rate_of(delivery_amount(&udt->delivery, 0), interval);
 	if (rate > udt->capacity_bps)
@@ -326,8 +326,8 @@ static void udt_congestion_grow(struct nopal_at at)
 	while (decade < left)
 		decade *= UDT_CONGESTION_DECADE;
 	step = decade / UDT_CONGESTION_STEP_PER * UDT_CONGESTION_STEP;
-	if (step < UDT_CONGESTION_STEP_LEAST)
-		step = UDT_CONGESTION_STEP_LEAST;
+	if (step < UDT_CONGESTION_STEP_MIN)
+		step = UDT_CONGESTION_STEP_MIN;
 	udt_congestion_set_rate(at,
 				udt_congestion_rate(at) + nopal_scale(step, NOPAL_SECOND,
 								      (uint64_t)set->interval_ns));
@@ -436,8 +436,8 @@ static const struct nopal_shared udt_congestion_shared[] = {
 	[UDT_CONGESTION_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
 				  "bits of bodies a second; 0: no limit" },
 	[UDT_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0, "what a window is filled in" },
-	[UDT_CONGESTION_LEAST_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0,
-				       "the round trip without a queue" },
+	[UDT_CONGESTION_MIN_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0,
+				     "the round trip without a queue" },
 	[UDT_CONGESTION_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ, 0, "bodies on the network" },
 	[UDT_CONGESTION_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
 					 "1: the application had no more" },

@@ -20,7 +20,7 @@ enum {
 	USUAL_RTT_USUAL,
 	USUAL_RTT_OVERTAKEN,
 	USUAL_RTT_EARLY,
-	USUAL_RTT_EARLY_MOST,
+	USUAL_RTT_EARLY_MAX,
 	USUAL_RTT_LATEST,
 	USUAL_RTT_PATH,
 	USUAL_RTT_BANDWIDTH,
@@ -122,7 +122,7 @@ static int64_t usual_rtt_sample(struct usual_rtt *usual, int64_t rtt_ns)
 }
 
 /* How many bytes of an ack may come early: others would have told of them in the same time. */
-static int64_t usual_rtt_early_most(struct nopal_at at)
+static int64_t usual_rtt_early_max(struct nopal_at at)
 {
 	uint64_t product = nopal_rate_bytes((uint64_t)nopal_shared_get(at, USUAL_RTT_BANDWIDTH),
 					    nopal_shared_get(at, USUAL_RTT_PATH));
@@ -140,7 +140,7 @@ static enum nopal_verdict usual_rtt_on_ack(struct nopal_at at, struct nopal_ack 
 	usual_rtt_look(at, ack);
 	nopal_shared_set(at, USUAL_RTT_USUAL, usual_rtt_sample(usual, rtt_ns));
 	if (usual->overtakes)
-		nopal_shared_set(at, USUAL_RTT_EARLY_MOST, usual_rtt_early_most(at));
+		nopal_shared_set(at, USUAL_RTT_EARLY_MAX, usual_rtt_early_max(at));
 	return NOPAL_CONTINUE;
 }
 
@@ -155,9 +155,9 @@ static const struct nopal_shared usual_rtt_shared[] = {
 	[USUAL_RTT_USUAL] = BBR_USUAL_RTT(NOPAL_WRITE),
 	[USUAL_RTT_OVERTAKEN] = BBR_OVERTAKEN(NOPAL_WRITE),
 	[USUAL_RTT_EARLY] = BBR_EARLY_RTT(NOPAL_WRITE),
-	[USUAL_RTT_EARLY_MOST] = BBR_EARLY_MOST(NOPAL_WRITE),
+	[USUAL_RTT_EARLY_MAX] = BBR_EARLY_MAX(NOPAL_WRITE),
 	[USUAL_RTT_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0, "samples" },
-	[USUAL_RTT_PATH] = BBR_MODEL_LEAST_RTT(NOPAL_READ),
+	[USUAL_RTT_PATH] = BBR_MODEL_MIN_RTT(NOPAL_READ),
 	[USUAL_RTT_BANDWIDTH] = BBR_MODEL_BANDWIDTH(NOPAL_READ),
 	{ 0 },
 };

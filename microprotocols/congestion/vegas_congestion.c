@@ -44,21 +44,21 @@ static void vegas_judge(struct nopal_at at)
 	const struct vegas_parameters *set = nopal_parameters(at);
 	const struct vegas_congestion *vegas = nopal_state(at);
 	int64_t window = nopal_shared_get(at, WINDOW_BYTES);
-	int64_t least_ns = nopal_shared_get(at, WINDOW_LEAST_RTT);
-	int64_t held = window_rules_held(vegas->round_window, least_ns, vegas->round.least_ns);
+	int64_t min_ns = nopal_shared_get(at, WINDOW_MIN_RTT);
+	int64_t held = window_rules_held(vegas->round_window, min_ns, vegas->round.min_ns);
 	int64_t queued = vegas->round_window - held;
 
 	if (window_rules_is_slow_start(at)) {
 		if (vegas->stands || queued <= set->gamma)
 			return;
 		window = held + set->gamma;
-		nopal_shared_set(at, WINDOW_THRESHOLD, loss_epoch_least(at.session, window));
+		nopal_shared_set(at, WINDOW_THRESHOLD, loss_epoch_min(at.session, window));
 	} else if (queued < set->alpha) {
 		window += nopal_body_limit(at.session);
 	} else if (queued > set->beta) {
 		window -= nopal_body_limit(at.session);
 	}
-	nopal_shared_set(at, WINDOW_BYTES, loss_epoch_least(at.session, window));
+	nopal_shared_set(at, WINDOW_BYTES, loss_epoch_min(at.session, window));
 }
 
 static void vegas_see(struct nopal_at at, const struct nopal_ack *ack)

@@ -24,7 +24,7 @@
 enum { WESTWOOD_FILTER = 8 }; /* Westwood+: 7/8 and 1/8 */
 /* A sample is of a round trip, and of this at least: bursts of acks are no bandwidth (Linux: the
  * same). */
-#define WESTWOOD_LEAST_NS (50 * NOPAL_MILLISECOND)
+#define WESTWOOD_MIN_NS (50 * NOPAL_MILLISECOND)
 
 struct westwood_congestion {
 	struct loss_epoch epoch;
@@ -47,12 +47,12 @@ static int64_t westwood_grow(struct nopal_at at, int64_t window, int64_t acked)
 static int64_t westwood_keep(struct nopal_at at, int64_t window)
 {
 	struct westwood_congestion *westwood = nopal_state(at);
-	int64_t least_ns = nopal_shared_get(at, WINDOW_LEAST_RTT);
+	int64_t min_ns = nopal_shared_get(at, WINDOW_MIN_RTT);
 
 	westwood->counted_bytes = 0;
 	if (!westwood->bps)
 		return window / 2;
-	return loss_epoch_least(at.session, (int64_t)nopal_rate_bytes(westwood->bps, least_ns));
+	return loss_epoch_min(at.session, (int64_t)nopal_rate_bytes(westwood->bps, min_ns));
 }
 
 static void westwood_end_sample(struct nopal_session *session, struct westwood_congestion *westwood,
@@ -80,7 +80,7 @@ static void westwood_see(struct nopal_at at, const struct nopal_ack *ack)
 
 	westwood->sample_bytes += ack->newly_acked_bytes;
 	westwood->sample_limited |= nopal_shared_get(at, WINDOW_APP_LIMITED);
-	if (elapsed_ns >= long_ns && elapsed_ns >= WESTWOOD_LEAST_NS)
+	if (elapsed_ns >= long_ns && elapsed_ns >= WESTWOOD_MIN_NS)
 		westwood_end_sample(at.session, westwood, elapsed_ns);
 	if (westwood->epoch.recovering && loss_epoch_is_resolved(at.session, &westwood->epoch))
 		nopal_shared_set(at, WINDOW_THRESHOLD, westwood_keep(at, window));

@@ -42,9 +42,9 @@ enum {
 			   "first window of earlier sessions, where it is larger" }
 
 /* A policy's own round trips, behind WINDOW_SHARED: as is, smoothed or latest, and the least. */
-enum { WINDOW_RTT = WINDOW_NEXT, WINDOW_LEAST_RTT };
+enum { WINDOW_RTT = WINDOW_NEXT, WINDOW_MIN_RTT };
 #define WINDOW_SHARED_RTT(name)                                                                    \
-	[WINDOW_RTT] = { name, NOPAL_READ, 0, "with the time in queues" }, [WINDOW_LEAST_RTT] = {  \
+	[WINDOW_RTT] = { name, NOPAL_READ, 0, "with the time in queues" }, [WINDOW_MIN_RTT] = {    \
 		"minimum_rtt_ns", NOPAL_READ, 0, "without queues"                                  \
 	}
 
@@ -73,8 +73,8 @@ struct window_parameters {
 #define WINDOW_SEGMENTS(parameters, member, value, text)                                           \
 	{                                                                                          \
 		.name = #member, .unit = NOPAL_SIZE,                                               \
-		.offset = offsetof(struct parameters, member), .initial = value, .least = "1seg",  \
-		.most = "1000seg", .doc = text                                                     \
+		.offset = offsetof(struct parameters, member), .initial = value, .min = "1seg",    \
+		.max = "1000seg", .doc = text                                                      \
 	}
 #define WINDOW_INITIAL                                                                             \
 	WINDOW_SEGMENTS(window_parameters, initial, "10seg",                                       \
@@ -133,9 +133,9 @@ static inline void window_rules_reduce(struct nopal_at at)
 	int64_t window = nopal_shared_get(at, WINDOW_BYTES);
 	int64_t kept = window_rules_of(at)->keep(at, window);
 
-	nopal_shared_set(at, WINDOW_THRESHOLD, loss_epoch_least(at.session, kept));
+	nopal_shared_set(at, WINDOW_THRESHOLD, loss_epoch_min(at.session, kept));
 	if (kept <= window)
-		nopal_shared_set(at, WINDOW_BYTES, loss_epoch_least(at.session, kept));
+		nopal_shared_set(at, WINDOW_BYTES, loss_epoch_min(at.session, kept));
 }
 
 static inline enum nopal_verdict window_rules_on_lost(struct nopal_at at,
@@ -169,14 +169,14 @@ static inline enum nopal_verdict window_rules_on_timeout(struct nopal_at at,
 							 struct nopal_segment *segment)
 {
 	const struct window_rules *rules = window_rules_of(at);
-	int64_t least = nopal_body_limit(at.session);
+	int64_t min = nopal_body_limit(at.session);
 
 	if (!loss_epoch_timed_out(at.session, nopal_state(at), segment))
 		return NOPAL_CONTINUE;
 	/* A second timeout in a row has no window left to learn from (RFC 5681, section 3.1). */
-	if (nopal_shared_get(at, WINDOW_BYTES) > least)
+	if (nopal_shared_get(at, WINDOW_BYTES) > min)
 		window_rules_reduce(at);
-	nopal_shared_set(at, WINDOW_BYTES, least);
+	nopal_shared_set(at, WINDOW_BYTES, min);
 	if (rules->timed_out)
 		rules->timed_out(at);
 	return NOPAL_CONTINUE;
@@ -246,11 +246,11 @@ static inline enum nopal_verdict window_rules_on_open_session(struct nopal_at at
 }
 
 /* What would fill the path without a queue, of bytes that took `rtt_ns`. */
-static inline int64_t window_rules_held(int64_t bytes, int64_t least_ns, int64_t rtt_ns)
+static inline int64_t window_rules_held(int64_t bytes, int64_t min_ns, int64_t rtt_ns)
 {
-	if (rtt_ns <= least_ns)
+	if (rtt_ns <= min_ns)
 		return bytes;
-	return (int64_t)nopal_scale((uint64_t)bytes, (uint64_t)least_ns, (uint64_t)rtt_ns);
+	return (int64_t)nopal_scale((uint64_t)bytes, (uint64_t)min_ns, (uint64_t)rtt_ns);
 }
 
 static inline int64_t window_rules_half(struct nopal_at at, int64_t window)

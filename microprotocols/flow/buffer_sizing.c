@@ -38,12 +38,12 @@ enum {
 };
 
 struct buffer_sizing_parameters {
-	int64_t factor, least, idle_ns;
+	int64_t factor, min, idle_ns;
 };
 
 /* The most that was needed of late. */
 struct buffer_sizing_need {
-	int64_t most;
+	int64_t max;
 	int64_t lately; /* in this interval */
 };
 
@@ -64,17 +64,17 @@ static bool buffer_sizing_take(struct buffer_sizing_need *need, int64_t bytes)
 {
 	if (bytes > need->lately)
 		need->lately = bytes;
-	if (bytes <= need->most)
+	if (bytes <= need->max)
 		return false;
-	need->most = bytes;
+	need->max = bytes;
 	return true;
 }
 
 static void buffer_sizing_age(struct buffer_sizing_need *need)
 {
-	int64_t half = need->most / 2;
+	int64_t half = need->max / 2;
 
-	need->most = need->lately > half ? need->lately : half;
+	need->max = need->lately > half ? need->lately : half;
 	need->lately = 0;
 }
 
@@ -89,9 +89,9 @@ static void buffer_sizing_start(struct nopal_at at)
 
 static int64_t buffer_sizing_spare(const struct buffer_sizing *self)
 {
-	int64_t least = BUFFER_SIZING_MESSAGES * self->message.most;
+	int64_t min = BUFFER_SIZING_MESSAGES * self->message.max;
 
-	return self->arrived > least ? self->arrived : least;
+	return self->arrived > min ? self->arrived : min;
 }
 
 /* While the limit is above the least, somebody has to see that it is used. */
@@ -99,14 +99,14 @@ static void buffer_sizing_apply(struct nopal_at at)
 {
 	const struct buffer_sizing_parameters *set = nopal_parameters(at);
 	struct buffer_sizing *self = nopal_state(at);
-	int64_t limit = set->factor * self->trip.most;
+	int64_t limit = set->factor * self->trip.max;
 
 	if (self->growing)
 		limit *= BUFFER_SIZING_GROWTH;
 	self->spare = buffer_sizing_spare(self);
 	limit += self->spare;
-	if (limit <= set->least)
-		limit = set->least;
+	if (limit <= set->min)
+		limit = set->min;
 	else if (!nopal_timer_running(at, BUFFER_SIZING_REVIEW))
 		buffer_sizing_start(at);
 	nopal_send_limit_set(at.session, (uint64_t)limit);
@@ -115,9 +115,9 @@ static void buffer_sizing_apply(struct nopal_at at)
 static void buffer_sizing_end_trip(struct nopal_at at)
 {
 	struct buffer_sizing *self = nopal_state(at);
-	bool grows = self->trip.most - self->before > self->before / BUFFER_SIZING_GROWTH_PART;
+	bool grows = self->trip.max - self->before > self->before / BUFFER_SIZING_GROWTH_PART;
 
-	self->before = self->trip.most;
+	self->before = self->trip.max;
 	self->acked = 0;
 	self->trip_end = nopal_next_packet_number(at.session);
 	if (grows == self->growing)
@@ -199,7 +199,7 @@ static void buffer_sizing_idle(struct nopal_at at)
 static const struct nopal_parameter buffer_sizing_parameters[] = {
 	NOPAL_NUMBER(buffer_sizing, factor, "factor", COUNT, "2", "1", "64",
 		     "times bandwidth x delay"),
-	NOPAL_NUMBER(buffer_sizing, least, "least", SIZE, "64KiB", "1KiB", "1GiB",
+	NOPAL_NUMBER(buffer_sizing, min, "least", SIZE, "64KiB", "1KiB", "1GiB",
 		     "no limit is below it"),
 	NOPAL_NUMBER(buffer_sizing, idle_ns, "idle", TIME, "1s", "10ms", "1h",
 		     "after so long it falls to what was needed, by half at most"),

@@ -29,8 +29,8 @@ enum { RATE_FEEDBACK_REPEAT };			 /* timers */
 enum {
 	RATE_FEEDBACK_NUMBER_BYTES = 4,
 	RATE_FEEDBACK_BPS_BYTES = 8,
-	RATE_FEEDBACK_BYTES = 4 + 8,	/* of both kinds */
-	RATE_FEEDBACK_MOST_BACKOFF = 6, /* the interval doubles as often */
+	RATE_FEEDBACK_BYTES = 4 + 8,   /* of both kinds */
+	RATE_FEEDBACK_MAX_BACKOFF = 6, /* the interval doubles as often */
 };
 
 struct rate_feedback_parameters {
@@ -128,7 +128,7 @@ static void rate_feedback_say(struct nopal_at at)
 	rate_feedback_send(at, RATE_FEEDBACK_RATE, self->number, self->bps);
 	nopal_timer_start(at, RATE_FEEDBACK_REPEAT,
 			  at.session->now_ns + (set->repeat << self->backoff));
-	if (self->backoff < RATE_FEEDBACK_MOST_BACKOFF)
+	if (self->backoff < RATE_FEEDBACK_MAX_BACKOFF)
 		self->backoff++;
 }
 

@@ -13,7 +13,7 @@ enum {
 	RIGHT_SIZE_KEPT = RIGHT_SIZE_STEP_PART - 1,
 	RIGHT_SIZE_LOOK_PART = 12, /* of a window: from look to look */
 	RIGHT_SIZE_IDLE_TRIPS = 4,
-	RIGHT_SIZE_SHIFT_MOST = 63,
+	RIGHT_SIZE_SHIFT_MAX = 63,
 };
 #define RIGHT_SIZE_IDLE_NS NOPAL_SECOND	      /* in which half is forgotten */
 #define RIGHT_SIZE_AGE_NS  (5 * NOPAL_SECOND) /* of a round trip */
@@ -32,7 +32,7 @@ RIGHT_SIZE_RARE void nopal__right_size_told(struct right_size *size, int64_t now
 static void right_size_trip(struct right_size *size, int64_t trip_ns)
 {
 	if (size->trip_ns)
-		size->most = nopal_scale(size->most, (uint64_t)trip_ns, (uint64_t)size->trip_ns);
+		size->max = nopal_scale(size->max, (uint64_t)trip_ns, (uint64_t)size->trip_ns);
 	size->trip_ns = trip_ns;
 }
 
@@ -56,7 +56,7 @@ static int64_t right_size_idle(const struct right_size *size, int64_t now_ns)
 	if (interval_ns < RIGHT_SIZE_IDLE_NS)
 		interval_ns = RIGHT_SIZE_IDLE_NS;
 	halvings = (now_ns - size->used_ns) / interval_ns;
-	return halvings < RIGHT_SIZE_SHIFT_MOST ? halvings : RIGHT_SIZE_SHIFT_MOST;
+	return halvings < RIGHT_SIZE_SHIFT_MAX ? halvings : RIGHT_SIZE_SHIFT_MAX;
 }
 
 /* A sender that had nothing to send did not wait for an edge. */
@@ -79,8 +79,8 @@ RIGHT_SIZE_RARE void nopal__right_size_arrived(struct right_size *size, int64_t 
 
 static void right_size_next(struct right_size *size, int64_t now_ns, uint64_t left)
 {
-	size->growing = size->most > size->before + size->before / RIGHT_SIZE_GROWTH_PART;
-	size->before = size->most;
+	size->growing = size->max > size->before + size->before / RIGHT_SIZE_GROWTH_PART;
+	size->before = size->max;
 	size->last = size->now;
 	size->now = (struct right_size_half){ left, now_ns };
 }
@@ -94,12 +94,12 @@ static void right_size_left(struct right_size *size, int64_t now_ns, uint64_t le
 
 	if (left <= size->now.left || !size->trip_ns)
 		return;
-	size->most >>= right_size_idle(size, now_ns);
+	size->max >>= right_size_idle(size, now_ns);
 	size->used_ns = now_ns;
 	if (elapsed_ns > size->trip_ns)
 		gone = nopal_scale(gone, (uint64_t)size->trip_ns, (uint64_t)elapsed_ns);
-	if (gone > size->most)
-		size->most = gone;
+	if (gone > size->max)
+		size->max = gone;
 	if (now_ns - size->now.began_ns >= size->trip_ns / 2)
 		right_size_next(size, now_ns, left);
 }
@@ -114,19 +114,19 @@ static void right_size_begin(struct right_size *size, int64_t now_ns, uint64_t l
 
 void nopal__right_size_idle(struct right_size *size)
 {
-	*size = (struct right_size){ .most = size->most,
-				     .used_ns = size->most ? size->used_ns : 0,
+	*size = (struct right_size){ .max = size->max,
+				     .used_ns = size->max ? size->used_ns : 0,
 				     .trip_ns = size->trip_ns };
 }
 
 static uint64_t right_size_wanted(const struct right_size *size)
 {
-	return RIGHT_SIZE_TRIPS * size->most * (size->growing ? RIGHT_SIZE_GROWTH : 1);
+	return RIGHT_SIZE_TRIPS * size->max * (size->growing ? RIGHT_SIZE_GROWTH : 1);
 }
 
 /* Where nothing left since, it stays: what was used once is not used again. */
 RIGHT_SIZE_RARE uint64_t nopal__right_size_window(struct right_size *size, int64_t now_ns,
-						  uint64_t left, uint64_t least, uint64_t most)
+						  uint64_t left, uint64_t min, uint64_t max)
 {
 	uint64_t window;
 
@@ -136,10 +136,10 @@ RIGHT_SIZE_RARE uint64_t nopal__right_size_window(struct right_size *size, int64
 		right_size_begin(size, now_ns, left);
 	right_size_left(size, now_ns, left);
 	window = right_size_wanted(size);
-	if (window < least)
-		window = least;
+	if (window < min)
+		window = min;
 	size->left = left;
-	size->window = window < most ? window : most;
+	size->window = window < max ? window : max;
 	return size->window;
 }
 

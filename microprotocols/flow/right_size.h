@@ -23,7 +23,7 @@
 #include <nopal/microprotocol.h>
 
 struct right_size {
-	uint64_t most;	 /* numbers that left in a round trip */
+	uint64_t max;	 /* numbers that left in a round trip */
 	uint64_t before; /* the same, as this half of one began */
 	/* how many had left, and when: as the last half began, and as this one did; at 0: neither
 	 * has */
@@ -50,7 +50,7 @@ void nopal__right_size_told(struct right_size *size, int64_t now_ns, uint64_t ed
 void nopal__right_size_arrived(struct right_size *size, int64_t now_ns);
 /* The window, where so many have come and left again by now. */
 uint64_t nopal__right_size_window(struct right_size *size, int64_t now_ns, uint64_t left,
-				  uint64_t least, uint64_t most);
+				  uint64_t min, uint64_t max);
 /* Nothing comes for a while: it keeps what is of use after that. */
 void nopal__right_size_idle(struct right_size *size);
 /* How far the edge moves before that is told. */

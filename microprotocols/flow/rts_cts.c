@@ -39,10 +39,10 @@ enum { RTS_CTS_BLOCKED, RTS_CTS_UNMET }; /* shared variables */
 enum { RTS_CTS_REQUEST, RTS_CTS_GRANT }; /* kinds */
 enum { RTS_CTS_REPEAT };		 /* timers */
 enum {
-	RTS_CTS_TOTAL_BYTES = 8,  /* on the wire */
-	RTS_CTS_TELL_PART = 4,	  /* of the buffer: when to tell */
-	RTS_CTS_ASK_PART = 4,	  /* of `ahead`: when to ask */
-	RTS_CTS_MOST_BACKOFF = 6, /* intervals double as often */
+	RTS_CTS_TOTAL_BYTES = 8, /* on the wire */
+	RTS_CTS_TELL_PART = 4,	 /* of the buffer: when to tell */
+	RTS_CTS_ASK_PART = 4,	 /* of `ahead`: when to ask */
+	RTS_CTS_MAX_BACKOFF = 6, /* intervals double as often */
 };
 
 struct rts_cts_parameters {
@@ -240,7 +240,7 @@ static void rts_cts_when_repeat(struct nopal_at at)
 		self->settled = self->left_then;
 	if (nopal_queue_first(at.session, &self->waiting)) {
 		rts_cts_ask(at, self->wanted + (uint64_t)set->ahead);
-		if (self->backoff < RTS_CTS_MOST_BACKOFF)
+		if (self->backoff < RTS_CTS_MAX_BACKOFF)
 			self->backoff++;
 	}
 	rts_cts_set_blocked(at);

@@ -42,11 +42,11 @@ enum {
 enum { WINDOWED_FLOW_WINDOW, WINDOWED_FLOW_PROBE };
 enum { WINDOWED_FLOW_PROBE_DUE };
 enum {
-	WINDOWED_FLOW_TELL_PART = 4,	/* of the window: when to tell */
-	WINDOWED_FLOW_MOST_BACKOFF = 6, /* probe intervals double as often */
-	WINDOWED_FLOW_LEAST = 8,	/* times `initial`, where automatic */
+	WINDOWED_FLOW_TELL_PART = 4,   /* of the window: when to tell */
+	WINDOWED_FLOW_MAX_BACKOFF = 6, /* probe intervals double as often */
+	WINDOWED_FLOW_MIN = 8,	       /* times `initial`, where automatic */
 	/* Beyond what any buffer holds: such an edge is not believed. */
-	WINDOWED_FLOW_MOST_SEGMENTS = 1 << 24,
+	WINDOWED_FLOW_MAX_SEGMENTS = 1 << 24,
 };
 
 struct windowed_flow_parameters {
@@ -129,7 +129,7 @@ static void windowed_flow_take(struct nopal_at at, uint64_t edge)
 {
 	struct windowed_flow *flow = nopal_state(at);
 
-	if (edge <= flow->edge || edge > flow->next + WINDOWED_FLOW_MOST_SEGMENTS)
+	if (edge <= flow->edge || edge > flow->next + WINDOWED_FLOW_MAX_SEGMENTS)
 		return;
 	flow->edge = edge;
 	flow->backoff = 0;
@@ -169,7 +169,7 @@ static void windowed_flow_when_probe_due(struct nopal_at at)
 	if (segment) {
 		flow_number_say(at, WINDOWED_FLOW_PROBE,
 				nopal_get(at, segment, WINDOWED_FLOW_NUMBER));
-		if (flow->backoff < WINDOWED_FLOW_MOST_BACKOFF)
+		if (flow->backoff < WINDOWED_FLOW_MAX_BACKOFF)
 			flow->backoff++;
 	}
 	windowed_flow_set_blocked(at);
@@ -179,7 +179,7 @@ static void windowed_flow_when_probe_due(struct nopal_at at)
 
 static uint64_t windowed_flow_segments(struct nopal_session *session, int64_t bytes)
 {
-	uint32_t full = nopal_body_most(session);
+	uint32_t full = nopal_body_max(session);
 
 	return ((uint64_t)bytes + full - 1) / full;
 }
@@ -219,7 +219,7 @@ static uint64_t windowed_flow_size(struct nopal_at at, uint64_t left)
 
 	if (set->automatic)
 		window = nopal__right_size_window(&flow->size, at.session->now_ns, left,
-						  WINDOWED_FLOW_LEAST * initial, window);
+						  WINDOWED_FLOW_MIN * initial, window);
 	return window > initial ? window : initial;
 }
 
@@ -255,7 +255,7 @@ static void windowed_flow_wait(struct nopal_at at, uint64_t left, uint64_t windo
 		flow->due = look < flow->due ? look : flow->due;
 	}
 	if (flow->highest > (uint64_t)set->initial)
-		flow->due_arrived = flow->arrived + WINDOWED_FLOW_MOST_SEGMENTS;
+		flow->due_arrived = flow->arrived + WINDOWED_FLOW_MAX_SEGMENTS;
 }
 
 /* A resend carries the edge of the first transmission: redundancy codes over it. */

@@ -38,8 +38,8 @@ enum { XON_XOFF_BLOCKED };		   /* shared variables */
 enum { XON_XOFF_XOFF, XON_XOFF_XON, XON_XOFF_PROBE };
 enum { XON_XOFF_PROBE_DUE, XON_XOFF_MORE };
 enum {
-	XON_XOFF_AGAIN_PART = 4,   /* of high - low: when to say it again */
-	XON_XOFF_MOST_BACKOFF = 6, /* probe intervals double as often */
+	XON_XOFF_AGAIN_PART = 4,  /* of high - low: when to say it again */
+	XON_XOFF_MAX_BACKOFF = 6, /* probe intervals double as often */
 };
 
 struct xon_xoff_parameters {
@@ -183,7 +183,7 @@ static void xon_xoff_when_probe_due(struct nopal_at at)
 
 	if (nopal_queue_first(at.session, &self->waiting)) {
 		flow_number_say(at, XON_XOFF_PROBE, self->obeyed);
-		if (self->backoff < XON_XOFF_MOST_BACKOFF)
+		if (self->backoff < XON_XOFF_MAX_BACKOFF)
 			self->backoff++;
 	}
 	xon_xoff_set_blocked(at);

@@ -35,13 +35,13 @@ enum {
 };
 enum {
 	BALANCE_ONE = 256,
-	BALANCE_LOSSES_MOST = 16 * BALANCE_ONE,
+	BALANCE_LOSSES_MAX = 16 * BALANCE_ONE,
 	BALANCE_SMOOTH = 8, /* a new sample weighs one in so many */
-	BALANCE_AGES_MOST = 32,
+	BALANCE_AGES_MAX = 32,
 	BALANCE_ROWS = 16, /* at first */
 };
 /* Of whom nothing is known, or who is near: what losses are multiplied with. */
-#define BALANCE_LEAST_NS NOPAL_MILLISECOND
+#define BALANCE_MIN_NS NOPAL_MILLISECOND
 
 struct balance {
 	uint32_t *open; /* indices of those that may be drawn */
@@ -62,8 +62,8 @@ static void balance_age(const struct nopal_session *session, const struct balanc
 
 	if (ages == 0)
 		return;
-	if (ages > BALANCE_AGES_MOST)
-		ages = BALANCE_AGES_MOST;
+	if (ages > BALANCE_AGES_MAX)
+		ages = BALANCE_AGES_MAX;
 	note[BALANCE_TIME_NS] >>= ages;
 	note[BALANCE_LOSSES] >>= ages;
 	note[BALANCE_AS_OF_NS] = (uint64_t)session->now_ns;
@@ -76,7 +76,7 @@ static uint64_t balance_load(const struct nopal_session *session,
 	const uint64_t *note = destination->note;
 
 	balance_age(session, set, destination);
-	return nopal_scale(note[BALANCE_TIME_NS] + BALANCE_LEAST_NS,
+	return nopal_scale(note[BALANCE_TIME_NS] + BALANCE_MIN_NS,
 			   (note[BALANCE_UNDER_WAY] + 1) << (note[BALANCE_LOSSES] / BALANCE_ONE),
 			   1);
 }
@@ -246,7 +246,7 @@ static void balance_learn(const struct nopal_session *session, const struct bala
 	if (note[BALANCE_UNDER_WAY])
 		note[BALANCE_UNDER_WAY]--;
 	if (balance_lacks(copy)) {
-		if (note[BALANCE_LOSSES] < BALANCE_LOSSES_MOST)
+		if (note[BALANCE_LOSSES] < BALANCE_LOSSES_MAX)
 			note[BALANCE_LOSSES] += BALANCE_ONE;
 		return;
 	}

@@ -32,18 +32,18 @@ static bool hearer_misses(const struct channel_hearer *self)
 
 /* ------------------------------------------------------------------- asking */
 
-static void hearer_wait(struct nopal_at at, int64_t least_ns)
+static void hearer_wait(struct nopal_at at, int64_t min_ns)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(at);
 	struct channel_hearer *self = hearer_of(at);
 	uint64_t spread = (uint64_t)set->backoff_ns;
 	int64_t late_ns = self->late_ns + self->late_ns / HEARER_LATE_PART;
 
-	if (least_ns < late_ns)
-		least_ns = late_ns;
+	if (min_ns < late_ns)
+		min_ns = late_ns;
 	self->ripe = self->top;
 	nopal_timer_start(at, CHANNEL_REPAIR_ASK,
-			  at.session->now_ns + least_ns +
+			  at.session->now_ns + min_ns +
 				  (int64_t)(nopal_random(at.session) % (spread + 1)));
 }
 

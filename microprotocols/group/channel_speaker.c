@@ -19,7 +19,7 @@ enum {
 };
 #define SPEAKER_REMIND_FIRST_NS	  (20 * NOPAL_MILLISECOND)
 #define SPEAKER_REMIND_LONGEST_NS (500 * NOPAL_MILLISECOND)
-#define SPEAKER_LEAST_RTT_NS	  NOPAL_MILLISECOND
+#define SPEAKER_MIN_RTT_NS	  NOPAL_MILLISECOND
 
 static struct channel_speaker *speaker_of(struct nopal_at at)
 {
@@ -291,8 +291,8 @@ static enum speaker_repair speaker_repair(struct nopal_at at, struct nopal_desti
 		return SPEAKER_NOTHING;
 	if (segment->done)
 		return SPEAKER_TOO_LATE;
-	if (rtt_ns < SPEAKER_LEAST_RTT_NS)
-		rtt_ns = SPEAKER_LEAST_RTT_NS;
+	if (rtt_ns < SPEAKER_MIN_RTT_NS)
+		rtt_ns = SPEAKER_MIN_RTT_NS;
 	if (segment->transmissions > 1)
 		rtt_ns += rtt_ns / SPEAKER_REPAIR_PART;
 	if (leave && !segment->wanted && at.session->now_ns - segment->transmitted_ns >= rtt_ns) {
@@ -310,19 +310,19 @@ static enum speaker_repair speaker_repair_range(struct nopal_at at,
 {
 	struct channel_speaker *self = speaker_of(at);
 	uint64_t number = speaker_from(self, destination), end = range->end;
-	enum speaker_repair most = SPEAKER_NOTHING;
+	enum speaker_repair max = SPEAKER_NOTHING;
 
 	if (number < range->first)
 		number = range->first;
 	if (end > self->cast.end)
 		end = self->cast.end;
-	for (; number < end && most < SPEAKER_TOO_LATE; number++) {
+	for (; number < end && max < SPEAKER_TOO_LATE; number++) {
 		enum speaker_repair one = speaker_repair(at, destination, number, leave);
 
-		if (one > most)
-			most = one;
+		if (one > max)
+			max = one;
 	}
-	return most;
+	return max;
 }
 
 /* The most for all that is asked for. */
@@ -331,15 +331,15 @@ static enum speaker_repair speaker_repair_all(struct nopal_at at,
 					      const struct nopal_body *asked, bool leave)
 {
 	struct channel_ranges ranges = nopal__channel_ranges(nopal_body_reader(asked));
-	enum speaker_repair most = SPEAKER_NOTHING;
+	enum speaker_repair max = SPEAKER_NOTHING;
 
-	while (most < SPEAKER_TOO_LATE && nopal__channel_next(&ranges)) {
+	while (max < SPEAKER_TOO_LATE && nopal__channel_next(&ranges)) {
 		enum speaker_repair one = speaker_repair_range(at, destination, &ranges, leave);
 
-		if (one > most)
-			most = one;
+		if (one > max)
+			max = one;
 	}
-	return most;
+	return max;
 }
 
 /* All are told before the repairs come, so that who misses the same stays silent. Reports count
@@ -365,14 +365,14 @@ static void speaker_answer(struct nopal_at at, struct nopal_destination *destina
 void nopal__channel_nak(struct nopal_at at, const struct nopal_segment *segment)
 {
 	struct nopal_destination *destination = speaker_whose(at, segment);
-	enum speaker_repair most = SPEAKER_NOTHING;
+	enum speaker_repair max = SPEAKER_NOTHING;
 
 	if (destination)
-		most = speaker_repair_all(at, destination, &segment->body, false);
-	if (most == SPEAKER_TOO_LATE)
+		max = speaker_repair_all(at, destination, &segment->body, false);
+	if (max == SPEAKER_TOO_LATE)
 		nopal_destination_hears(at.session,
 					nopal_destination_find(at.session, destination->id), false);
-	else if (most == SPEAKER_REPAIRED)
+	else if (max == SPEAKER_REPAIRED)
 		speaker_answer(at, destination, &segment->body);
 }
 

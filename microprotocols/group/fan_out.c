@@ -37,27 +37,27 @@ enum {
 /* ------------------------------------------------------------ who is too slow */
 
 /* What the quickest of those that take have before them. */
-static uint64_t fan_out_least(const struct nopal_session *session)
+static uint64_t fan_out_min(const struct nopal_session *session)
 {
 	uint32_t count = nopal_destination_count(session);
-	uint64_t least = UINT64_MAX;
+	uint64_t min = UINT64_MAX;
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t backlog = nopal_destination_backlog(session, i);
 
-		if (nopal_destination_takes(nopal_destination_at(session, i)) && backlog < least)
-			least = backlog;
+		if (nopal_destination_takes(nopal_destination_at(session, i)) && backlog < min)
+			min = backlog;
 	}
-	return least;
+	return min;
 }
 
-static void fan_out_look(struct nopal_at at, uint32_t index, uint64_t least)
+static void fan_out_look(struct nopal_at at, uint32_t index, uint64_t min)
 {
 	const struct fan_out_parameters *set = nopal_parameters(at);
 	struct nopal_destination *destination = nopal_destination_at(at.session, index);
 	uint64_t backlog = nopal_destination_backlog(at.session, index);
 
-	destination->paused = backlog > least && backlog - least > (uint64_t)set->backlog;
+	destination->paused = backlog > min && backlog - min > (uint64_t)set->backlog;
 	if (destination->paused && set->slow == FAN_OUT_LEAVE)
 		nopal_destination_break(at.session, index, NOPAL_RESOURCE,
 					"it is too far behind the others");
@@ -66,11 +66,11 @@ static void fan_out_look(struct nopal_at at, uint32_t index, uint64_t least)
 static enum nopal_verdict fan_out_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
 	uint32_t count = nopal_destination_count(at.session);
-	uint64_t least = fan_out_least(at.session);
+	uint64_t min = fan_out_min(at.session);
 
 	(void)segment;
 	for (uint32_t i = 0; i < count; i++)
-		fan_out_look(at, i, least);
+		fan_out_look(at, i, min);
 	return NOPAL_CONTINUE;
 }
 

@@ -32,18 +32,18 @@ enum {
 	RECEIVER_PATH_RANDOM_PARTS = 10, /* one of so many at most */
 	RECEIVER_PATH_FLOODED = RECEIVER_PATH_ONE / 8 * 7, /* less passes */
 	RECEIVER_PATH_PASSED_SMOOTH = 4,
-	RECEIVER_PATH_PASSED_MOST = 2 * RECEIVER_PATH_ONE,
+	RECEIVER_PATH_PASSED_MAX = 2 * RECEIVER_PATH_ONE,
 	RECEIVER_PATH_PASSED_PARTS = 2,	  /* one of so many at least */
 	RECEIVER_PATH_REPORTED = 1 << 20, /* more is in no honest report */
 };
-/* What is older is replaced by the next, as in least_rtt.h. */
-#define RECEIVER_PATH_OLD_NS	   (10 * NOPAL_SECOND)
-#define RECEIVER_PATH_LEAST_RTT_NS NOPAL_MILLISECOND
+/* What is older is replaced by the next, as in min_rtt.h. */
+#define RECEIVER_PATH_OLD_NS	 (10 * NOPAL_SECOND)
+#define RECEIVER_PATH_MIN_RTT_NS NOPAL_MILLISECOND
 
 /* In the words that a policy has of each destination, which are 0 at first. */
 struct receiver_path {
 	int64_t rtt_ns;		    /* smoothed */
-	int64_t least_ns, found_ns; /* the least round trip */
+	int64_t min_ns, found_ns;   /* the least round trip */
 	int64_t latest_ns, left_ns; /* the latest one, and when it began */
 	int64_t queued_ns;	    /* since when all met a queue; 0: the latest did not */
 	uint32_t loss;		    /* smoothed share, near the least rate */
@@ -68,7 +68,7 @@ static inline struct receiver_path *receiver_path_of(struct nopal_destination *d
 /* What left in `left_ns` arrived in `came_ns`: that is longer while the queue grows. */
 static inline void receiver_path_pass(struct receiver_path *path, int64_t left_ns, int64_t came_ns)
 {
-	int64_t passed = RECEIVER_PATH_PASSED_MOST;
+	int64_t passed = RECEIVER_PATH_PASSED_MAX;
 
 	path->left_a_second = 0;
 	if (left_ns <= 0)
@@ -83,12 +83,12 @@ static inline void receiver_path_pass(struct receiver_path *path, int64_t left_n
 static inline void receiver_path_meet(struct receiver_path *path,
 				      const struct nopal_channel_report *report, int64_t now_ns)
 {
-	if (!path->least_ns || report->sample_ns <= path->least_ns ||
+	if (!path->min_ns || report->sample_ns <= path->min_ns ||
 	    now_ns - path->found_ns > RECEIVER_PATH_OLD_NS) {
-		path->least_ns = report->sample_ns;
+		path->min_ns = report->sample_ns;
 		path->found_ns = now_ns;
 	}
-	if (standing_queue_is_small(report->sample_ns, path->least_ns))
+	if (standing_queue_is_small(report->sample_ns, path->min_ns))
 		path->queued_ns = 0;
 	else if (!path->queued_ns)
 		path->queued_ns = now_ns;
@@ -109,7 +109,7 @@ static inline bool receiver_path_is_queued(const struct receiver_path *path, int
 	int64_t met_ns = path->left_ns + path->latest_ns;
 
 	return path->queued_ns && now_ns - met_ns <= path->rtt_ns &&
-	       now_ns - path->queued_ns >= path->least_ns;
+	       now_ns - path->queued_ns >= path->min_ns;
 }
 
 /* There is a queue, and it grows: more leaves than passes. */
@@ -138,8 +138,8 @@ static inline void receiver_path_note(struct receiver_path *path,
 		report->missing = RECEIVER_PATH_REPORTED;
 	if (report->rows > report->missing)
 		report->rows = report->missing;
-	path->rtt_ns = report->rtt_ns > RECEIVER_PATH_LEAST_RTT_NS ? report->rtt_ns
-								   : RECEIVER_PATH_LEAST_RTT_NS;
+	path->rtt_ns = report->rtt_ns > RECEIVER_PATH_MIN_RTT_NS ? report->rtt_ns
+								 : RECEIVER_PATH_MIN_RTT_NS;
 	path->since += (uint32_t)(report->arrived + report->missing);
 	if (report->sample_ns > 0)
 		receiver_path_meet(path, report, now_ns);
@@ -166,10 +166,9 @@ static inline uint64_t receiver_path_random(const struct receiver_path *path, ui
 					    bool known)
 {
 	uint64_t random = nopal_scale(path->slow_rows, path->sent, slow);
-	uint64_t most =
-		nopal_scale(path->sent / RECEIVER_PATH_RANDOM_PARTS, path->rows, path->lost);
+	uint64_t max = nopal_scale(path->sent / RECEIVER_PATH_RANDOM_PARTS, path->rows, path->lost);
 
-	return known && random < most ? random : most;
+	return known && random < max ? random : max;
 }
 
 /* Are so many lost that it is no chance?  Two counts deviate: this, and that of slow ones. */
@@ -226,10 +225,10 @@ static inline void receiver_path_learn(struct receiver_path *path,
 /* A few reports are no reason to fall to nothing. */
 static inline uint32_t receiver_path_bounded(int64_t passed)
 {
-	const int64_t least = RECEIVER_PATH_ONE / RECEIVER_PATH_PASSED_PARTS;
+	const int64_t min = RECEIVER_PATH_ONE / RECEIVER_PATH_PASSED_PARTS;
 
-	if (passed < least)
-		passed = least;
+	if (passed < min)
+		passed = min;
 	return passed < RECEIVER_PATH_ONE ? (uint32_t)passed : RECEIVER_PATH_ONE;
 }
 

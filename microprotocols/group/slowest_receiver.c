@@ -23,15 +23,15 @@
 #include "receiver_path.h"
 
 struct slowest_receiver_parameters {
-	int64_t initial, least, most;
+	int64_t initial, min, max;
 };
 
 enum { SLOWEST_RECEIVER_RATE }; /* shared variables */
 
 enum {
-	SLOWEST_RECEIVER_LEAST_HURT = 16, /* of nobody less is said */
-	SLOWEST_RECEIVER_KEPT = 7,	  /* tenths of what passed */
-	SLOWEST_RECEIVER_DRAINED = 8,	  /* of what passes, while a queue grows */
+	SLOWEST_RECEIVER_MIN_HURT = 16, /* of nobody less is said */
+	SLOWEST_RECEIVER_KEPT = 7,	/* tenths of what passed */
+	SLOWEST_RECEIVER_DRAINED = 8,	/* of what passes, while a queue grows */
 	SLOWEST_RECEIVER_TENTHS = 10,
 	SLOWEST_RECEIVER_STEP = 128,
 	/* Another one takes its place when it is slower by a fifth. */
@@ -57,7 +57,7 @@ static uint64_t slowest_receiver_weight(const struct receiver_path *path)
 {
 	uint64_t rtt_us = (uint64_t)(path->rtt_ns / NOPAL_MICROSECOND);
 	uint64_t hurt =
-		path->hurt > SLOWEST_RECEIVER_LEAST_HURT ? path->hurt : SLOWEST_RECEIVER_LEAST_HURT;
+		path->hurt > SLOWEST_RECEIVER_MIN_HURT ? path->hurt : SLOWEST_RECEIVER_MIN_HURT;
 
 	return nopal_scale(rtt_us * rtt_us, hurt, RECEIVER_PATH_ONE) + 1;
 }
@@ -94,10 +94,10 @@ static void slowest_receiver_set(struct nopal_at at, int64_t rate)
 {
 	const struct slowest_receiver_parameters *set = nopal_parameters(at);
 
-	if (rate < set->least)
-		rate = set->least;
-	if (rate > set->most)
-		rate = set->most;
+	if (rate < set->min)
+		rate = set->min;
+	if (rate > set->max)
+		rate = set->max;
 	nopal_shared_set(at, SLOWEST_RECEIVER_RATE, rate);
 }
 
@@ -146,18 +146,18 @@ static void slowest_receiver_fall(struct nopal_at at, uint32_t share)
 	int64_t rate = nopal_shared_get(at, SLOWEST_RECEIVER_RATE);
 
 	self->up_ns = at.session->now_ns;
-	if (rate <= set->least)
+	if (rate <= set->min)
 		return;
 	self->down_ns = at.session->now_ns;
 	slowest_receiver_set(at, (int64_t)nopal_scale((uint64_t)rate, share, RECEIVER_PATH_ONE));
 }
 
 /* At the least rate, or but a few steps above it. */
-static bool slowest_receiver_is_least(struct nopal_at at, int64_t rate)
+static bool slowest_receiver_is_min(struct nopal_at at, int64_t rate)
 {
 	const struct slowest_receiver_parameters *set = nopal_parameters(at);
 
-	return rate < SLOWEST_RECEIVER_NEAR * set->least;
+	return rate < SLOWEST_RECEIVER_NEAR * set->min;
 }
 
 static void slowest_receiver_down(struct nopal_at at, struct nopal_destination *destination)
@@ -166,7 +166,7 @@ static void slowest_receiver_down(struct nopal_at at, struct nopal_destination *
 	struct receiver_path *path = receiver_path_of(destination);
 	int64_t rate = nopal_shared_get(at, SLOWEST_RECEIVER_RATE);
 
-	if (slowest_receiver_is_least(at, rate) && path->loss >= SLOWEST_RECEIVER_TOO_MUCH) {
+	if (slowest_receiver_is_min(at, rate) && path->loss >= SLOWEST_RECEIVER_TOO_MUCH) {
 		nopal_destination_hears(at.session,
 					nopal_destination_find(at.session, destination->id), false);
 		return;
@@ -218,7 +218,7 @@ static void slowest_receiver_learn(struct nopal_at at, struct receiver_path *pat
 	const struct slowest_receiver *self = nopal_state(at);
 	int64_t rate = nopal_shared_get(at, SLOWEST_RECEIVER_RATE);
 
-	path->loss = slowest_receiver_is_least(at, rate)
+	path->loss = slowest_receiver_is_min(at, rate)
 			     ? receiver_path_smooth(path->loss, report->missing,
 						    report->arrived + report->missing)
 			     : 0;
@@ -272,9 +272,9 @@ static const struct nopal_parameter slowest_receiver_parameters[] = {
 	NOPAL_NUMBER(slowest_receiver, initial, "initial", RATE, "10Mbit", "8kbit", "1000Gbit",
 		     "the rate at first"),
 	NOPAL_NUMBER(
-		slowest_receiver, least, "least", RATE, "1Mbit", "8kbit", "1000Gbit",
+		slowest_receiver, min, "least", RATE, "1Mbit", "8kbit", "1000Gbit",
 		"not below this; who loses a tenth and more near this rate leaves the channel"),
-	NOPAL_NUMBER(slowest_receiver, most, "most", RATE, "10Gbit", "8kbit", "1000Gbit",
+	NOPAL_NUMBER(slowest_receiver, max, "most", RATE, "10Gbit", "8kbit", "1000Gbit",
 		     "not above this"),
 	{ 0 },
 };

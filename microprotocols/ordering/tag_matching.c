@@ -32,7 +32,7 @@
 enum { TAG_MATCHING_TAG, TAG_MATCHING_RECEIVE, TAG_MATCHING_FIRST };
 enum {
 	TAG_MATCHING_WIRE_BYTES = 4,
-	TAG_MATCHING_LEAST_ROOM = 16, /* items, at first */
+	TAG_MATCHING_MIN_ROOM = 16, /* items, at first */
 };
 
 struct tag_matching_parameters {
@@ -73,7 +73,7 @@ struct tag_matching {
 
 static bool tag_matching_grow(struct nopal_session *session, struct tag_matching *self)
 {
-	uint32_t room = self->room ? 2 * self->room : TAG_MATCHING_LEAST_ROOM;
+	uint32_t room = self->room ? 2 * self->room : TAG_MATCHING_MIN_ROOM;
 	struct tag_matching_item *pool = nopal_alloc(session, room * sizeof(*pool));
 
 	if (!pool)

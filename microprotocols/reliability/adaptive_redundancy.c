@@ -36,7 +36,7 @@ enum {
 	ADAPTIVE_REDUNDANCY_FAR = 1 << 16, /* an outage is shorter than that */
 	ADAPTIVE_REDUNDANCY_STRAYS = 8,	   /* in a row show where the peer is */
 	ADAPTIVE_REDUNDANCY_RISE = 2,	   /* as fast as it falls */
-	ADAPTIVE_REDUNDANCY_MOST = 254,	   /* parity beside one source */
+	ADAPTIVE_REDUNDANCY_MAX = 254,	   /* parity beside one source */
 	ADAPTIVE_REDUNDANCY_MILLION = 1000000,
 	ADAPTIVE_REDUNDANCY_ROOT_BIT = 1 << 19, /* of half a million */
 };
@@ -44,7 +44,7 @@ enum {
 static const uint64_t ADAPTIVE_REDUNDANCY_SURELY = UINT64_C(1) << 32;
 
 struct adaptive_redundancy_parameters {
-	int64_t target_ppm, least, most, every, reorder, memory;
+	int64_t target_ppm, min, max, every, reorder, memory;
 };
 
 struct adaptive_redundancy {
@@ -152,11 +152,11 @@ static enum nopal_verdict adaptive_redundancy_on_turn_end(struct nopal_at at,
 /* ------------------------------------------------------- what it takes to repair */
 
 /* chance[j]: that j of so many are lost; then of one more. */
-static void adaptive_redundancy_one_more(uint64_t chance[], uint64_t most, uint64_t loss_ppm)
+static void adaptive_redundancy_one_more(uint64_t chance[], uint64_t max, uint64_t loss_ppm)
 {
 	uint64_t there_ppm = ADAPTIVE_REDUNDANCY_MILLION - loss_ppm;
 
-	for (uint64_t j = most; j > 0; j--)
+	for (uint64_t j = max; j > 0; j--)
 		chance[j] = (chance[j] * there_ppm + chance[j - 1] * loss_ppm) /
 			    ADAPTIVE_REDUNDANCY_MILLION;
 	chance[0] = chance[0] * there_ppm / ADAPTIVE_REDUNDANCY_MILLION;
@@ -166,12 +166,12 @@ static void adaptive_redundancy_one_more(uint64_t chance[], uint64_t most, uint6
 static int64_t adaptive_redundancy_needed(const struct adaptive_redundancy_parameters *set,
 					  uint64_t sources, uint64_t loss_ppm)
 {
-	uint64_t chance[ADAPTIVE_REDUNDANCY_MOST + 1] = { ADAPTIVE_REDUNDANCY_SURELY };
-	uint64_t most = (uint64_t)set->most, parity = 0;
+	uint64_t chance[ADAPTIVE_REDUNDANCY_MAX + 1] = { ADAPTIVE_REDUNDANCY_SURELY };
+	uint64_t max = (uint64_t)set->max, parity = 0;
 
 	for (uint64_t others = 1; others < sources; others++)
-		adaptive_redundancy_one_more(chance, most, loss_ppm);
-	for (; parity < most; parity++) {
+		adaptive_redundancy_one_more(chance, max, loss_ppm);
+	for (; parity < max; parity++) {
 		uint64_t too_many = ADAPTIVE_REDUNDANCY_SURELY;
 
 		for (uint64_t j = 0; j < parity; j++)
@@ -179,9 +179,9 @@ static int64_t adaptive_redundancy_needed(const struct adaptive_redundancy_param
 		if (nopal_scale(loss_ppm, too_many, ADAPTIVE_REDUNDANCY_SURELY) <=
 		    (uint64_t)set->target_ppm)
 			break;
-		adaptive_redundancy_one_more(chance, most, loss_ppm);
+		adaptive_redundancy_one_more(chance, max, loss_ppm);
 	}
-	return (int64_t)parity > set->least ? (int64_t)parity : set->least;
+	return (int64_t)parity > set->min ? (int64_t)parity : set->min;
 }
 
 static uint64_t adaptive_redundancy_root(uint64_t square)
@@ -198,9 +198,9 @@ static uint64_t adaptive_redundancy_root(uint64_t square)
 static uint64_t adaptive_redundancy_feared(uint64_t loss_ppm, uint64_t memory)
 {
 	uint64_t there_ppm = ADAPTIVE_REDUNDANCY_MILLION - loss_ppm;
-	uint64_t most_ppm = loss_ppm + adaptive_redundancy_root(loss_ppm * there_ppm / memory);
+	uint64_t max_ppm = loss_ppm + adaptive_redundancy_root(loss_ppm * there_ppm / memory);
 
-	return most_ppm < ADAPTIVE_REDUNDANCY_MILLION ? most_ppm : ADAPTIVE_REDUNDANCY_MILLION;
+	return max_ppm < ADAPTIVE_REDUNDANCY_MILLION ? max_ppm : ADAPTIVE_REDUNDANCY_MILLION;
 }
 
 /* Of `sent` packets `lost` were lost. */
@@ -249,7 +249,7 @@ static void adaptive_redundancy_validate(const void *parameters, struct nopal_pr
 {
 	const struct adaptive_redundancy_parameters *set = parameters;
 
-	if (set->most < set->least)
+	if (set->max < set->min)
 		nopal_problem(problems, "most", "the most parity is less than the least",
 			      "make most at least least");
 }
@@ -259,9 +259,9 @@ static void adaptive_redundancy_validate(const void *parameters, struct nopal_pr
 static const struct nopal_parameter adaptive_redundancy_parameters[] = {
 	NOPAL_NUMBER(adaptive_redundancy, target_ppm, "target", PERCENT, "0.1%", "0.001%", "50%",
 		     "share of segments that may stay missing"),
-	NOPAL_NUMBER(adaptive_redundancy, least, "least", COUNT, "1", "0", "254",
+	NOPAL_NUMBER(adaptive_redundancy, min, "least", COUNT, "1", "0", "254",
 		     "parity of a block, whatever is lost"),
-	NOPAL_NUMBER(adaptive_redundancy, most, "most", COUNT, "16", "0", "254",
+	NOPAL_NUMBER(adaptive_redundancy, max, "most", COUNT, "16", "0", "254",
 		     "parity of a block, whatever is lost"),
 	NOPAL_NUMBER(adaptive_redundancy, every, "every", COUNT, "64", "1", "65535",
 		     "packets from report to report"),

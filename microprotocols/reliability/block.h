@@ -24,7 +24,7 @@ struct nopal__block {
 	uint32_t length;   /* bytes of a symbol; 0 until parity tells */
 	uint32_t arrived;  /* symbols that are stored */
 	bool closed;	   /* no use for more */
-	uint64_t present[(NOPAL__ERASURE_MOST + 1) / NOPAL__BLOCK_WORD_BITS];
+	uint64_t present[(NOPAL__ERASURE_MAX + 1) / NOPAL__BLOCK_WORD_BITS];
 	uint32_t *used;	  /* bytes of each symbol stored */
 	uint8_t *index;	  /* which symbol it is: parity from k on */
 	uint8_t *symbols; /* k places of `room` bytes */

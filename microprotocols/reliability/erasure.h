@@ -23,7 +23,7 @@
 
 enum nopal__erasure_code { NOPAL__XOR, NOPAL__CAUCHY };
 
-enum { NOPAL__ERASURE_MOST = 255 }; /* symbols of a block, of all kinds */
+enum { NOPAL__ERASURE_MAX = 255 }; /* symbols of a block, of all kinds */
 
 struct nopal__erasure {
 	int code;		/* enum nopal__erasure_code */

@@ -39,8 +39,8 @@ static uint8_t erasure_coefficient(const struct nopal__erasure *erasure, uint32_
 static void erasure_fill(const struct nopal__erasure *erasure, uint32_t sources, uint32_t rows,
 			 uint8_t *tables)
 {
-	size_t most = (size_t)erasure->sources * erasure->parities;
-	uint8_t *matrix = erasure->work + most * ERASURE_TABLE_BYTES;
+	size_t max = (size_t)erasure->sources * erasure->parities;
+	uint8_t *matrix = erasure->work + max * ERASURE_TABLE_BYTES;
 	uint32_t row, source;
 
 	for (row = 0; row < rows; row++)
@@ -52,7 +52,7 @@ static void erasure_fill(const struct nopal__erasure *erasure, uint32_t sources,
 void nopal__erasure_init(struct nopal__erasure *erasure, int code, uint32_t sources,
 			 uint32_t parities, void *memory)
 {
-	size_t most = (size_t)sources * parities;
+	size_t max = (size_t)sources * parities;
 
 	*erasure =
 		(struct nopal__erasure){ .code = code, .sources = sources, .parities = parities };
@@ -60,7 +60,7 @@ void nopal__erasure_init(struct nopal__erasure *erasure, int code, uint32_t sour
 		return;
 	erasure->pattern = memory;
 	erasure->tables = erasure->pattern + sources;
-	erasure->work = erasure->tables + most * ERASURE_TABLE_BYTES;
+	erasure->work = erasure->tables + max * ERASURE_TABLE_BYTES;
 	erasure_fill(erasure, sources, parities, erasure->tables);
 }
 
@@ -148,10 +148,10 @@ static bool erasure_knows(const struct nopal__erasure *erasure,
 
 static bool erasure_solve(struct nopal__erasure *erasure, const struct nopal__erasure_task *task)
 {
-	size_t most = (size_t)erasure->sources * erasure->parities;
-	uint8_t *matrix = erasure->work + most * ERASURE_TABLE_BYTES;
-	uint8_t *square = matrix + most;
-	uint8_t *inverse = square + most;
+	size_t max = (size_t)erasure->sources * erasure->parities;
+	uint8_t *matrix = erasure->work + max * ERASURE_TABLE_BYTES;
+	uint8_t *square = matrix + max;
+	uint8_t *inverse = square + max;
 	uint32_t row;
 
 	erasure->known = 0;

@@ -82,8 +82,8 @@ static void fec_raise_rebuilt(struct nopal_at at, const struct nopal__block *blo
 static void fec_rebuild(struct nopal_at at, struct nopal__block *block)
 {
 	struct forward_error_correction *self = nopal_state(at);
-	uint8_t missing[NOPAL__ERASURE_MOST];
-	uint8_t *symbol[NOPAL__ERASURE_MOST], *rebuilt[NOPAL__ERASURE_MOST];
+	uint8_t missing[NOPAL__ERASURE_MAX];
+	uint8_t *symbol[NOPAL__ERASURE_MAX], *rebuilt[NOPAL__ERASURE_MAX];
 	struct nopal__erasure_task task = {
 		.sources = block->sources,
 		.length = block->length,

@@ -95,7 +95,7 @@ static struct nopal_segment *fec_parity_new(struct nopal_at at, uint32_t row, ui
 static uint32_t fec_make_parity(struct nopal_at at, struct nopal_segment *parity[])
 {
 	struct forward_error_correction *self = nopal_state(at);
-	uint8_t *source[NOPAL__ERASURE_MOST], *symbol[NOPAL__ERASURE_MOST];
+	uint8_t *source[NOPAL__ERASURE_MAX], *symbol[NOPAL__ERASURE_MAX];
 	uint32_t length, rows;
 
 	if (!self->parities || !nopal__fec_has_code(at))
@@ -161,7 +161,7 @@ void nopal__fec_close_block(struct nopal_at at, void (*leave)(struct nopal_sessi
 							      struct nopal_segment *segment))
 {
 	struct forward_error_correction *self = nopal_state(at);
-	struct nopal_segment *parity[NOPAL__ERASURE_MOST];
+	struct nopal_segment *parity[NOPAL__ERASURE_MAX];
 	uint32_t rows = fec_make_parity(at, parity);
 	uint32_t i;
 

@@ -222,7 +222,7 @@ static const struct nopal_relation forward_error_correction_needs[] = {
 static const struct nopal_shared forward_error_correction_shared[] = {
 	[FEC_PLAYOUT_DELAY] = { "playout_delay_ns", NOPAL_READ_OPTIONAL, 0, "bounds flush" },
 	[FEC_BLOCK_SEGMENTS] = { "block_segments", NOPAL_WRITE, 1, "sources of a block" },
-	[FEC_PARITY_SEGMENTS] = { "parity_segments", NOPAL_READ_OPTIONAL, NOPAL__ERASURE_MOST,
+	[FEC_PARITY_SEGMENTS] = { "parity_segments", NOPAL_READ_OPTIONAL, NOPAL__ERASURE_MAX,
 				  "parity that blocks to come get" },
 	[FEC_RESENDS_WAIT] = { "resends_wait", NOPAL_READ_OPTIONAL, 0,
 			       "1: what may be repaired is not resent" },

@@ -7,7 +7,7 @@
 
 /* The least time to tell again, as the granularity of timers in RFC 9002, section
  * 6.1.2: a round trip may be shorter than the peer's own turn. */
-static const int64_t FORWARD_POINT_LEAST_NS = NOPAL_MILLISECOND;
+static const int64_t FORWARD_POINT_MIN_NS = NOPAL_MILLISECOND;
 
 /* --------------------------------------------------------------- telling it */
 
@@ -37,8 +37,8 @@ static int64_t forward_point_wait(struct nopal_at at)
 
 	if (rtt_ns)
 		wait_ns = rtt_ns + rtt_ns / PARTIAL_RELIABILITY_MARGIN;
-	if (wait_ns < FORWARD_POINT_LEAST_NS)
-		wait_ns = FORWARD_POINT_LEAST_NS;
+	if (wait_ns < FORWARD_POINT_MIN_NS)
+		wait_ns = FORWARD_POINT_MIN_NS;
 	return wait_ns << self->repeats;
 }
 
@@ -123,8 +123,8 @@ enum nopal_verdict nopal__forward_point_on_forward(struct nopal_at at,
 		forward_point_expand(nopal_read(&reader, PARTIAL_RELIABILITY_NUMBER_BYTES), near);
 	struct nopal_forward forward;
 
-	if (!nopal_read_complete(&reader) || point > self->highest + PARTIAL_RELIABILITY_MOST ||
-	    order > near + PARTIAL_RELIABILITY_MOST || (!numbered && order > point))
+	if (!nopal_read_complete(&reader) || point > self->highest + PARTIAL_RELIABILITY_MAX ||
+	    order > near + PARTIAL_RELIABILITY_MAX || (!numbered && order > point))
 		return NOPAL_STOP;
 	if (point > self->point)
 		self->point = point;

@@ -45,7 +45,7 @@ struct parallel_channels_proof {
 };
 
 struct parallel_channels {
-	struct parallel_channels_proof proof[NOPAL_PATHS_MOST]; /* by path */
+	struct parallel_channels_proof proof[NOPAL_PATHS_MAX]; /* by path */
 };
 
 static void parallel_channels_send(struct nopal_at at, unsigned kind, unsigned path,
@@ -116,7 +116,7 @@ static enum nopal_verdict parallel_channels_on_response(struct nopal_at at,
 	struct parallel_channels *self = nopal_state(at);
 	const struct parallel_channels_proof *proof;
 
-	if (segment->path >= NOPAL_PATHS_MOST || segment->body.length != PARALLEL_CHANNELS_BYTES)
+	if (segment->path >= NOPAL_PATHS_MAX || segment->body.length != PARALLEL_CHANNELS_BYTES)
 		return NOPAL_STOP;
 	proof = &self->proof[segment->path];
 	if (parallel_channels_is_good(at.session, proof) &&

@@ -178,11 +178,11 @@ static enum nopal_verdict partial_reliability_on_send(struct nopal_at at,
 						      struct nopal_segment *segment)
 {
 	const struct partial_reliability_parameters *set = nopal_parameters(at);
-	uint64_t most = nopal_get(at, segment, PARTIAL_RELIABILITY_ATTEMPTS);
+	uint64_t max = nopal_get(at, segment, PARTIAL_RELIABILITY_ATTEMPTS);
 
-	if (!most)
-		most = (uint64_t)set->attempts;
-	if (most && segment->transmissions >= most)
+	if (!max)
+		max = (uint64_t)set->attempts;
+	if (max && segment->transmissions >= max)
 		segment->last = true;
 	return NOPAL_CONTINUE;
 }

@@ -40,7 +40,7 @@ enum {
 	PARTIAL_RELIABILITY_BACKOFF = 6, /* doublings of the time to tell again */
 	PARTIAL_RELIABILITY_MARGIN = 4,	 /* a quarter of the round trip more */
 	/* Beyond what any sender has numbered: such a point is not believed. */
-	PARTIAL_RELIABILITY_MOST = 1 << 24,
+	PARTIAL_RELIABILITY_MAX = 1 << 24,
 };
 
 struct partial_reliability {

@@ -29,7 +29,7 @@ enum {
 	AEAD_COUNTER_BITS = 28,
 	AEAD_WINDOW = 8192, /* counters that may be overtaken, as in WireGuard */
 	/* AES-GCM: datagrams that one key may seal (RFC 9001, section 6.6) */
-	AEAD_SEALED_MOST = 1 << 23,
+	AEAD_SEALED_MAX = 1 << 23,
 };
 
 /* In a piece of memory of its own: a state may move and leave its bytes behind. */

@@ -69,7 +69,7 @@ static void aead_update(struct nopal_at at, struct aead *self)
 	const struct aead_parameters *set = nopal_parameters(at);
 	struct nopal__aead_phase *write = &self->secrets->write, next;
 
-	if (self->since == AEAD_SEALED_MOST)
+	if (self->since == AEAD_SEALED_MAX)
 		nopal_session_break(at.session, NOPAL_ABORTED,
 				    "a key is used up, and the peer has not "
 				    "shown that it heard it");
@@ -111,7 +111,7 @@ static bool aead_seal(struct nopal_at at, uint8_t *bytes, size_t length)
 	uint8_t nonce[NOPAL__AEAD_NONCE_BYTES], clear[AEAD_CLEAR_BYTES];
 
 	if ((!self->secrets->ready && !nopal__aead_make_ready(at, self)) ||
-	    self->since >= AEAD_SEALED_MOST)
+	    self->since >= AEAD_SEALED_MAX)
 		return false;
 	nopal_write(&word,
 		    aead_turn(self->writes) << AEAD_PHASE_SHIFT |

@@ -12,7 +12,7 @@ bool nopal__aead_found(void)
 size_t nopal__aead_key_bytes(int cipher)
 {
 	(void)cipher;
-	return NOPAL__AEAD_KEY_MOST_BYTES;
+	return NOPAL__AEAD_KEY_MAX_BYTES;
 }
 
 void *nopal__aead_key_new(int cipher, const uint8_t *key, bool seals)

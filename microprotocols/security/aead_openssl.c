@@ -29,7 +29,7 @@ static bool aead_is_there(void)
 size_t nopal__aead_key_bytes(int cipher)
 {
 	return cipher == NOPAL__AEAD_AES_128_GCM ? AEAD_AES_128_KEY_BYTES
-						 : NOPAL__AEAD_KEY_MOST_BYTES;
+						 : NOPAL__AEAD_KEY_MAX_BYTES;
 }
 
 /* --------------------------------------------------------------- datagrams */

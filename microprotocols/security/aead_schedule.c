@@ -25,7 +25,7 @@ static bool aead_derive(const uint8_t *key, const char *label, const uint8_t *ha
 
 bool nopal__aead_phase_begin(struct nopal__aead_phase *phase, int cipher, bool seals)
 {
-	uint8_t key[NOPAL__AEAD_KEY_MOST_BYTES];
+	uint8_t key[NOPAL__AEAD_KEY_MAX_BYTES];
 
 	nopal__aead_phase_end(phase);
 	if (aead_derive(phase->secret, "key", NULL, key, nopal__aead_key_bytes(cipher)) &&

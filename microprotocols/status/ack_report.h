@@ -19,7 +19,7 @@ enum {
 	ACK_REPORT_DELAY_BYTES = 2,
 	ACK_REPORT_HEAD_BYTES = 4 + 4 + 2,
 	ACK_REPORT_PART = 1 << 15,
-	ACK_REPORT_DELAY_MOST = ACK_REPORT_PART - 1,
+	ACK_REPORT_DELAY_MAX = ACK_REPORT_PART - 1,
 	ACK_REPORT_BYTE = 8,  /* bits */
 	ACK_REPORT_WORD = 64, /* bits */
 };
@@ -74,7 +74,7 @@ static inline bool ack_report_read(struct nopal_reader reader, uint64_t next_pac
 	uint64_t delay = nopal_read(&reader, ACK_REPORT_DELAY_BYTES);
 
 	report->part = (delay & ACK_REPORT_PART) != 0;
-	report->delay_ns = (int64_t)(delay & ACK_REPORT_DELAY_MOST) * ACK_REPORT_DELAY_UNIT_NS;
+	report->delay_ns = (int64_t)(delay & ACK_REPORT_DELAY_MAX) * ACK_REPORT_DELAY_UNIT_NS;
 	if (!next_packet || !ack_report_expand(next_packet - 1, largest, &report->largest) ||
 	    !ack_report_expand(end, floor, &report->floor) ||
 	    !ack_report_read_from(&reader, end, report))
@@ -152,8 +152,8 @@ static inline void ack_report_write(struct nopal_writer *writer, const struct ac
 {
 	int64_t units = report->delay_ns / ACK_REPORT_DELAY_UNIT_NS;
 
-	if (units > ACK_REPORT_DELAY_MOST)
-		units = ACK_REPORT_DELAY_MOST;
+	if (units > ACK_REPORT_DELAY_MAX)
+		units = ACK_REPORT_DELAY_MAX;
 	nopal_write(writer, report->largest, ACK_REPORT_NUMBER_BYTES);
 	nopal_write(writer, report->floor, ACK_REPORT_NUMBER_BYTES);
 	nopal_write(writer, (uint64_t)units | (report->part ? ACK_REPORT_PART : 0),

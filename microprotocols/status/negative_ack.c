@@ -201,11 +201,11 @@ static void negative_ack_plan(struct nopal_at at)
 {
 	const struct negative_ack_parameters *set = nopal_parameters(at);
 	struct negative_ack *self = nopal_state(at);
-	int64_t most = nopal_shared_get(at, NEGATIVE_ACK_UNMET) ? set->attempts : 1;
+	int64_t max = nopal_shared_get(at, NEGATIVE_ACK_UNMET) ? set->attempts : 1;
 	int64_t next_ns = NOPAL_NEVER;
 
 	for (uint32_t i = self->count; i-- > 0;) {
-		if (self->hole[i].asked >= most)
+		if (self->hole[i].asked >= max)
 			negative_ack_drop(self, i);
 		else if (self->hole[i].asked && self->hole[i].again_ns < next_ns)
 			next_ns = self->hole[i].again_ns;

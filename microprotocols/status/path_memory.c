@@ -17,7 +17,7 @@
  *            sharing).
  * Differs:   of UDT: what a peer remembers is not taken from it.  The first window is half of what
  *            the path took in a round trip, halved again for every `half_life` since, and never
- *            above `window_most`; the rate is that window in that round trip.  After a peer that
+ *            above `window_max`; the rate is that window in that round trip.  After a peer that
  *            vanished, nothing is known of the bandwidth.  Its variables are written before
  *            OPEN_SESSION, and never after.
  */
@@ -39,11 +39,11 @@ enum {
 	PATH_MEMORY_SHARE = 2,	 /* one part of what was: the first window */
 	PATH_MEMORY_FADE = 8,	 /* one part a round of what is too much */
 	PATH_MEMORY_SILENCE = 4, /* round trips that no round lasts */
-	PATH_MEMORY_SHIFT_MOST = 62,
+	PATH_MEMORY_SHIFT_MAX = 62,
 };
 
 struct path_memory_parameters {
-	int64_t window_most, half_life_ns, expire_ns;
+	int64_t window_max, half_life_ns, expire_ns;
 };
 
 struct path_memory {
@@ -138,7 +138,7 @@ static int64_t path_memory_aged(const struct path_memory_parameters *set, int64_
 {
 	int64_t halvings = age_ns / set->half_life_ns;
 
-	return halvings > PATH_MEMORY_SHIFT_MOST ? 0 : value >> halvings;
+	return halvings > PATH_MEMORY_SHIFT_MAX ? 0 : value >> halvings;
 }
 
 static void path_memory_remember_bandwidth(struct nopal_at at)
@@ -196,8 +196,8 @@ static void path_memory_offer_window(struct nopal_at at, int64_t rtt_ns)
 
 	bandwidth_bps = path_memory_aged(set, bandwidth_bps / PATH_MEMORY_SHARE, age_ns);
 	window = (int64_t)nopal_rate_bytes((uint64_t)bandwidth_bps, rtt_ns);
-	if (window > set->window_most)
-		window = set->window_most;
+	if (window > set->window_max)
+		window = set->window_max;
 	nopal_shared_set(at, PATH_MEMORY_WINDOW, window);
 	nopal_shared_set(at, PATH_MEMORY_RATE, (int64_t)nopal_rate_of((uint64_t)window, rtt_ns));
 }
@@ -218,7 +218,7 @@ static int path_memory_open(struct nopal_at at)
 }
 
 static const struct nopal_parameter path_memory_parameters[] = {
-	NOPAL_NUMBER(path_memory, window_most, "window_most", SIZE, "64seg", "1seg", "1000seg",
+	NOPAL_NUMBER(path_memory, window_max, "window_most", SIZE, "64seg", "1seg", "1000seg",
 		     "the largest first window"),
 	NOPAL_NUMBER(path_memory, half_life_ns, "half_life", TIME, "10min", "1s", "24h",
 		     "what halves the first window once more"),

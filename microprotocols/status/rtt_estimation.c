@@ -57,11 +57,11 @@ enum {
 /* The G of RFC 6298; RFC 9002, section 6.1.2 recommends this. */
 static const int64_t RTT_ESTIMATION_GRANULARITY_NS = NOPAL_MILLISECOND;
 
-static int64_t rtt_estimation_clamp(int64_t value, int64_t least, int64_t most)
+static int64_t rtt_estimation_clamp(int64_t value, int64_t min, int64_t max)
 {
-	if (value < least)
-		return least;
-	return value < most ? value : most;
+	if (value < min)
+		return min;
+	return value < max ? value : max;
 }
 
 static void rtt_estimation_share_timeout(struct nopal_at at, int64_t rtt_ns, int64_t variance_ns)

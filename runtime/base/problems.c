@@ -241,7 +241,7 @@ enum {
 	NEAREST_PREFIX = 3,   /* a beginning of so many letters says enough */
 };
 
-static size_t least_of(size_t a, size_t b)
+static size_t min_of(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
@@ -263,10 +263,9 @@ static size_t nearest_distance(const char *a, const char *b)
 		for (size_t j = 1; j <= length_b; j++) {
 			size_t change = a[i - 1] != b[j - 1];
 
-			row[j] =
-				least_of(least_of(above[j], row[j - 1]) + 1, above[j - 1] + change);
+			row[j] = min_of(min_of(above[j], row[j - 1]) + 1, above[j - 1] + change);
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				row[j] = least_of(row[j], before[j - 2] + 1);
+				row[j] = min_of(row[j], before[j - 2] + 1);
 		}
 		before = above;
 		above = row;

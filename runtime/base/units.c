@@ -86,7 +86,7 @@ struct units_number {
 	const char *unit;
 };
 
-enum { UNITS_TEN = 10, UNITS_FRACTION_MOST = 1000000000 };
+enum { UNITS_TEN = 10, UNITS_FRACTION_MAX = 1000000000 };
 
 static bool units_digits(const char **at, int64_t *ret_value)
 {
@@ -118,7 +118,7 @@ static bool units_number(const char *text, struct units_number *ret_number)
 		if (!units_digits(&at, &number.fraction))
 			return false;
 		for (; start < at; start++) {
-			if (number.divisor >= UNITS_FRACTION_MOST)
+			if (number.divisor >= UNITS_FRACTION_MAX)
 				return false;
 			number.divisor *= UNITS_TEN;
 		}
@@ -456,24 +456,22 @@ static int units_against(struct nopal_quantity quantity, enum nopal_unit unit, c
 	return (quantity.value > limit.value) - (quantity.value < limit.value);
 }
 
-bool nopal__quantity_outside(struct nopal_quantity quantity, enum nopal_unit unit,
-			     const char *least, const char *most, const char *what,
-			     struct nopal_problems *problems)
+bool nopal__quantity_outside(struct nopal_quantity quantity, enum nopal_unit unit, const char *min,
+			     const char *max, const char *what, struct nopal_problems *problems)
 {
 	char text[UNITS_TEXT];
 
 	if (unit == NOPAL_SWITCH || unit == NOPAL_WORD || unit == NOPAL_FILE)
 		return false;
-	if (units_against(quantity, unit, least) >= 0 && units_against(quantity, unit, most) <= 0)
+	if (units_against(quantity, unit, min) >= 0 && units_against(quantity, unit, max) <= 0)
 		return false;
 	nopal_problems_add(problems, NULL, 0, NULL, "%s = %s is out of range (%s to %s)", what,
-			   units_text(&quantity, unit, text), least ? least : "any",
-			   most ? most : "any");
-	if (least && most)
-		nopal__problems_fix(problems, "write one from %s to %s", least, most);
-	else if (least)
-		nopal__problems_fix(problems, "write %s or more", least);
+			   units_text(&quantity, unit, text), min ? min : "any", max ? max : "any");
+	if (min && max)
+		nopal__problems_fix(problems, "write one from %s to %s", min, max);
+	else if (min)
+		nopal__problems_fix(problems, "write %s or more", min);
 	else
-		nopal__problems_fix(problems, "write %s or less", most);
+		nopal__problems_fix(problems, "write %s or less", max);
 	return true;
 }

@@ -27,8 +27,7 @@ const char *nopal__quantity_text(struct nopal_arena *arena, struct nopal_quantit
 
 /* Is it outside [least, most] (either may be NULL), as far as can be told: a bound in segments
  * compares with segments alone.  Adds the problem. */
-bool nopal__quantity_outside(struct nopal_quantity quantity, enum nopal_unit unit,
-			     const char *least, const char *most, const char *what,
-			     struct nopal_problems *problems);
+bool nopal__quantity_outside(struct nopal_quantity quantity, enum nopal_unit unit, const char *min,
+			     const char *max, const char *what, struct nopal_problems *problems);
 
 #endif

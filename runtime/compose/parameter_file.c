@@ -17,8 +17,8 @@
 #include "compose/composing.h"
 
 enum {
-	FILE_LEAST_BYTES = 16,
-	FILE_MOST_BYTES = 64 << 10,
+	FILE_MIN_BYTES = 16,
+	FILE_MAX_BYTES = 64 << 10,
 	FILE_OTHERS = S_IWGRP | S_IWOTH | S_IROTH,
 	FILE_MODE = 07777,
 	FILE_FIX_ROOM = 4096,
@@ -62,7 +62,7 @@ static void file_say_short(const struct nopal_config_key *key, const char *path,
 		 "head -c 32 /dev/urandom > %s, and the same file on the other side", path);
 	nopal_problems_add(problems, key->place.file, key->place.line, fix,
 			   "%s = %s: %zu bytes are no secret; it takes %d", key->name, path, length,
-			   FILE_LEAST_BYTES);
+			   FILE_MIN_BYTES);
 }
 
 /* By the plain calls: a stream would have a second copy. */
@@ -75,8 +75,7 @@ static ssize_t file_read(const char *path, uint8_t *bytes, mode_t *ret_mode)
 
 	if (file < 0)
 		return -errno;
-	while (all < FILE_MOST_BYTES &&
-	       (length = read(file, bytes + all, FILE_MOST_BYTES - all)) > 0)
+	while (all < FILE_MAX_BYTES && (length = read(file, bytes + all, FILE_MAX_BYTES - all)) > 0)
 		all += (size_t)length;
 	if (length < 0 || fstat(file, &about))
 		length = -errno;
@@ -94,9 +93,9 @@ static bool file_is_fit(ssize_t length, mode_t mode, const struct nopal_config_k
 		file_say(key, path, strerror((int)-length), problems);
 	else if (mode & FILE_OTHERS)
 		file_say_mode(key, path, mode, problems);
-	else if (length < FILE_LEAST_BYTES)
+	else if (length < FILE_MIN_BYTES)
 		file_say_short(key, path, (size_t)length, problems);
-	else if (length == FILE_MOST_BYTES)
+	else if (length == FILE_MAX_BYTES)
 		file_say(key, path, "the file is too long", problems);
 	else
 		return true;
@@ -108,7 +107,7 @@ bool nopal__parameter_file_read(struct nopal_arena *arena, const char *path,
 				struct nopal_file_bytes *ret_file, struct nopal_problems *problems)
 {
 	const char *whole = file_path(arena, path, key->place.file);
-	uint8_t *bytes = nopal__zeroed_secret(arena, FILE_MOST_BYTES);
+	uint8_t *bytes = nopal__zeroed_secret(arena, FILE_MAX_BYTES);
 	ssize_t length;
 	mode_t mode = 0;
 

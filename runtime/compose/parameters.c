@@ -165,7 +165,7 @@ static void parameters_key(struct nopal_arena *arena, struct nopal_member *membe
 	nopal_problems_init(&found);
 	if (nopal__quantity_read(key->value, parameter->unit, parameter->choices, what, &quantity,
 				 &found) &&
-	    !nopal__quantity_outside(quantity, parameter->unit, parameter->least, parameter->most,
+	    !nopal__quantity_outside(quantity, parameter->unit, parameter->min, parameter->max,
 				     what, &found))
 		parameters_put(member, index, quantity);
 	if (parameter->unit == NOPAL_FILE && *key->value)
@@ -292,14 +292,14 @@ static void parameters_range(struct nopal_arena *arena, const struct nopal_membe
 	struct nopal_quantity quantity = {
 		.value = nopal__parameter_get(member->parameters, parameter),
 	};
-	const char *least = parameters_bound(arena, parameter->least, segment_bytes);
-	const char *most = parameters_bound(arena, parameter->most, segment_bytes);
+	const char *min = parameters_bound(arena, parameter->min, segment_bytes);
+	const char *max = parameters_bound(arena, parameter->max, segment_bytes);
 	const char *what =
 		nopal__printed(arena, "%s.%s", member->microprotocol->name, parameter->name);
 	struct nopal_problems found;
 
 	nopal_problems_init(&found);
-	nopal__quantity_outside(quantity, NOPAL_SIZE, least, most, what, &found);
+	nopal__quantity_outside(quantity, NOPAL_SIZE, min, max, what, &found);
 	nopal__problems_move(problems, &found, member->place);
 }
 

@@ -36,7 +36,7 @@ const char *nopal__one_value(struct nopal__reader *reader, const char *name,
 
 struct keys_limit {
 	enum nopal_unit unit;
-	const char *choices, *least, *most;
+	const char *choices, *min, *max;
 };
 
 /* False: a problem was added. */
@@ -53,8 +53,7 @@ static bool keys_quantity(struct nopal__reader *reader, const char *name,
 		return false;
 	nopal_problems_init(&found);
 	good = nopal__quantity_read(text, limit.unit, limit.choices, name, &quantity, &found) &&
-	       !nopal__quantity_outside(quantity, limit.unit, limit.least, limit.most, name,
-					&found);
+	       !nopal__quantity_outside(quantity, limit.unit, limit.min, limit.max, name, &found);
 	if (good && quantity.in_segments) {
 		nopal_problems_add(&found, NULL, 0, "write it in bytes",
 				   "%s = %s: this is not about segments", name, text);

@@ -12,7 +12,7 @@
 
 #include "inspect/watching.h"
 
-enum { FIRST_SIGHTINGS = 1024, IDLE_LEAST = 4 };
+enum { FIRST_SIGHTINGS = 1024, IDLE_MIN = 4 };
 
 /* Hashes of bytes are of three kinds: arrived as a segment, went on as one, and as a message. */
 enum sighted { SIGHTED_ARRIVED = 1, SIGHTED_PASSED, SIGHTED_MESSAGE };
@@ -145,7 +145,7 @@ void nopal__watch_lost(const struct nopal_watch *watch, unsigned part, uint64_t 
 		count[NOPAL_DEED_LOST] += one->gone && one->part == part &&
 					  (one->once ? !one->came : one->gone >= one->came);
 	}
-	if (watch->expiries[part] >= IDLE_LEAST && watch->expiries[part] == watch->idle[part])
+	if (watch->expiries[part] >= IDLE_MIN && watch->expiries[part] == watch->idle[part])
 		count[NOPAL_DEED_IDLE] += watch->idle[part];
 }
 

@@ -17,7 +17,7 @@
 
 #include "session/endpoint.h"
 
-enum { SESSIONS_MOST = 1 << 20, LAYERS_MOST = 256, DIGITS_MOST = 20 };
+enum { SESSIONS_MAX = 1 << 20, LAYERS_MAX = 256, DIGITS_MAX = 20 };
 
 struct words {
 	char *text;
@@ -34,8 +34,8 @@ static void put(struct words *words, const char *text)
 /* With zeroes in front, to so many digits. */
 static void put_number(struct words *words, uint64_t number, unsigned base, int digits)
 {
-	char text[DIGITS_MOST + 1];
-	char *at = text + DIGITS_MOST;
+	char text[DIGITS_MAX + 1];
+	char *at = text + DIGITS_MAX;
 
 	*at = '\0';
 	do {
@@ -126,7 +126,7 @@ static void put_stack(struct words *words, const struct nopal_composite *bottom)
 {
 	unsigned layers = 0;
 
-	for (const struct nopal_composite *composite = bottom; composite && layers < LAYERS_MOST;
+	for (const struct nopal_composite *composite = bottom; composite && layers < LAYERS_MAX;
 	     composite = nopal__over(composite), layers++)
 		if (composite->awake && (composite->running || composite->depth))
 			put_core(words, composite);
@@ -146,7 +146,7 @@ size_t nopal_whereabouts(char *text, size_t room)
 	for (const struct nopal_endpoint *endpoint = world->endpoints; endpoint;
 	     endpoint = endpoint->next)
 		for (const struct nopal_composite *bottom = endpoint->sessions;
-		     bottom && sessions < SESSIONS_MOST; bottom = bottom->next, sessions++)
+		     bottom && sessions < SESSIONS_MAX; bottom = bottom->next, sessions++)
 			put_stack(&words, bottom);
 	return words.length;
 }

@@ -22,7 +22,7 @@
 #include "session/stack.h"
 
 enum {
-	STREAMS_MOST = 1 << 16,	    /* of one flow, at once */
+	STREAMS_MAX = 1 << 16,	    /* of one flow, at once */
 	STREAMS_ACCEPTED = 1 << 12, /* where the peer wants one more */
 	STREAM_IDS = 1 << 23,	    /* of one side; three bytes on the wire */
 	STREAM_IDS_OPEN = 1 << 16,  /* ahead of the first that is not there */
@@ -59,7 +59,7 @@ static struct nopal_composite *stream_make(struct nopal_composite *flow, uint32_
 	struct nopal_plan *plan = (struct nopal_plan *)(uintptr_t)flow->layer->plan;
 	struct nopal_composite *bottom;
 
-	if (flow->streams->by_id.used >= STREAMS_MOST)
+	if (flow->streams->by_id.used >= STREAMS_MAX)
 		return NULL;
 	bottom = nopal__stack_make(flow->endpoint, plan, 0, plan->flow, NULL, &flow->peer, ours);
 	if (!bottom)

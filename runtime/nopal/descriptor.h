@@ -122,20 +122,20 @@ struct nopal_parameter {
 	const char *name; /* NULL ends the table */
 	enum nopal_unit unit;
 	size_t offset;
-	const char *initial;	  /* as one would write it in a config */
-	const char *least, *most; /* (optional) range, inclusive, as written */
-	const char *choices;	  /* NOPAL_WORD: "reno|newreno|tahoe" */
-	bool wire;		  /* both peers must have the same value: part of the fingerprint */
+	const char *initial;   /* as one would write it in a config */
+	const char *min, *max; /* (optional) range, inclusive, as written */
+	const char *choices;   /* NOPAL_WORD: "reno|newreno|tahoe" */
+	bool wire;	       /* both peers must have the same value: part of the fingerprint */
 	const char *doc;
 };
 
 /* Rows of a table of parameters.  `field` of `struct NAME_parameters` takes the value of the key;
  * what else a row needs follows its doc: `.wire = true`. */
-#define NOPAL_NUMBER(name_, field, key, unit_, initial_, least_, most_, doc_, ...)                 \
+#define NOPAL_NUMBER(name_, field, key, unit_, initial_, min_, max_, doc_, ...)                    \
 	{                                                                                          \
 		.name = (key), .unit = NOPAL_##unit_,                                              \
 		.offset = offsetof(struct name_##_parameters, field), .initial = (initial_),       \
-		.least = (least_), .most = (most_), .doc = (doc_), __VA_ARGS__                     \
+		.min = (min_), .max = (max_), .doc = (doc_), __VA_ARGS__                           \
 	}
 #define NOPAL_ON_OFF(name_, field, key, initial_, doc_, ...)                                       \
 	{                                                                                          \
@@ -279,7 +279,7 @@ struct nopal_opening { /* as both sides know it, proofs of address left out */
 	size_t request_length, answer_length;
 };
 struct nopal_offer {
-	uint32_t bytes; /* of each: 1 to NOPAL_OFFER_MOST */
+	uint32_t bytes; /* of each: 1 to NOPAL_OFFER_MAX */
 	/* Ours: the same however often. */
 	void (*write)(struct nopal_at at, uint8_t *bytes);
 	/* The peer's, and its repetitions.  False: it cannot be taken, and nothing has changed. */
@@ -288,7 +288,7 @@ struct nopal_offer {
 	 * the opener the session opens; false: neither does. */
 	bool (*agreed)(struct nopal_at at, const struct nopal_opening *opening);
 };
-enum { NOPAL_OFFER_MOST = 64, NOPAL_OFFERS_MOST = 256 /* of all parts */ };
+enum { NOPAL_OFFER_MAX = 64, NOPAL_OFFERS_MAX = 256 /* of all parts */ };
 /* For the role connection: all offers of its layer, in an order that both sides have; the read
  * takes so many bytes of the reader. */
 uint32_t nopal_offers_bytes(const struct nopal_session *session);

@@ -271,12 +271,12 @@ uint32_t nopal_body_limit(const struct nopal_session *session);
 /* The same for a control kind of this part. */
 uint32_t nopal_control_limit(struct nopal_at at, unsigned kind);
 /* The largest that nopal_body_limit may become, at either end. */
-uint32_t nopal_body_most(const struct nopal_session *session);
+uint32_t nopal_body_max(const struct nopal_session *session);
 /* Bytes of the longest datagram (UDP payload): on this path, and on the best one that the
  * composition allows. */
 uint32_t nopal_path_limit(const struct nopal_session *session);
-uint32_t nopal_path_most(const struct nopal_session *session);
-/* Role path_limit: what the path takes from now on, but no more than nopal_path_most, and no less
+uint32_t nopal_path_max(const struct nopal_session *session);
+/* Role path_limit: what the path takes from now on, but no more than nopal_path_max, and no less
  * than what an IP packet of 1200 bytes holds.  What was cut longer stays so, and leaves in
  * fragments of IP. */
 void nopal_path_limit_set(struct nopal_session *session, uint32_t datagram_bytes);
@@ -299,7 +299,7 @@ void nopal_path_ecn_set(struct nopal_session *session, enum nopal_ecn ecn);
  * are learnt from what arrives; they are closed until the part with the role, having seen that the
  * peer is there, opens them, and one that was silent for NOPAL_PATH_SILENCE_NS gives its number to
  * the next that comes. */
-enum { NOPAL_PATHS_MOST = 4, NOPAL_PATH_CHANNEL = UINT8_MAX - 1, NOPAL_PATH_NONE = UINT8_MAX };
+enum { NOPAL_PATHS_MAX = 4, NOPAL_PATH_CHANNEL = UINT8_MAX - 1, NOPAL_PATH_NONE = UINT8_MAX };
 #define NOPAL_PATH_SILENCE_NS (3 * NOPAL_SECOND)
 /* Role path_change: the peer is where this path leads, which was learnt, and no longer where the
  * first one does: all leaves for there from now on.  `*ret_elsewhere`: its IP address is another

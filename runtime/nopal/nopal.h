@@ -131,7 +131,7 @@ uint32_t nopal_plan_body_bytes(const struct nopal_plan *plan);
 uint64_t nopal_plan_message_limit(const struct nopal_plan *plan);
 /* Shortest message: 0, but 1 where a composition puts nothing around a message, and an empty one
  * would be a datagram of no bytes, which is none. */
-uint32_t nopal_plan_message_least(const struct nopal_plan *plan);
+uint32_t nopal_plan_message_min(const struct nopal_plan *plan);
 
 /* Fused units: a plan's handlers and the packet path compiled into one shared object, which does
  * the same quicker.  A plan takes its unit by itself, where it is: NAME.fused.so in a folder of
@@ -237,7 +237,7 @@ int nopal_endpoint_share(struct nopal_endpoint *endpoint, struct nopal_endpoint 
  * would all meet on one shard there, and what comes back to several of ours may be merged by the
  * kernel and go to one. */
 struct nopal_shards;
-enum { NOPAL_SHARDS_MOST = 64 };
+enum { NOPAL_SHARDS_MAX = 64 };
 struct nopal_shards *nopal_shards_open(const struct nopal_address *local, unsigned count,
 				       struct nopal_problems *problems);
 /* The endpoint of shard `index`, once, in a live world: in its thread, or before its loop runs. */

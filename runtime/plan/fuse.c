@@ -174,7 +174,7 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 		      plan->stream_slot, plan->header_bytes, plan->trailer_bytes,
 		      plan->datagram_bytes, plan->path_floor, plan->demux, plan->many_paths,
 		      plan->head_bytes, plan->data_field_bytes,
-		      (unsigned long long)plan->message_limit, plan->message_least);
+		      (unsigned long long)plan->message_limit, plan->message_min);
 	write_bytes(out, "serial_of", plan->serial_of, NOPAL_SLOT_ROOM);
 	nopal__append(out, "\n\t");
 	write_bytes(out, "format_code", plan->format_code, NOPAL_FORMAT_KINDS);

@@ -80,10 +80,10 @@ static uint32_t mtu_of(const struct nopal_plan *plan)
 
 /* The most that a kind of the layer puts around a packed data segment, with what the kind has
  * before it; 0: none wraps one. */
-static uint32_t most_around(const struct nopal_plan *plan, const struct nopal_layer *layer)
+static uint32_t max_around(const struct nopal_plan *plan, const struct nopal_layer *layer)
 {
 	bool lowest = layer->index + 1u == plan->layer_count;
-	uint32_t most = 0;
+	uint32_t max = 0;
 
 	for (uint8_t code = NOPAL_KIND_FIRST_OWN; code < NOPAL_KIND_CAST; code++) {
 		const struct nopal_kind_plan *kind = &plan->kinds[code];
@@ -91,10 +91,10 @@ static uint32_t most_around(const struct nopal_plan *plan, const struct nopal_la
 
 		if (lowest)
 			around += plan->head_bytes + kind->header.bytes + plan->trailer_bytes;
-		if (layer->kinds >> code & 1 && kind->around && around > most)
-			most = around;
+		if (layer->kinds >> code & 1 && kind->around && around > max)
+			max = around;
 	}
-	return most;
+	return max;
 }
 
 /* The longest segment that the layer takes from the one above it as one of its own. */
@@ -114,7 +114,7 @@ static uint32_t room_within(const struct nopal_plan *plan, const struct nopal_la
 			    uint32_t room)
 {
 	bool lowest = layer->index + 1u == plan->layer_count;
-	uint32_t around = most_around(plan, layer), whole = room, used;
+	uint32_t around = max_around(plan, layer), whole = room, used;
 
 	if (!around)
 		return room;
@@ -181,7 +181,7 @@ static int seal_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 				   "an MTU of %u bytes leaves no room for a body", mtu_of(plan));
 		return -1;
 	}
-	plan->message_least = plan->header_bytes + plan->trailer_bytes ? 0 : 1;
+	plan->message_min = plan->header_bytes + plan->trailer_bytes ? 0 : 1;
 	plan->path_floor = path_floor_of(plan);
 	return seal_path(plan, problems);
 }

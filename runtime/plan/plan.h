@@ -182,7 +182,7 @@ struct nopal_plan {
 	/* The least that a path takes; longest where nobody asks the path. */
 	uint32_t path_floor;
 	uint64_t message_limit;
-	uint32_t message_least; /* 1 where an empty datagram would leave */
+	uint32_t message_min; /* 1 where an empty datagram would leave */
 	struct nopal_budget budget;
 	struct nopal_composition *composition; /* owns all of this */
 	/* Set once, when the first session is about to be made (fused.c). */

@@ -54,9 +54,9 @@ uint64_t nopal_plan_message_limit(const struct nopal_plan *plan)
 	return plan->message_limit;
 }
 
-uint32_t nopal_plan_message_least(const struct nopal_plan *plan)
+uint32_t nopal_plan_message_min(const struct nopal_plan *plan)
 {
-	return plan->message_least;
+	return plan->message_min;
 }
 
 size_t nopal_plan_fields(const struct nopal_plan *plan, const struct nopal_plan_field **ret_fields)

@@ -71,16 +71,16 @@ static void descriptor_default(const struct descriptor_check *check,
 	struct nopal_quantity quantity, bound;
 
 	nopal_problems_init(&found);
-	if (parameter->least)
-		nopal__quantity_read(parameter->least, parameter->unit, parameter->choices, "least",
+	if (parameter->min)
+		nopal__quantity_read(parameter->min, parameter->unit, parameter->choices, "least",
 				     &bound, &found);
-	if (parameter->most)
-		nopal__quantity_read(parameter->most, parameter->unit, parameter->choices, "most",
+	if (parameter->max)
+		nopal__quantity_read(parameter->max, parameter->unit, parameter->choices, "most",
 				     &bound, &found);
 	if (nopal__quantity_read(parameter->initial, parameter->unit, parameter->choices, "initial",
 				 &quantity, &found))
-		nopal__quantity_outside(quantity, parameter->unit, parameter->least,
-					parameter->most, "initial", &found);
+		nopal__quantity_outside(quantity, parameter->unit, parameter->min, parameter->max,
+					"initial", &found);
 	if (found.no_memory)
 		nopal__problems_no_memory(check->problems);
 	for (size_t i = 0; i < found.count; i++)
@@ -285,7 +285,7 @@ static void descriptor_offer(const struct descriptor_check *check)
 	const struct nopal_offer *offer = check->microprotocol->offer;
 
 	if (offer &&
-	    (!offer->bytes || offer->bytes > NOPAL_OFFER_MOST || !offer->write || !offer->read))
+	    (!offer->bytes || offer->bytes > NOPAL_OFFER_MAX || !offer->write || !offer->read))
 		descriptor_say(check, "see struct nopal_offer", "offer", NULL,
 			       "lacks a function, or is of no or too many bytes");
 }

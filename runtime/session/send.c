@@ -101,7 +101,7 @@ static int send_refusal(struct nopal_composite *composite, uint64_t length)
 		return -EPIPE;
 	if (length > nopal__plan(composite)->message_limit)
 		return -EMSGSIZE;
-	if (length < nopal__plan(composite)->message_least)
+	if (length < nopal__plan(composite)->message_min)
 		return -EINVAL;
 	if (composite->awake->unfinished &&
 	    composite->awake->unfinished_bytes + length > composite->awake->send_limit) {

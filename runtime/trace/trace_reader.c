@@ -13,10 +13,10 @@
 #include "trace/trace.h"
 
 enum {
-	NAMES = 256,		   /* of one byte: parts, kinds */
-	BITS = 32,		   /* of a barrier */
-	EVENTS_MOST = 1024,	   /* more names than any vocabulary has */
-	DICTIONARY_MOST = 1 << 20, /* bytes of one dictionary chunk */
+	NAMES = 256,		  /* of one byte: parts, kinds */
+	BITS = 32,		  /* of a barrier */
+	EVENTS_MAX = 1024,	  /* more names than any vocabulary has */
+	DICTIONARY_MAX = 1 << 20, /* bytes of one dictionary chunk */
 };
 
 /* What the file says about one plan. */
@@ -30,7 +30,7 @@ struct nopal_trace_reader {
 	FILE *file;
 	bool ended, damaged;
 	uint32_t left; /* bytes of the record chunk that are not yet read */
-	char *event[EVENTS_MOST];
+	char *event[EVENTS_MAX];
 	struct plan_names **plan; /* by number; NULL: not in the file */
 	uint32_t plans;		  /* room of `plan` */
 };
@@ -98,7 +98,7 @@ static void reader_events(struct nopal_trace_reader *reader, struct cursor *curs
 	while (!cursor->bad && cursor->at < cursor->end) {
 		uint64_t event = cursor_number(cursor, 2);
 
-		if (event >= EVENTS_MOST) {
+		if (event >= EVENTS_MAX) {
 			cursor->bad = true;
 			return;
 		}
@@ -190,7 +190,7 @@ static void reader_dictionary(struct nopal_trace_reader *reader, enum nopal__tra
 	struct cursor cursor = { 0 };
 	uint8_t *bytes;
 
-	if (length > DICTIONARY_MOST) {
+	if (length > DICTIONARY_MAX) {
 		reader->damaged = true;
 		return;
 	}
@@ -334,7 +334,7 @@ static const struct plan_names *reader_names(const struct nopal_trace_reader *re
 
 const char *nopal_trace_event_name(const struct nopal_trace_reader *reader, unsigned event)
 {
-	return event < EVENTS_MOST ? reader->event[event] : NULL;
+	return event < EVENTS_MAX ? reader->event[event] : NULL;
 }
 
 const char *nopal_trace_part_name(const struct nopal_trace_reader *reader, unsigned plan,
@@ -397,7 +397,7 @@ void nopal_trace_close(struct nopal_trace_reader *reader)
 	for (uint32_t i = 0; i < reader->plans; i++)
 		plan_names_free(reader->plan[i]);
 	free(reader->plan);
-	names_free(reader->event, EVENTS_MOST);
+	names_free(reader->event, EVENTS_MAX);
 	if (reader->file)
 		fclose(reader->file);
 	free(reader);

@@ -13,7 +13,7 @@
 
 enum {
 	ID_TABLE_AT_FIRST = 16,
-	SESSIONS_MOST = 1 << 17, /* of one endpoint: a flood ends here */
+	SESSIONS_MAX = 1 << 17, /* of one endpoint: a flood ends here */
 };
 
 /* ------------------------------------------------------------ sessions by id */
@@ -198,7 +198,7 @@ int nopal__demux_enter(struct nopal_composite *bottom)
 		bottom->local_id = (uint32_t)nopal_random(&bottom->session) | 1;
 		return 0;
 	}
-	if (table->used == SESSIONS_MOST || (table->used * 2 >= table->room && id_grow(table) < 0))
+	if (table->used == SESSIONS_MAX || (table->used * 2 >= table->room && id_grow(table) < 0))
 		return -ENOMEM;
 	if (address_enter(bottom) < 0)
 		return -EADDRINUSE;

@@ -17,9 +17,9 @@
 #include "wire/wire.h"
 
 enum {
-	FAREWELL_SAID_MOST = NOPAL_FAILURE_TEXT - 60, /* of a text that travels */
+	FAREWELL_SAID_MAX = NOPAL_FAILURE_TEXT - 60, /* of a text that travels */
 	FAREWELL_BYTES =
-		1 + NOPAL_ID_BYTES + 1 + FAREWELL_SAID_MOST + 64, /* and of the longest trailer */
+		1 + NOPAL_ID_BYTES + 1 + FAREWELL_SAID_MAX + 64, /* and of the longest trailer */
 	FAREWELLS = 16,
 };
 
@@ -39,7 +39,7 @@ struct nopal_farewells {
 
 void nopal_failure_write(struct nopal_writer *writer, const struct nopal_failure *failure)
 {
-	size_t length = strnlen(failure->text, FAREWELL_SAID_MOST), room;
+	size_t length = strnlen(failure->text, FAREWELL_SAID_MAX), room;
 
 	nopal_write(writer, failure->end, 1);
 	room = (size_t)(writer->end - writer->at);
@@ -63,7 +63,7 @@ bool nopal_failure_read(struct nopal_reader *reader, struct nopal_failure *ret_f
 	size_t at = strlen(head);
 
 	if (reader->bad || end <= NOPAL_ENDED_WELL || end > NOPAL_ENDS_LAST ||
-	    length > FAREWELL_SAID_MOST)
+	    length > FAREWELL_SAID_MAX)
 		return false;
 	memcpy(text, head, at);
 	for (size_t i = 0; i < length; i++)
@@ -99,7 +99,7 @@ static void farewell_keep(struct nopal_composite *bottom, uint32_t length)
 void nopal__farewell_tell(struct nopal_composite *bottom)
 {
 	const struct nopal_plan *plan = bottom->layer->plan;
-	uint8_t body[1 + FAREWELL_SAID_MOST];
+	uint8_t body[1 + FAREWELL_SAID_MAX];
 	struct nopal_writer writer = nopal_writer_over(body, sizeof(body));
 	struct nopal_segment segment = { .kind = NOPAL_KIND_ABORT };
 

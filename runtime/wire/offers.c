@@ -63,7 +63,7 @@ void nopal_offers_write(struct nopal_session *session, struct nopal_writer *writ
 	FOR_EACH_OFFER(part, layer_of(session))
 	{
 		const struct nopal_offer *offer = part->microprotocol->offer;
-		uint8_t bytes[NOPAL_OFFER_MOST];
+		uint8_t bytes[NOPAL_OFFER_MAX];
 
 		offer->write((struct nopal_at){ session, part }, bytes);
 		nopal_write_bytes(writer, bytes, offer->bytes);

@@ -85,7 +85,7 @@ static struct nopal_paths *paths_of(struct nopal_composite *bottom)
 static unsigned path_find(const struct nopal_paths *paths, const struct nopal_endpoint *endpoint,
 			  const struct nopal_address *peer)
 {
-	for (unsigned i = 1; i < NOPAL_PATHS_MOST; i++)
+	for (unsigned i = 1; i < NOPAL_PATHS_MAX; i++)
 		if (path_is(&paths->path[i], endpoint, peer))
 			return i;
 	return 0;
@@ -94,10 +94,10 @@ static unsigned path_find(const struct nopal_paths *paths, const struct nopal_en
 /* A number that was never used, or whose path was learnt and is silent; or 0. */
 static unsigned path_free(const struct nopal_paths *paths, int64_t now_ns)
 {
-	for (unsigned i = 1; i < NOPAL_PATHS_MOST; i++)
+	for (unsigned i = 1; i < NOPAL_PATHS_MAX; i++)
 		if (!paths->path[i].endpoint && !paths->path[i].heard_ns)
 			return i;
-	for (unsigned i = 1; i < NOPAL_PATHS_MOST; i++)
+	for (unsigned i = 1; i < NOPAL_PATHS_MAX; i++)
 		if (!paths->path[i].given &&
 		    now_ns - paths->path[i].heard_ns >= NOPAL_PATH_SILENCE_NS)
 			return i;
@@ -199,7 +199,7 @@ void nopal__paths_forget(struct nopal_composite *bottom, const struct nopal_endp
 {
 	struct nopal_paths *paths = bottom->awake ? bottom->awake->paths : NULL;
 
-	for (unsigned i = 1; paths && i < NOPAL_PATHS_MOST; i++)
+	for (unsigned i = 1; paths && i < NOPAL_PATHS_MAX; i++)
 		if (paths->path[i].endpoint == door) {
 			paths->path[i] = (struct nopal_path){ .heard_ns = bottom->now_ns };
 			paths->open &= ~(1u << i);
@@ -220,7 +220,7 @@ bool nopal_path_move(struct nopal_session *session, unsigned number, bool *ret_e
 	struct nopal_path *path = paths ? &paths->path[number] : NULL;
 	struct nopal_address old = bottom->peer;
 
-	if (!path || number == 0 || number >= NOPAL_PATHS_MOST || !path_may_move(bottom, path))
+	if (!path || number == 0 || number >= NOPAL_PATHS_MAX || !path_may_move(bottom, path))
 		return false;
 	nopal__endpoint_flush(bottom->endpoint);
 	for (struct nopal_composite *composite = bottom; composite;
@@ -241,14 +241,14 @@ bool nopal_path_is_open(const struct nopal_session *session, unsigned path)
 {
 	const struct nopal_paths *paths = nopal__bottom(nopal__composite(session))->awake->paths;
 
-	return path == 0 || (paths && path < NOPAL_PATHS_MOST && (paths->open >> path & 1));
+	return path == 0 || (paths && path < NOPAL_PATHS_MAX && (paths->open >> path & 1));
 }
 
 void nopal_path_open(struct nopal_session *session, unsigned path)
 {
 	struct nopal_paths *paths = nopal__bottom(nopal__composite(session))->awake->paths;
 
-	if (paths && path < NOPAL_PATHS_MOST && paths->path[path].endpoint)
+	if (paths && path < NOPAL_PATHS_MAX && paths->path[path].endpoint)
 		paths->open |= 1u << path;
 }
 
@@ -258,7 +258,7 @@ unsigned nopal_session_paths(const struct nopal_session *session)
 
 	if (!nopal__be_awake(nopal__composite(session)))
 		return 0;
-	for (unsigned i = 0; i < NOPAL_PATHS_MOST; i++)
+	for (unsigned i = 0; i < NOPAL_PATHS_MAX; i++)
 		open += nopal_path_is_open(session, i);
 	return open;
 }

@@ -20,7 +20,7 @@ struct nopal_path {
 struct nopal_paths {
 	uint32_t open;			  /* a bit a path */
 	struct nopal_address opened_with; /* what the peer's address was */
-	struct nopal_path path[NOPAL_PATHS_MOST];
+	struct nopal_path path[NOPAL_PATHS_MAX];
 };
 
 uint8_t nopal__path_arrived(struct nopal_composite *bottom);

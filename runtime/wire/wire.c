@@ -232,7 +232,7 @@ void nopal__pack_by(struct nopal_composite *composite, const struct nopal_segmen
 	const struct nopal_paths *paths = composite->awake->paths;
 	struct nopal_way way = nopal__first_way(composite);
 
-	if (path && (!paths || path >= NOPAL_PATHS_MOST || introduces(composite, segment)))
+	if (path && (!paths || path >= NOPAL_PATHS_MAX || introduces(composite, segment)))
 		return;
 	if (path)
 		way = (struct nopal_way){ paths->path[path].endpoint, &paths->path[path].peer };
@@ -248,7 +248,7 @@ static __attribute__((noinline)) void pack_copies(struct nopal_composite *compos
 {
 	if (composite->life == NOPAL_LIFE_OPENING)
 		return;
-	for (unsigned path = 1; path < NOPAL_PATHS_MOST; path++)
+	for (unsigned path = 1; path < NOPAL_PATHS_MAX; path++)
 		if (composite->awake->paths->open >> path & 1)
 			nopal__pack_by(composite, segment, path);
 }
@@ -304,10 +304,10 @@ NOPAL_HOT struct nopal_segment *nopal__unpack(struct nopal_composite *composite,
 	const struct nopal_plan *plan = nopal__plan(composite);
 	bool formatted = plan->kinds[kind].formatted;
 	uint32_t fields = formatted ? 0 : plan->kinds[kind].header.bytes;
-	uint32_t least = skip + fields + plan->trailer_bytes;
+	uint32_t min = skip + fields + plan->trailer_bytes;
 	struct nopal_segment *segment;
 
-	if (!plan->kinds[kind].name || length < least) {
+	if (!plan->kinds[kind].name || length < min) {
 		composite->awake->counters.rx_malformed++;
 		return NULL;
 	}
@@ -327,10 +327,10 @@ NOPAL_HOT struct nopal_segment *nopal__unpack(struct nopal_composite *composite,
 	segment->path = plan->many_paths ? nopal__path_of_arrival(composite) : 0;
 	segment->transmitted_ns = composite->session.now_ns;
 	segment->body = (struct nopal_body){ nopal_buffer_ref(buffer), bytes + skip + fields,
-					     length - least };
+					     length - min };
 	if (!formatted) {
 		get_header(composite, segment, bytes + skip);
-	} else if (!get_format(composite, segment, bytes + skip, length - least)) {
+	} else if (!get_format(composite, segment, bytes + skip, length - min)) {
 		composite->awake->counters.rx_malformed++;
 		nopal__segment_free(composite, segment);
 		return NULL;
@@ -393,7 +393,7 @@ uint32_t nopal_pack_limit(const struct nopal_session *session)
 {
 	const struct nopal_composite *composite = nopal__composite(session);
 
-	return nopal__layer(composite)->coded.bytes + nopal_body_most(session);
+	return nopal__layer(composite)->coded.bytes + nopal_body_max(session);
 }
 
 /* Where nobody asks the path, all there is to know are the plan's numbers, which are for IPv4. */
@@ -411,20 +411,20 @@ NOPAL_HOT static uint32_t path_short(const struct nopal_session *session)
 
 uint32_t nopal_body_limit(const struct nopal_session *session)
 {
-	return nopal_body_most(session) - path_short(session);
+	return nopal_body_max(session) - path_short(session);
 }
 
-uint32_t nopal_body_most(const struct nopal_session *session)
+uint32_t nopal_body_max(const struct nopal_session *session)
 {
 	return nopal__layer(nopal__composite(session))->body_bytes;
 }
 
 uint32_t nopal_path_limit(const struct nopal_session *session)
 {
-	return nopal_path_most(session) - path_short(session);
+	return nopal_path_max(session) - path_short(session);
 }
 
-uint32_t nopal_path_most(const struct nopal_session *session)
+uint32_t nopal_path_max(const struct nopal_session *session)
 {
 	return nopal__plan(nopal__composite(session))->datagram_bytes;
 }

@@ -21,7 +21,7 @@
 enum {
 	SYMBOL = 1400,	    /* bytes */
 	SYMBOL_ROOM = 1408, /* whole cache lines */
-	MOST = 32,	    /* symbols of a block */
+	MAX = 32,	    /* symbols of a block */
 	BLOCKS = 16,	    /* their symbols stay in the second cache */
 	TABLE_BYTES = 32,   /* of one coefficient, see ec_init_tables */
 	NS_PER_S = 1000000000,
@@ -37,11 +37,11 @@ static const struct shape {
 struct bench {
 	const struct shape *shape;
 	struct nopal__erasure erasure;
-	void *memory;		      /* the code's */
-	uint8_t *tables;	      /* ISA-L's */
-	uint8_t *block[BLOCKS][MOST]; /* sources, then parities */
-	uint8_t *rebuilt[MOST];
-	uint8_t index[MOST], missing[MOST];
+	void *memory;		     /* the code's */
+	uint8_t *tables;	     /* ISA-L's */
+	uint8_t *block[BLOCKS][MAX]; /* sources, then parities */
+	uint8_t *rebuilt[MAX];
+	uint8_t index[MAX], missing[MAX];
 };
 
 static int64_t now_ns(void)
@@ -66,7 +66,7 @@ static uint8_t *symbol_new(void)
 static void bench_open(struct bench *bench, const struct shape *shape, int code)
 {
 	uint32_t k = shape->sources, p = shape->parities;
-	uint8_t matrix[MOST * MOST];
+	uint8_t matrix[MAX * MAX];
 
 	bench->shape = shape;
 	bench->memory = malloc(nopal__erasure_memory(code, k, p) + 1);

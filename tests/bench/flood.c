@@ -71,12 +71,12 @@ static long flood_resident(void)
 
 static void flood_connect(struct flood *flood)
 {
-	static struct flood lanes[FLOOD_MOST_CONNECTIONS];
+	static struct flood lanes[FLOOD_MAX_CONNECTIONS];
 	const char *said = getenv("FLOOD_CONNECTIONS");
 
 	flood->connections = said ? atoi(said) : 1;
-	if (flood->connections < 1 || flood->connections > FLOOD_MOST_CONNECTIONS) {
-		fprintf(stderr, "FLOOD_CONNECTIONS: 1 to %d\n", FLOOD_MOST_CONNECTIONS);
+	if (flood->connections < 1 || flood->connections > FLOOD_MAX_CONNECTIONS) {
+		fprintf(stderr, "FLOOD_CONNECTIONS: 1 to %d\n", FLOOD_MAX_CONNECTIONS);
 		exit(USAGE);
 	}
 	if (flood->connections > 1)
@@ -227,12 +227,12 @@ uint8_t *flood_walk(void)
 	return walk;
 }
 
-const uint8_t *flood_peek(const struct flood *flood, const uint8_t *walk, size_t most,
+const uint8_t *flood_peek(const struct flood *flood, const uint8_t *walk, size_t max,
 			  size_t *ret_length)
 {
 	size_t left = FLOOD_WALK - (size_t)flood->place;
 
-	*ret_length = left < most ? left : most;
+	*ret_length = left < max ? left : max;
 	return walk + flood->place;
 }
 
@@ -243,9 +243,9 @@ void flood_gone(struct flood *flood, size_t length)
 		flood->place = 0;
 }
 
-const uint8_t *flood_next(struct flood *flood, const uint8_t *walk, size_t most, size_t *ret_length)
+const uint8_t *flood_next(struct flood *flood, const uint8_t *walk, size_t max, size_t *ret_length)
 {
-	const uint8_t *next = flood_peek(flood, walk, most, ret_length);
+	const uint8_t *next = flood_peek(flood, walk, max, ret_length);
 
 	flood_gone(flood, *ret_length);
 	return next;

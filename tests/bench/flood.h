@@ -31,7 +31,7 @@ enum {
 	FLOOD_WRITE = 128 << 10,       /* bytes handed to a byte stream at once */
 	FLOOD_SOCKET_BUFFER = 8 << 20, /* asked for, on both sides */
 	FLOOD_MTU = 1500,
-	FLOOD_MOST_CONNECTIONS = 10000,
+	FLOOD_MAX_CONNECTIONS = 10000,
 	/* whole trains of payload, just below 64 MiB */
 	FLOOD_WALK = FLOOD_PAYLOAD * FLOOD_TRAIN * 1089,
 	FLOOD_NOT_HERE = 77, /* exit: this row cannot be measured here */
@@ -86,10 +86,9 @@ void flood_stream(struct flood *flood, const void *bytes, size_t length);
  * behind them. */
 void flood_datagram(struct flood *flood, const void *bytes, size_t length);
 /* A stream's next piece of at most `most` bytes; it never wraps. */
-const uint8_t *flood_next(struct flood *flood, const uint8_t *walk, size_t most,
-			  size_t *ret_length);
+const uint8_t *flood_next(struct flood *flood, const uint8_t *walk, size_t max, size_t *ret_length);
 /* The same, of which only so much was taken as is said then. */
-const uint8_t *flood_peek(const struct flood *flood, const uint8_t *walk, size_t most,
+const uint8_t *flood_peek(const struct flood *flood, const uint8_t *walk, size_t max,
 			  size_t *ret_length);
 void flood_gone(struct flood *flood, size_t length);
 

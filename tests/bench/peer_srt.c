@@ -113,14 +113,14 @@ static void srt_flood(struct flood *flood)
 {
 	uint8_t *walk = flood_walk();
 	SRTSOCKET socket = srt_open(flood);
-	size_t most = strcmp(flood->what, "srt-live") == 0 ? FLOOD_PAYLOAD : FLOOD_WRITE;
+	size_t max = strcmp(flood->what, "srt-live") == 0 ? FLOOD_PAYLOAD : FLOOD_WRITE;
 
 	srt_check(srt_connect(socket, (struct sockaddr *)&flood->address, sizeof(flood->address)),
 		  "connect");
 	srt_note_buffers(flood, socket);
 	while (!flood_over(flood)) {
 		size_t length;
-		const uint8_t *next = flood_next(flood, walk, most, &length);
+		const uint8_t *next = flood_next(flood, walk, max, &length);
 
 		srt_push(socket, next, length);
 	}

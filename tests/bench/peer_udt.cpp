@@ -15,7 +15,7 @@ enum {
 	OWN_HEADERS = 44, /* IP, UDP and UDT */
 	FLIGHT = 32768,	  /* packets */
 	FLIGHTS = 4,	  /* of all connections together; of one, the above */
-	FLIGHT_LEAST = 256,
+	FLIGHT_MIN = 256,
 	EVENTS = 64,
 	PATIENCE_MS = 100,
 	REFUSED = 3,
@@ -40,8 +40,8 @@ static int udt_flight(const struct flood *flood)
 {
 	int each = FLIGHTS * FLIGHT / flood->connections;
 
-	if (each < FLIGHT_LEAST)
-		return FLIGHT_LEAST;
+	if (each < FLIGHT_MIN)
+		return FLIGHT_MIN;
 	return each < FLIGHT ? each : FLIGHT;
 }
 

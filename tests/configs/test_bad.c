@@ -14,7 +14,7 @@
 #include "plan/plan.h"
 #include "support/test.h"
 
-enum { LEAST_CONFIGS = 44, LINE_ROOM = 256 };
+enum { MIN_CONFIGS = 44, LINE_ROOM = 256 };
 
 static const char folder[] = NOPAL_SOURCE_ROOT "/tests/configs/bad/";
 
@@ -93,7 +93,7 @@ TEST(test_each_is_refused)
 
 	snprintf(pattern, sizeof(pattern), "%s*.conf", folder);
 	assert_int_equal(glob(pattern, 0, NULL, &found), 0);
-	assert_true(found.gl_pathc >= LEAST_CONFIGS);
+	assert_true(found.gl_pathc >= MIN_CONFIGS);
 	for (size_t i = 0; i < found.gl_pathc; i++)
 		check_one(found.gl_pathv[i]);
 	globfree(&found);

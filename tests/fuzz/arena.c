@@ -232,11 +232,11 @@ struct arena_datagram *arena_next(struct arena *arena)
 
 struct arena_datagram *arena_seen(struct arena *arena, unsigned back)
 {
-	unsigned most = arena->seen_count < ARENA_SEEN ? arena->seen_count : ARENA_SEEN;
+	unsigned max = arena->seen_count < ARENA_SEEN ? arena->seen_count : ARENA_SEEN;
 
-	if (!most)
+	if (!max)
 		return NULL;
-	return &arena->seen[(arena->seen_count - 1 - back % most) % ARENA_SEEN];
+	return &arena->seen[(arena->seen_count - 1 - back % max) % ARENA_SEEN];
 }
 
 /* The next endpoint at that address, from one on; endpoints may close with sessions, so that none

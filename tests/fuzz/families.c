@@ -105,12 +105,12 @@ static const struct family families[] = {
 };
 enum { FAMILIES = sizeof(families) / sizeof(*families) };
 /* So that an input keeps its family when one is added. */
-enum { FAMILIES_MOST = 32 };
-_Static_assert((int)FAMILIES <= (int)FAMILIES_MOST, "make room for more");
+enum { FAMILIES_MAX = 32 };
+_Static_assert((int)FAMILIES <= (int)FAMILIES_MAX, "make room for more");
 
 const struct family *family_of(uint8_t byte)
 {
-	return &families[byte % FAMILIES_MOST % FAMILIES];
+	return &families[byte % FAMILIES_MAX % FAMILIES];
 }
 
 /* Is it only a library that is missing? */

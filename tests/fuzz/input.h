@@ -40,11 +40,11 @@ static inline uint64_t input_number(struct input *input, unsigned bytes)
 }
 
 /* At most so many bytes, and as many as there are. */
-static inline const uint8_t *input_take(struct input *input, size_t most, size_t *ret_length)
+static inline const uint8_t *input_take(struct input *input, size_t max, size_t *ret_length)
 {
 	const uint8_t *at = input->at;
 
-	*ret_length = input_left(input) < most ? input_left(input) : most;
+	*ret_length = input_left(input) < max ? input_left(input) : max;
 	input->at += *ret_length;
 	return at;
 }

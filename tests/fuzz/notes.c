@@ -131,7 +131,7 @@ static void read_message(struct input *input)
 	struct nopal_message message = { .fragment = pieces, .fragments = 2 };
 	uint64_t size = input_number(input, 2), hashes[HASHES];
 	size_t first = input_byte(input), length;
-	struct island ranges[TRANSFER_RANGES_MOST];
+	struct island ranges[TRANSFER_RANGES_MAX];
 	struct transfer_note note;
 	size_t count = 0;
 
@@ -270,7 +270,7 @@ static bool start_blocks(struct part *part, struct input *input)
 static bool write_some(struct part *part, bool by_blocks, struct input *input)
 {
 	static uint8_t bytes[PART_BYTES];
-	struct island ranges[TRANSFER_RANGES_MOST];
+	struct island ranges[TRANSFER_RANGES_MAX];
 	char why[TRANSFER_TEXT_ROOM];
 	struct iovec piece = { .iov_base = bytes };
 	bool good = !by_blocks || start_blocks(part, input), started = false;
@@ -287,7 +287,7 @@ static bool write_some(struct part *part, bool by_blocks, struct input *input)
 		memset(bytes, input_byte(input), piece.iov_len);
 		good = part_write(part, offset, &piece, 1, why);
 	}
-	if (part_ranges(part, ranges) > TRANSFER_RANGES_MOST)
+	if (part_ranges(part, ranges) > TRANSFER_RANGES_MAX)
 		abort();
 	return good && started;
 }

@@ -14,7 +14,7 @@ enum {
 	COUNTED_MS = 3000,
 	STEP_MS = 10,
 	MESSAGE_BYTES = 60000,
-	SEGMENTS_LEAST = 1000, /* else the run proves nothing */
+	SEGMENTS_MIN = 1000, /* else the run proves nothing */
 };
 
 static uint64_t allocations;
@@ -66,7 +66,7 @@ static void quiet_path(const char *config)
 	keep_busy(rig, buffer, COUNTED_MS);
 	assert_int_equal(allocations, before);
 	assert_true(nopal_session_counters(rig->opener.session)->transmissions >
-		    transmissions + SEGMENTS_LEAST);
+		    transmissions + SEGMENTS_MIN);
 	rig_close(rig);
 	nopal_buffer_free(buffer);
 	free(rig);

@@ -33,9 +33,9 @@ enum {
 	SESSIONS = 400, /* of a short run, which ends before them after: */
 	SECONDS = 60,
 	TEXT = 32768,
-	MESSAGES_LEAST = 7,
-	MESSAGES_MOST = 40,
-	ANSWERS_MOST = 24,
+	MESSAGES_MIN = 7,
+	MESSAGES_MAX = 40,
+	ANSWERS_MAX = 24,
 	CUT_PERCENT = 8,
 	DAMAGED_PERCENT = 30,
 	TWICE = 4, /* one in so many */
@@ -99,8 +99,8 @@ static void case_draw(struct tally *tally, uint64_t seed, struct lawcase *one)
 	weather_draw(&from, &what, &weather);
 	weather_write(&weather, one->weather, sizeof(one->weather));
 	one->pairs = 1 + (unsigned)draw_below(&from, ORACLE_PAIRS);
-	one->messages = MESSAGES_LEAST + (uint32_t)draw_below(&from, MESSAGES_MOST);
-	one->answers = MESSAGES_LEAST + (uint32_t)draw_below(&from, ANSWERS_MOST);
+	one->messages = MESSAGES_MIN + (uint32_t)draw_below(&from, MESSAGES_MAX);
+	one->answers = MESSAGES_MIN + (uint32_t)draw_below(&from, ANSWERS_MAX);
 	one->spread_ns =
 		(int64_t)draw_below(&from, (uint64_t)(weather_calm_ns(&weather) + NOPAL_SECOND));
 	one->spread_ns -= one->spread_ns % NOPAL_MILLISECOND;
@@ -343,7 +343,7 @@ TEST(test_what_is_accepted_keeps_its_promises)
 {
 	static struct tally tally;
 	uint64_t first = asked("NOPAL_LAW_SEED", 0);
-	uint64_t most =
+	uint64_t max =
 		asked("NOPAL_LAW_SESSIONS", getenv("NOPAL_LAW_SECONDS") ? UINT64_MAX : SESSIONS);
 	double begin = seconds();
 	double limit = (double)asked("NOPAL_LAW_SECONDS",
@@ -356,7 +356,7 @@ TEST(test_what_is_accepted_keeps_its_promises)
 		assert_int_equal(tally.violations, 0);
 		return;
 	}
-	while (tally.sessions < most && seconds() - begin < limit) {
+	while (tally.sessions < max && seconds() - begin < limit) {
 		struct lawcase one;
 
 		case_draw(&tally, first + tally.sessions, &one);

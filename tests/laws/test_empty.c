@@ -138,7 +138,7 @@ TEST(test_through_what_is_shipped)
 		struct nopal_plan *plan = suite_plan(names[i]);
 		bool bare = strcmp(names[i], "plain_udp") == 0;
 
-		assert_int_equal(nopal_plan_message_least(plan), bare);
+		assert_int_equal(nopal_plan_message_min(plan), bare);
 		crosses(plan, bare ? EMPTY : 0);
 		nopal_plan_unref(plan);
 		free(names[i]);

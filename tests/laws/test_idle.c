@@ -17,12 +17,12 @@ enum {
 	MANY = 4096,
 	ENDS = 2, /* of a session */
 	PORT = 1000,
-	CHUNK_BYTES = 8,    /* what the C library adds to each */
-	MINIMAL_MOST = 350, /* bytes of one end of a session */
-	BULK_MOST = 650,
-	AUDIO_MOST = 700,
-	STREAM_MOST = 1600, /* with a flow of its own */
-	MEMBER_MOST = 760,  /* of the group, for one destination */
+	CHUNK_BYTES = 8,   /* what the C library adds to each */
+	MINIMAL_MAX = 350, /* bytes of one end of a session */
+	BULK_MAX = 650,
+	AUDIO_MAX = 700,
+	STREAM_MAX = 1600, /* with a flow of its own */
+	MEMBER_MAX = 760,  /* of the group, for one destination */
 	TALK_BYTES = 3000,
 	DIGITS = 16, /* counts and times that grew by a byte */
 };
@@ -145,7 +145,7 @@ static void crowd_close(void)
 	nopal_plan_unref(crowd.plan);
 }
 
-static void takes_at_most(const char *config, size_t bytes, int64_t most)
+static void takes_at_most(const char *config, size_t bytes, int64_t max)
 {
 	int64_t few, nothing = live_bytes;
 
@@ -154,28 +154,28 @@ static void takes_at_most(const char *config, size_t bytes, int64_t most)
 	few = live_bytes;
 	assert_true(few > nothing);
 	crowd_grow(MANY, bytes);
-	assert_in_range(live_bytes - few, 1, most * ENDS * (MANY - FEW));
+	assert_in_range(live_bytes - few, 1, max * ENDS * (MANY - FEW));
 	crowd_close();
 }
 
 TEST(test_minimal)
 {
-	takes_at_most("extends = \"ctp_minimal\"\n", 1000, MINIMAL_MOST);
+	takes_at_most("extends = \"ctp_minimal\"\n", 1000, MINIMAL_MAX);
 }
 
 TEST(test_bulk)
 {
-	takes_at_most("extends = \"bulk\"\n", TALK_BYTES, BULK_MOST);
+	takes_at_most("extends = \"bulk\"\n", TALK_BYTES, BULK_MAX);
 }
 
 TEST(test_audio)
 {
-	takes_at_most("extends = \"ctp_audio\"\n", 1000, AUDIO_MOST);
+	takes_at_most("extends = \"ctp_audio\"\n", 1000, AUDIO_MAX);
 }
 
 TEST(test_streams)
 {
-	takes_at_most("extends = \"streams\"\n", 1000, STREAM_MOST);
+	takes_at_most("extends = \"streams\"\n", 1000, STREAM_MAX);
 }
 
 /* ------------------------------------------------------------ many members */
@@ -207,15 +207,15 @@ static void crowd_join(const char *config)
 /* Each of them says now and then that it is alive: there is a time when all rest. */
 static void crowd_rest(void)
 {
-	int64_t least = live_bytes;
+	int64_t min = live_bytes;
 
 	for (int i = 0; i < 40; i++) {
 		pass(50 * NOPAL_MILLISECOND);
-		least = live_bytes < least ? live_bytes : least;
+		min = live_bytes < min ? live_bytes : min;
 	}
-	for (int i = 0; i < 40 && live_bytes > least + FEW * DIGITS; i++)
+	for (int i = 0; i < 40 && live_bytes > min + FEW * DIGITS; i++)
 		pass(50 * NOPAL_MILLISECOND);
-	assert_true(live_bytes <= least + FEW * DIGITS);
+	assert_true(live_bytes <= min + FEW * DIGITS);
 }
 
 /* The group goes with all destinations; their words by then go nowhere. */
@@ -245,7 +245,7 @@ TEST(test_a_member_of_a_group)
 	pass(5 * NOPAL_SECOND);
 	assert_int_equal(crowd.delivered, FEW);
 	crowd_rest();
-	assert_in_range(crowd_leave(), FEW, FEW * MEMBER_MOST);
+	assert_in_range(crowd_leave(), FEW, FEW * MEMBER_MAX);
 	crowd_close();
 }
 
@@ -261,7 +261,7 @@ TEST(test_a_busy_time_is_forgotten)
 	for (int i = 0; i < FEW; i++)
 		nopal_send_buffer(crowd.session[i], buffer, 0, TALK_BYTES, 0);
 	busy = live_bytes;
-	assert_true(busy > idle + FEW * BULK_MOST);
+	assert_true(busy > idle + FEW * BULK_MAX);
 	pass(3 * NOPAL_SECOND);
 	/* but what the endpoints and the network keep for the next time */
 	grown = live_bytes - idle;

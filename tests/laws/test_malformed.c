@@ -236,21 +236,21 @@ static void attack(const struct museum *museum, const char *config)
 	}
 }
 
-static void museum_by(const char *config, size_t kind_at, size_t least)
+static void museum_by(const char *config, size_t kind_at, size_t min)
 {
 	struct museum *museum = calloc(1, sizeof(*museum));
 
 	assert_non_null(museum);
 	museum->kind_at = kind_at;
 	collect(museum, config);
-	assert_true(museum->count >= least);
+	assert_true(museum->count >= min);
 	attack(museum, config);
 	free(museum);
 }
 
-static void museum_of(const char *config, size_t least)
+static void museum_of(const char *config, size_t min)
 {
-	museum_by(config, 0, least);
+	museum_by(config, 0, min);
 }
 
 TEST(test_bulk)

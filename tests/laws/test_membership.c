@@ -10,7 +10,7 @@
 #include "support/witness.h"
 #include "support/test.h"
 
-enum { SEEDS = 200, HOSTS = 6, STEPS = 150, ID_MOST = 63 };
+enum { SEEDS = 200, HOSTS = 6, STEPS = 150, ID_MAX = 63 };
 
 static struct many many;
 
@@ -67,7 +67,7 @@ static void join(void)
 	    (old && end->session)) /* it has not heard of its end */
 		return;
 	id = many_add(&many, i);
-	assert_true(id > 0 && id <= ID_MOST);
+	assert_true(id > 0 && id <= ID_MAX);
 	end->opened = end->ended = 0;
 	end->delivered = end->newest = 0;
 	life[i] = (struct life){ .member = true, .from_message = many.sent };

@@ -66,9 +66,9 @@ struct talk {
 /* No longer than the plan takes. */
 static uint32_t bytes_of(const struct talk *talk)
 {
-	uint64_t most = nopal_plan_message_limit(talk->plan);
+	uint64_t max = nopal_plan_message_limit(talk->plan);
 
-	return most < talk->about->bytes ? (uint32_t)most : talk->about->bytes;
+	return max < talk->about->bytes ? (uint32_t)max : talk->about->bytes;
 }
 
 /* -------------------------------------------------------------------- sending */

@@ -11,8 +11,8 @@
 #include "support/test.h"
 
 enum {
-	K_MOST = 5,
-	K_MOST_OF_CHANNEL = 3,
+	K_MAX = 5,
+	K_MAX_OF_CHANNEL = 3,
 	MESSAGE_BYTES = 2500,
 	CAST_BYTES = 900 /* a segment, of which the witness sees the outcome */
 };
@@ -37,7 +37,7 @@ static struct tally {
 static struct run {
 	struct nopal_plan *plan;
 	uint32_t k, acks;
-	enum state state[K_MOST];
+	enum state state[K_MAX];
 	bool channel; /* what is for all leaves through one */
 } run;
 
@@ -200,7 +200,7 @@ static void run_one(void)
 /* The next of all states of all; false: that was the last. */
 static bool next_states(void)
 {
-	const enum state states = run.k < K_MOST ? STATES : DIES_HAVING_IT;
+	const enum state states = run.k < K_MAX ? STATES : DIES_HAVING_IT;
 
 	for (uint32_t i = 0; i < run.k; i++) {
 		if (++run.state[i] < states)
@@ -224,11 +224,11 @@ static void run_all(uint32_t k, uint32_t acks, bool channel)
 	nopal_plan_unref(run.plan);
 }
 
-static void run_up_to(uint32_t most, bool channel)
+static void run_up_to(uint32_t max, bool channel)
 {
 	memset(&tally, 0, sizeof(tally));
 	witness.copies = 0;
-	for (uint32_t k = 1; k <= most; k++)
+	for (uint32_t k = 1; k <= max; k++)
 		for (uint32_t acks = 0; acks <= k; acks++)
 			run_all(k, acks, channel);
 	printf("%llu sessions, %llu messages, %llu copies: %llu arrived, "
@@ -243,12 +243,12 @@ static void run_up_to(uint32_t most, bool channel)
 
 TEST(test_outcomes_keep_the_rule)
 {
-	run_up_to(K_MOST, false);
+	run_up_to(K_MAX, false);
 }
 
 TEST(test_outcomes_keep_the_rule_by_a_channel)
 {
-	run_up_to(K_MOST_OF_CHANNEL, true);
+	run_up_to(K_MAX_OF_CHANNEL, true);
 }
 
 int main(void)

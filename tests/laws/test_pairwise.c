@@ -33,7 +33,7 @@ enum {
 	ANSWERS = 24,
 	TWICE = 16,
 	TEXT = 16384,
-	UNHEARD_MOST = 50 /* one in so many */
+	UNHEARD_MAX = 50 /* one in so many */
 };
 #define SPREAD_NS (2 * NOPAL_SECOND)
 #define CALM	  "; 3s: delay 20ms"
@@ -270,7 +270,7 @@ static void conclude(const struct tally *tally)
 	tell(tally->unheard, "without a handshake, that nobody heard of");
 	tell(nonces_sealed(), "datagrams sealed, no key with a nonce twice");
 	assert_int_equal(tally->violations, 0);
-	assert_true(tally->unheard * UNHEARD_MOST <= tally->sessions);
+	assert_true(tally->unheard * UNHEARD_MAX <= tally->sessions);
 }
 
 /* ------------------------------------------------------------------ the law */

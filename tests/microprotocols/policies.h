@@ -23,7 +23,7 @@ static inline int64_t window(void)
 
 /* Congestion without a loss: as one loss, once a round trip.  The window after one mark and after
  * two, and the least that a loss leaves of it. */
-static inline void check_marks_are_losses(int64_t once, int64_t twice, int64_t least)
+static inline void check_marks_are_losses(int64_t once, int64_t twice, int64_t min)
 {
 	bench.next_packet = 100;
 	bench_raise(NOPAL_CONGESTION_MARKED, NULL);
@@ -39,7 +39,7 @@ static inline void check_marks_are_losses(int64_t once, int64_t twice, int64_t l
 	assert_int_equal(window(), twice);
 	/* A loss of what left after it is a new one. */
 	bench_status(NOPAL_SEGMENT_LOST, 100);
-	assert_in_range(window(), least, twice - 1);
+	assert_in_range(window(), min, twice - 1);
 }
 
 static inline void check_a_mark_after_a_timeout_takes_nothing(void)

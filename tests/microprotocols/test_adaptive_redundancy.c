@@ -85,7 +85,7 @@ static void check_needed(const char *config, int sources, double target, uint32_
 	capture_close(&net);
 }
 
-TEST(test_the_least_parity_that_is_enough)
+TEST(test_the_min_parity_that_is_enough)
 {
 	static const uint32_t losses[] = { 0, 1, 10, 50, 100, 200 };
 	char more[128];

@@ -394,7 +394,7 @@ TEST(test_a_key_is_not_used_beyond_its_limit)
 
 	law_open(&rig, SEALED, "delay 10ms");
 	self = aead_of(rig.opener.session);
-	self->since = AEAD_SEALED_MOST - 2;
+	self->since = AEAD_SEALED_MAX - 2;
 	self->confirmed = false;
 	rig_send(&rig, "last but one");
 	rig_run(&rig, 100 * NOPAL_MILLISECOND);
@@ -405,7 +405,7 @@ TEST(test_a_key_is_not_used_beyond_its_limit)
 	assert_int_equal(rig.acceptor.delivered, 2);
 	law_close(&rig);
 	rig_open(&rig, SEALED, NULL);
-	aead_of(rig.opener.session)->since = AEAD_SEALED_MOST;
+	aead_of(rig.opener.session)->since = AEAD_SEALED_MAX;
 	overheard = false;
 	nopal_sim_tap(rig.world, listen_in_only, NULL);
 	rig_send(&rig, secret_text); /* what leaves is empty */

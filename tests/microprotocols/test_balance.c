@@ -53,7 +53,7 @@ static void begin_near_and_far(const char *config)
 
 /* Of each two that are drawn the nearer one: two thirds, one third, and hardly ever the
  * farthest. */
-TEST(test_the_nearest_gets_most)
+TEST(test_the_nearest_gets_max)
 {
 	begin_near_and_far(MANY_RELIABLE("fan_out {} balance {}"));
 	flow(MESSAGES, 250 * NOPAL_MILLISECOND);

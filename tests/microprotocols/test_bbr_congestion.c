@@ -31,7 +31,7 @@ static void begin_path(int64_t rate_bps, int64_t delay_ns, uint32_t limit, uint3
 static void forget_queue(void)
 {
 	path.queue_sum_ns = 0;
-	path.queue_most_ns = 0;
+	path.queue_max_ns = 0;
 	path.transmissions = 0;
 }
 
@@ -50,11 +50,11 @@ TEST(test_keeps_the_queue_short)
 {
 	begin_path(100 * MBIT, 25 * MS, 4000, 0);
 	path_run(NOPAL_SECOND);
-	assert_in_range(path.queue_most_ns, 0, 60 * MS);
+	assert_in_range(path.queue_max_ns, 0, 60 * MS);
 	forget_queue();
 	path_run(10 * NOPAL_SECOND);
 	assert_in_range(path_mean_queue_ns(), 0, 8 * MS);
-	assert_in_range(path.queue_most_ns, 0, 25 * MS);
+	assert_in_range(path.queue_max_ns, 0, 25 * MS);
 	path_end();
 }
 
@@ -99,7 +99,7 @@ TEST(test_many_paths)
 	static const struct {
 		int64_t rate_bps, delay_ns;
 		uint32_t limit;
-		int64_t least_percent;
+		int64_t min_percent;
 	} paths[] = {
 		{ 1 * MBIT, 50 * MS, 50, 92 },
 		{ 10 * MBIT, 1 * MS, 50, 92 },
@@ -112,25 +112,25 @@ TEST(test_many_paths)
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		begin_path(paths[i].rate_bps, paths[i].delay_ns, paths[i].limit, 0);
 		path_run(5 * NOPAL_SECOND);
-		assert_in_range(path_percent(8 * NOPAL_SECOND), paths[i].least_percent, 106);
+		assert_in_range(path_percent(8 * NOPAL_SECOND), paths[i].min_percent, 106);
 		path_end();
 	}
 }
 
 /* Least window of 20 s, and how long it was less than `low`, once in ten seconds. */
-static int64_t least_window(int64_t low, int64_t *ret_low_ns)
+static int64_t min_window(int64_t low, int64_t *ret_low_ns)
 {
-	int64_t least = INT64_MAX;
+	int64_t min = INT64_MAX;
 
 	*ret_low_ns = 0;
 	path_run(5 * NOPAL_SECOND);
 	for (int i = 0; i < 20000; i++) {
 		path_run(MS);
-		if (window() < least)
-			least = window();
+		if (window() < min)
+			min = window();
 		*ret_low_ns += window() < low ? MS : 0;
 	}
-	return least;
+	return min;
 }
 
 TEST(test_probes_the_round_trip)
@@ -138,7 +138,7 @@ TEST(test_probes_the_round_trip)
 	int64_t low_ns;
 
 	begin_path(50 * MBIT, 20 * MS, 400, 0);
-	assert_int_equal(least_window(5 * SEG, &low_ns), 4 * SEG);
+	assert_int_equal(min_window(5 * SEG, &low_ns), 4 * SEG);
 	assert_in_range(low_ns, 350 * MS, 700 * MS);
 	path_end();
 }
@@ -150,7 +150,7 @@ TEST(test_a_probe_may_keep_a_share_of_the_product)
 
 	begin_path(50 * MBIT, 20 * MS, 400, 0);
 	*bench_shared("probe_rtt_percent") = 50;
-	assert_in_range(least_window(200000, &low_ns), 110000, 140000);
+	assert_in_range(min_window(200000, &low_ns), 110000, 140000);
 	assert_in_range(low_ns, MS, 300 * MS);
 	path_end();
 }

@@ -49,10 +49,10 @@ TEST(test_startup_exceeds_the_train_by_half)
 {
 	struct ack_train train = { 0 };
 
-	assert_int_equal(ack_train_most(&train, 400), 0);
+	assert_int_equal(ack_train_max(&train, 400), 0);
 	train.rate_bps = 1000;
-	assert_int_equal(ack_train_most(&train, 400), 1500);
-	assert_int_equal(ack_train_most(&train, 4000), 6000);
+	assert_int_equal(ack_train_max(&train, 400), 1500);
+	assert_int_equal(ack_train_max(&train, 4000), 6000);
 }
 
 TEST(test_a_queue_that_stands_a_round_trip)
@@ -106,16 +106,16 @@ TEST(test_bursts_of_acks_are_remembered_for_two_turns)
 
 TEST(test_a_round_trip_of_long_ago_is_replaced)
 {
-	struct least_rtt least = { 0 };
+	struct min_rtt min = { 0 };
 
-	assert_false(least_rtt_take(&least, NOPAL_SECOND, 10 * MS));
-	assert_false(least_rtt_take(&least, 2 * NOPAL_SECOND, 30 * MS));
-	assert_int_equal(least.ns, 10 * MS);
+	assert_false(min_rtt_take(&min, NOPAL_SECOND, 10 * MS));
+	assert_false(min_rtt_take(&min, 2 * NOPAL_SECOND, 30 * MS));
+	assert_int_equal(min.ns, 10 * MS);
 	/* Too old, and replaced when there is a sample. */
-	assert_true(least_rtt_take(&least, 12 * NOPAL_SECOND, 0));
-	least.found_ns = 12 * NOPAL_SECOND;
-	assert_false(least_rtt_take(&least, 13 * NOPAL_SECOND, 30 * MS));
-	assert_int_equal(least.ns, 30 * MS);
+	assert_true(min_rtt_take(&min, 12 * NOPAL_SECOND, 0));
+	min.found_ns = 12 * NOPAL_SECOND;
+	assert_false(min_rtt_take(&min, 13 * NOPAL_SECOND, 30 * MS));
+	assert_int_equal(min.ns, 30 * MS);
 }
 
 TEST(test_a_pipe_is_full_without_growth)

@@ -4,7 +4,7 @@
 #include "support/keeper.h"
 #include "support/test.h"
 
-enum { KIB = 1024, LEAST = 64 * KIB, SETTLED_S = 4 };
+enum { KIB = 1024, MIN = 64 * KIB, SETTLED_S = 4 };
 
 #define RELIABLE                                                                                   \
 	"send_buffer = 64MiB\n"                                                                    \
@@ -33,16 +33,16 @@ static uint64_t under_way(void)
 /* It always has one more message; most that was under way. */
 static uint64_t press_ms(uint32_t size, int milliseconds)
 {
-	uint64_t most = 0;
+	uint64_t max = 0;
 
 	for (int i = 0; i < milliseconds; i++) {
 		while (rig_send_bytes(&rig, size) == 0)
 			continue;
-		if (under_way() > most)
-			most = under_way();
+		if (under_way() > max)
+			max = under_way();
 		rig_run(&rig, NOPAL_MILLISECOND);
 	}
-	return most;
+	return max;
 }
 
 /* The same, in the last of so many seconds. */
@@ -133,9 +133,9 @@ TEST(test_idle_it_goes_back)
 	rig_run(&rig, 2 * NOPAL_SECOND);
 	assert_int_equal(under_way(), 0);
 	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], rig.acceptor.delivered);
-	assert_true(nopal_session_send_room(rig.opener.session) > 2 * LEAST);
+	assert_true(nopal_session_send_room(rig.opener.session) > 2 * MIN);
 	rig_run(&rig, 30 * NOPAL_SECOND);
-	assert_int_equal(nopal_session_send_room(rig.opener.session), LEAST);
+	assert_int_equal(nopal_session_send_room(rig.opener.session), MIN);
 	/* and comes again */
 	assert_true(press(16 * KIB, 5) > used / 2);
 	rig_close(&rig);
@@ -144,18 +144,18 @@ TEST(test_idle_it_goes_back)
 /* Most that the receiver kept for an application that reads slowly. */
 static uint64_t kept(const char *config)
 {
-	uint64_t most;
+	uint64_t max;
 
 	keeper_open(&rig, config,
 		    &(struct rig_options){ .link = "rate 100mbit delay 25ms limit 1000" });
 	keeper_push(&rig, 2000, 4 * KIB, 1, 5 * NOPAL_SECOND);
-	most = keeper.most_bytes;
+	max = keeper.max_bytes;
 	keeper.reads = true;
 	keeper_read(&rig, UINT32_MAX);
 	rig_finish(&rig);
 	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], rig.acceptor.delivered);
 	rig_close(&rig);
-	return most;
+	return max;
 }
 
 TEST(test_a_slow_reader_keeps_little)
@@ -226,12 +226,12 @@ TEST(test_bulk_fills_unkind_ones)
 TEST(test_bulk_bloats_no_slow_path)
 {
 	enum { PRODUCT = 25000 };
-	uint64_t most;
+	uint64_t max;
 
 	begin(BULK, "rate 10mbit delay 10ms limit 1000");
-	most = press(4 * KIB, 6);
-	print_message("%d bytes\n", (int)most);
-	assert_in_range(most, PRODUCT, 5 * PRODUCT);
+	max = press(4 * KIB, 6);
+	print_message("%d bytes\n", (int)max);
+	assert_in_range(max, PRODUCT, 5 * PRODUCT);
 	assert_true(delay_of_a_new_one() < 150 * NOPAL_MILLISECOND);
 	rig_close(&rig);
 }

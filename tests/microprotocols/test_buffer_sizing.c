@@ -6,13 +6,13 @@
 
 extern const struct nopal_microprotocol nopal_buffer_sizing;
 
-enum { KIB = 1024, LEAST = 64 * KIB, TRIP = 1000000 /* bytes */ };
+enum { KIB = 1024, MIN = 64 * KIB, TRIP = 1000000 /* bytes */ };
 
 static void begin(int64_t known_window)
 {
 	bench_place(&nopal_buffer_sizing);
 	*bench_parameter("factor") = 2;
-	*bench_parameter("least") = LEAST;
+	*bench_parameter("least") = MIN;
 	*bench_parameter("idle") = NOPAL_SECOND;
 	*bench_shared("known_window_bytes") = known_window;
 	bench_begin();
@@ -56,13 +56,13 @@ static void trips(int64_t bytes, int count)
 		trip(bytes, 8);
 }
 
-TEST(test_begins_with_the_least)
+TEST(test_begins_with_the_min)
 {
-	assert_int_equal(bench.send_limit, LEAST);
-	trips(LEAST / 4, 5);
-	assert_int_equal(bench.send_limit, LEAST);
+	assert_int_equal(bench.send_limit, MIN);
+	trips(MIN / 4, 5);
+	assert_int_equal(bench.send_limit, MIN);
 	bench_pass(100 * NOPAL_SECOND);
-	assert_int_equal(bench.send_limit, LEAST);
+	assert_int_equal(bench.send_limit, MIN);
 }
 
 TEST(test_begins_with_what_is_known)
@@ -84,12 +84,12 @@ TEST(test_is_twice_what_a_round_trip_takes)
 /* A window that doubles has the room for that before it does. */
 TEST(test_is_ahead_of_a_window_that_grows)
 {
-	for (int64_t bytes = LEAST; bytes < 64 * LEAST; bytes *= 2) {
+	for (int64_t bytes = MIN; bytes < 64 * MIN; bytes *= 2) {
 		trip(bytes, 8);
 		assert_true((int64_t)bench.send_limit >= 3 * bytes);
 	}
-	trips(64 * LEAST, 3);
-	assert_int_equal(bench.send_limit, 2 * 64 * LEAST);
+	trips(64 * MIN, 3);
+	assert_int_equal(bench.send_limit, 2 * 64 * MIN);
 }
 
 /* Bytes out as a round trip began, and as it ends. */
@@ -138,11 +138,11 @@ TEST(test_halves_while_idle)
 
 	trips(TRIP, 5);
 	bench_pass(NOPAL_SECOND); /* in which all that was acknowledged */
-	for (; limit > LEAST; limit /= 2) {
+	for (; limit > MIN; limit /= 2) {
 		assert_int_equal(bench.send_limit, limit);
 		bench_pass(NOPAL_SECOND);
 	}
-	assert_int_equal(bench.send_limit, LEAST);
+	assert_int_equal(bench.send_limit, MIN);
 	assert_int_equal(bench.timer[0], NOPAL_NEVER); /* it sleeps */
 	trips(TRIP, 5);
 	assert_int_equal(bench.send_limit, 2 * TRIP);
@@ -187,5 +187,5 @@ TEST(test_an_interval_has_round_trips)
 		trip(TRIP, 8);
 	}
 	bench_pass(100 * NOPAL_SECOND);
-	assert_int_equal(bench.send_limit, LEAST);
+	assert_int_equal(bench.send_limit, MIN);
 }

@@ -149,7 +149,7 @@ TEST(test_rows_are_told)
 
 /* So many numbers left twice, and so many were told missing, where a path reorders and loses
  * nothing. */
-static void check_reordering(const char *link, uint64_t most_repairs, uint64_t most_missing)
+static void check_reordering(const char *link, uint64_t max_repairs, uint64_t max_missing)
 {
 	LISTEN("");
 	for (uint32_t i = 0; i < 2; i++)
@@ -160,8 +160,8 @@ static void check_reordering(const char *link, uint64_t most_repairs, uint64_t m
 	print_message("%s: 1000 numbers, %d repairs, %d naks, %d missing\n", link,
 		      (int)(transmissions() - 1000), (int)many_sum(&many, "channel_naks"),
 		      (int)told_missing);
-	assert_in_range(transmissions() - 1000, 0, most_repairs);
-	assert_in_range(told_missing, 0, most_missing);
+	assert_in_range(transmissions() - 1000, 0, max_repairs);
+	assert_in_range(told_missing, 0, max_missing);
 	many_close(&many);
 }
 

@@ -78,25 +78,25 @@ static void expect_discarded(const struct wire *wire, uint64_t attribute)
 
 static void bombs(unsigned algorithm)
 {
-	enum { REAL = 900000, MOST = 64 << 10 };
+	enum { REAL = 900000, MAX = 64 << 10 };
 	uint8_t *zeros = calloc(1, REAL);
 	struct wire wire;
 
 	begin_known(algorithm, "most = 65536B");
 	wire = squeezed(algorithm, zeros, REAL, REAL); /* it says so */
 	expect_discarded(&wire, 1);
-	wire = squeezed(algorithm, zeros, REAL, MOST); /* it lies: less */
+	wire = squeezed(algorithm, zeros, REAL, MAX); /* it lies: less */
 	expect_discarded(&wire, 1);
-	wire = squeezed(algorithm, zeros, MOST - 1, MOST); /* more */
+	wire = squeezed(algorithm, zeros, MAX - 1, MAX); /* more */
 	expect_discarded(&wire, 1);
 	wire = squeezed(algorithm, zeros, 100, 0);
 	expect_discarded(&wire, 1);
-	wire = squeezed(algorithm, zeros, MOST, UINT64_MAX);
+	wire = squeezed(algorithm, zeros, MAX, UINT64_MAX);
 	expect_discarded(&wire, 1);
-	wire = squeezed(algorithm, zeros, MOST, MOST); /* no lie */
-	expect_discarded(&wire, 2);		       /* but what is that? */
+	wire = squeezed(algorithm, zeros, MAX, MAX); /* no lie */
+	expect_discarded(&wire, 2);		     /* but what is that? */
 	assert_true(arrives(wire.bytes, wire.length, 1));
-	assert_int_equal(compressed_seen.length[1], MOST);
+	assert_int_equal(compressed_seen.length[1], MAX);
 	free(zeros);
 	rig_close(&rig);
 }

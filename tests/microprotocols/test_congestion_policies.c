@@ -16,8 +16,8 @@ enum { LINK_BPS = 20000000, POLICY_TEXT = 256 };
 
 static const struct policy {
 	const char *text;
-	int64_t least_percent; /* of the link, from 10 s to 20 s */
-	int64_t most_queue_ms; /* mean */
+	int64_t min_percent;  /* of the link, from 10 s to 20 s */
+	int64_t max_queue_ms; /* mean */
 } policies[] = {
 	{ WINDOWED "tcp_congestion { variant = tahoe }", 60, 60 },
 	{ WINDOWED "tcp_congestion { variant = reno }", 85, 60 },
@@ -52,8 +52,8 @@ TEST(test_fills_the_link)
 		print_message("%s\n\t%lld %%, %lld ms of queue, %llu drops\n", policies[i].text,
 			      (long long)percent, (long long)queue_ms,
 			      (unsigned long long)bottleneck_dropped());
-		assert_in_range(percent, policies[i].least_percent, 100);
-		assert_in_range(queue_ms, 0, policies[i].most_queue_ms);
+		assert_in_range(percent, policies[i].min_percent, 100);
+		assert_in_range(queue_ms, 0, policies[i].max_queue_ms);
 		bottleneck_close();
 	}
 }
@@ -94,15 +94,15 @@ TEST(test_goes_on_after_an_outage)
 
 /* Says that there is congestion with each ack that met more than 12 ms of queue, as a queue that
  * marks would. */
-enum { MARKER_LATEST, MARKER_LEAST };
+enum { MARKER_LATEST, MARKER_MIN };
 #define MARKER_QUEUE_NS (12 * NOPAL_MILLISECOND)
 
 static enum nopal_verdict a_marker_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	int64_t latest = nopal_shared_get(at, MARKER_LATEST);
-	int64_t least = nopal_shared_get(at, MARKER_LEAST);
+	int64_t min = nopal_shared_get(at, MARKER_MIN);
 
-	if (ack->largest_is_new && latest > least + MARKER_QUEUE_NS)
+	if (ack->largest_is_new && latest > min + MARKER_QUEUE_NS)
 		nopal_raise_CONGESTION_MARKED(at.session, at.session);
 	return NOPAL_CONTINUE;
 }
@@ -116,7 +116,7 @@ static const struct nopal_microprotocol a_marker = {
 	.shared =
 		(const struct nopal_shared[]){
 			[MARKER_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0, "met a queue" },
-			[MARKER_LEAST] = { "minimum_rtt_ns", NOPAL_READ, 0, "met none" },
+			[MARKER_MIN] = { "minimum_rtt_ns", NOPAL_READ, 0, "met none" },
 			{ 0 } },
 	.raises = (const char *const[]){ "CONGESTION_MARKED", NULL },
 	.bindings =

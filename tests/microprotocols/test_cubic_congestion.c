@@ -234,7 +234,7 @@ TEST(test_timeout)
 	bench_close();
 }
 
-TEST(test_least_is_two_segments)
+TEST(test_min_is_two_segments)
 {
 	begin(2 * SEG, 50 * NOPAL_MILLISECOND);
 	for (int i = 0; i < 10; i++)

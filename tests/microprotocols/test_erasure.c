@@ -6,14 +6,14 @@
 
 /* Every way to lose symbols of a block of at most MOST symbols, twice: what the first time found is
  * there the second time, but for what came between. */
-enum { MOST = 8, LENGTH = 67 };
+enum { MAX = 8, LENGTH = 67 };
 
 struct bench {
 	struct nopal__erasure erasure;
 	void *memory;
 	uint32_t sources; /* of the block: k, or fewer */
-	uint8_t store[MOST + MOST][LENGTH];
-	uint8_t rebuilt[MOST][LENGTH];
+	uint8_t store[MAX + MAX][LENGTH];
+	uint8_t rebuilt[MAX][LENGTH];
 };
 
 static void bench_open(struct bench *bench, int code, uint32_t k, uint32_t p)
@@ -28,7 +28,7 @@ static void bench_open(struct bench *bench, int code, uint32_t k, uint32_t p)
 /* Fills `sources` sources, and makes all parity over them. */
 static void bench_encode(struct bench *bench, uint32_t sources)
 {
-	uint8_t *source[MOST], *parity[MOST];
+	uint8_t *source[MAX], *parity[MAX];
 
 	bench->sources = sources;
 	for (uint32_t i = 0; i < sources; i++) {
@@ -46,8 +46,8 @@ static void bench_encode(struct bench *bench, uint32_t sources)
  * sources. */
 static void bench_rebuild(struct bench *bench, uint32_t there)
 {
-	uint8_t index[MOST], missing_index[MOST];
-	uint8_t *symbol[MOST], *rebuilt[MOST];
+	uint8_t index[MAX], missing_index[MAX];
+	uint8_t *symbol[MAX], *rebuilt[MAX];
 	uint32_t k = bench->erasure.sources, count = 0, missing = 0;
 
 	for (uint32_t i = 0; i < k + bench->erasure.parities; i++) {
@@ -102,7 +102,7 @@ static void check_code(int code, uint32_t k, uint32_t p)
 
 TEST(test_xor_gives_back_any_one)
 {
-	for (uint32_t k = 1; k < MOST; k++)
+	for (uint32_t k = 1; k < MAX; k++)
 		check_code(NOPAL__XOR, k, 1);
 }
 
@@ -110,7 +110,7 @@ TEST(test_cauchy_gives_back_any_pattern)
 {
 	if (!nopal__erasure_has_cauchy())
 		skip();
-	for (uint32_t n = 2; n <= MOST; n++)
+	for (uint32_t n = 2; n <= MAX; n++)
 		for (uint32_t k = 1; k < n; k++)
 			check_code(NOPAL__CAUCHY, k, n - k);
 }
@@ -118,7 +118,7 @@ TEST(test_cauchy_gives_back_any_pattern)
 /* The longest code there is: every coefficient stays within the field. */
 TEST(test_cauchy_at_its_longest)
 {
-	enum { K = 200, P = NOPAL__ERASURE_MOST - K, BYTES = 32 };
+	enum { K = 200, P = NOPAL__ERASURE_MAX - K, BYTES = 32 };
 	static uint8_t store[K + P][BYTES], rebuilt[P][BYTES];
 	uint8_t *source[K], *parity[P], *symbol[K], *out[P];
 	uint8_t index[K], missing_index[P];

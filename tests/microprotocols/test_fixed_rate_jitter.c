@@ -262,7 +262,7 @@ enum { MANY = 400 };
 
 /* Sends one message in 20 ms; on the other side each is an exact number of intervals behind the
  * first, and most arrive. */
-static void cross(const char *config, const char *link, uint32_t least)
+static void cross(const char *config, const char *link, uint32_t min)
 {
 	long first = -1;
 
@@ -275,7 +275,7 @@ static void cross(const char *config, const char *link, uint32_t least)
 		rig_run(&rig, 20 * MS);
 	}
 	rig_run(&rig, NOPAL_SECOND);
-	assert_true(rig.acceptor.delivered >= least);
+	assert_true(rig.acceptor.delivered >= min);
 	for (uint32_t i = 0; i < rig.acceptor.delivered; i++) {
 		long number = strtol(rig.acceptor.text[i], NULL, 10);
 

@@ -7,8 +7,8 @@
 enum {
 	BUFFER = 100000, /* segments */
 	RING = 1 << 17,
-	TRIP_MOST = 1024,
-	LEAST = 8 * INITIAL,
+	TRIP_MAX = 1024,
+	MIN = 8 * INITIAL,
 };
 
 static struct path {
@@ -16,8 +16,8 @@ static struct path {
 	uint32_t trip_ms; /* round trip */
 	uint32_t reads;	  /* messages in a millisecond */
 
-	uint64_t next, edge;	   /* number that comes next; edge as told last */
-	uint64_t known[TRIP_MOST]; /* edges, as told in each millisecond */
+	uint64_t next, edge;	  /* number that comes next; edge as told last */
+	uint64_t known[TRIP_MAX]; /* edges, as told in each millisecond */
 	uint64_t now_ms;
 	uint32_t heard; /* of what was said */
 	struct nopal_message *held[RING];
@@ -32,14 +32,14 @@ static void hear(void)
 		assert_true(edge >= path.edge); /* nothing is taken back */
 		path.edge = edge;
 	}
-	path.known[path.now_ms % TRIP_MOST] = path.edge;
+	path.known[path.now_ms % TRIP_MAX] = path.edge;
 }
 
 /* The window of a round trip ago is the arrival of now. */
 static uint64_t edge_of_the_sender(void)
 {
 	return path.now_ms < path.trip_ms ? FIRST + INITIAL
-					  : path.known[(path.now_ms - path.trip_ms) % TRIP_MOST];
+					  : path.known[(path.now_ms - path.trip_ms) % TRIP_MAX];
 }
 
 static void one_millisecond(void)
@@ -97,7 +97,7 @@ TEST(test_begins_small)
 {
 	begin(10, 100, 10);
 	run(1);
-	assert_int_equal(promised(), LEAST);
+	assert_int_equal(promised(), MIN);
 	end();
 }
 
@@ -110,7 +110,7 @@ TEST(test_is_near_three_round_trips)
 		run(2000);
 		assert_int_equal(run(1000), 10 * 1000); /* the path is full */
 		print_message("%d ms: %d of %d\n", (int)trip_ms, (int)promised(), (int)product);
-		assert_in_range(promised(), 2 * product, 7 * product / 2 + LEAST);
+		assert_in_range(promised(), 2 * product, 7 * product / 2 + MIN);
 		end();
 	}
 }
@@ -171,7 +171,7 @@ TEST(test_idle_it_halves)
 	assert_int_equal(path.edge, edge);
 	run(20000);
 	assert_true(path.edge > edge);
-	assert_true(promised() <= 7 * 100 / 2 + LEAST);
+	assert_true(promised() <= 7 * 100 / 2 + MIN);
 	path.rate = 50;
 	run(2000);
 	assert_int_equal(run(1000), 50 * 1000);

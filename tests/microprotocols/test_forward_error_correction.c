@@ -5,7 +5,7 @@
 #include "support/test.h"
 
 /* 1 + 4 bytes of every datagram, then the attributes, then the parity body. */
-enum { MOST = 8, HEAD = 5, PARITY_HEAD = HEAD + 3, PARITY_FIELDS = 4 };
+enum { MAX = 8, HEAD = 5, PARITY_HEAD = HEAD + 3, PARITY_FIELDS = 4 };
 
 /* Of a block's datagrams those in `there` arrive.  With k of them, all sources are delivered; with
  * fewer, those that arrived and no others. */
@@ -25,7 +25,7 @@ static void check_pattern(uint32_t n, uint32_t k, uint32_t there)
 
 TEST(test_all_erasures_of_short_codes)
 {
-	for (uint32_t n = 2; n <= MOST; n++)
+	for (uint32_t n = 2; n <= MAX; n++)
 		for (uint32_t k = 1; k < n; k++) {
 			if (n - k > 1 && !nopal__erasure_has_cauchy())
 				continue;
@@ -348,7 +348,7 @@ TEST(test_repairs_after_an_outage)
 
 /* ------------------------------------------------------------- across a link */
 
-static void cross(const char *config, const char *link, uint32_t least)
+static void cross(const char *config, const char *link, uint32_t min)
 {
 	const struct rig_options options = { .link = link, .seed = 11 };
 	char text[RIG_TEXT];
@@ -362,7 +362,7 @@ static void cross(const char *config, const char *link, uint32_t least)
 	rig_run(&net.rig, 30 * NOPAL_SECOND);
 	assert_string_equal(net.rig.opener.end_text, "");
 	assert_string_equal(net.rig.acceptor.end_text, "");
-	assert_in_range(net.rig.acceptor.delivered, least, 1000);
+	assert_in_range(net.rig.acceptor.delivered, min, 1000);
 	assert_true(nopal_session_counters(net.rig.acceptor.session)->segments_rebuilt > 0);
 	assert_int_equal(rig_awake(net.rig.opener.session)->segments.alive, 0);
 	rig_close(&net.rig);

@@ -231,7 +231,7 @@ struct saving {
 	const char *name, *config, *link;
 	work *work;
 	unsigned count;
-	uint64_t most;	 /* of the fields' bytes there are left, in percent */
+	uint64_t max;	 /* of the fields' bytes there are left, in percent */
 	uint64_t fields; /* their bytes */
 };
 
@@ -257,7 +257,7 @@ TEST(test_headers_are_shorter)
 		print_message("%s: %llu.%02llu bytes, were %llu.%02llu\n", one->name,
 			      (unsigned long long)after / 100, (unsigned long long)after % 100,
 			      (unsigned long long)before / 100, (unsigned long long)before % 100);
-		assert_true((after - fixed) <= one->fields * one->most);
+		assert_true((after - fixed) <= one->fields * one->max);
 		if (!strstr(one->link, "loss") || one->work == send_files)
 			expect_equal(&plain, &shorter);
 	}

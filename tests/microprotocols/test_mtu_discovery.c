@@ -63,7 +63,7 @@ static void data_fit(uint32_t ip_bytes)
 			assert_in_range(tapped.length[i], 0, ip_bytes - UDP);
 }
 
-static void find(const char *config, uint32_t ip_bytes, uint32_t most_probes)
+static void find(const char *config, uint32_t ip_bytes, uint32_t max_probes)
 {
 	char link[64];
 
@@ -74,7 +74,7 @@ static void find(const char *config, uint32_t ip_bytes, uint32_t most_probes)
 		rig_run(&rig, 3 * NOPAL_SECOND);
 	}
 	assert_int_equal(rig.acceptor.delivered, 20);
-	assert_in_range(tapped_count(&tapped, kind_of(PROBE)), 1, most_probes);
+	assert_in_range(tapped_count(&tapped, kind_of(PROBE)), 1, max_probes);
 	data_fit(ip_bytes);
 }
 

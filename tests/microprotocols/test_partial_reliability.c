@@ -33,13 +33,13 @@ static uint32_t watched;
 static enum nopal_verdict watch_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
 	int64_t expires_ns = (int64_t)nopal_get(at, segment, 0);
-	uint64_t most = nopal_get(at, segment, 1);
+	uint64_t max = nopal_get(at, segment, 1);
 
-	if (expires_ns == NOPAL_NEVER && !most)
+	if (expires_ns == NOPAL_NEVER && !max)
 		return NOPAL_CONTINUE;
 	watched++;
 	assert_true(expires_ns == NOPAL_NEVER || at.session->now_ns <= expires_ns + TICK_NS);
-	assert_true(!most || segment->transmissions <= most);
+	assert_true(!max || segment->transmissions <= max);
 	return NOPAL_CONTINUE;
 }
 
@@ -206,13 +206,13 @@ TEST(test_what_never_left_is_withdrawn)
 TEST(test_attempts_are_transmissions)
 {
 	begin(ORDERED, "delay 10ms loss 100%");
-	for (uint64_t most = 1; most <= 3; most++) {
+	for (uint64_t max = 1; max <= 3; max++) {
 		uint32_t before = transmissions();
 
-		assert_int_equal(send_with("x", 1, "attempts", most), 0);
+		assert_int_equal(send_with("x", 1, "attempts", max), 0);
 		rig_run(&rig, 20 * NOPAL_SECOND);
-		assert_int_equal(transmissions() - before, most);
-		assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], most);
+		assert_int_equal(transmissions() - before, max);
+		assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], max);
 	}
 	rig_close(&rig);
 }

@@ -196,7 +196,7 @@ TEST(test_the_first_queue)
 }
 
 /* The path has become longer: after ten seconds that is no queue any more. */
-TEST(test_the_least_round_trip_grows_old)
+TEST(test_the_min_round_trip_grows_old)
 {
 	begin();
 	assert_int_equal(lose(4000, 2, RTT_NS, false), 0);

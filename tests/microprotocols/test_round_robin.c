@@ -98,7 +98,7 @@ static void load(int64_t duration_ns)
 static int64_t urge(bool loaded)
 {
 	struct nopal_property urgent = { 0, 1 };
-	int64_t most_ns = 0;
+	int64_t max_ns = 0;
 
 	pair_open("extends = \"streams\"\n", "rate 50mbit delay 20ms limit 1000");
 	urgent.which = nopal_property(pair.plan, "urgent");
@@ -120,11 +120,11 @@ static int64_t urge(bool loaded)
 			flow_pair_run(60 * NOPAL_MILLISECOND);
 		assert_int_equal(pair.there[0].delivered, n + 1 + loaded);
 		took_ns = pair.there[0].last_ns - sent_ns;
-		if (took_ns > most_ns)
-			most_ns = took_ns;
+		if (took_ns > max_ns)
+			max_ns = took_ns;
 	}
 	pair_close();
-	return most_ns;
+	return max_ns;
 }
 
 /* Below the streams nothing is in line that it has to wait for, and what is in the network's queue

@@ -151,7 +151,7 @@ TEST(test_no_room_then_room)
 	keeper_read(&rig, UINT32_MAX);
 	rig_run(&rig, 20 * NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 1000);
-	assert_int_equal(keeper.most_bytes <= BUFFER, 1);
+	assert_int_equal(keeper.max_bytes <= BUFFER, 1);
 	rig_close(&rig);
 }
 
@@ -224,7 +224,7 @@ TEST(test_a_lost_request_is_repeated_less_and_less)
 }
 
 static void lossy(const char *config, const char *link, uint32_t reads, uint32_t count,
-		  uint32_t least)
+		  uint32_t min)
 {
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		struct rig rig;
@@ -234,7 +234,7 @@ static void lossy(const char *config, const char *link, uint32_t reads, uint32_t
 		keeper.reads = true;
 		keeper_read(&rig, UINT32_MAX);
 		rig_run(&rig, 20 * NOPAL_SECOND);
-		assert_true(rig.acceptor.delivered >= least);
+		assert_true(rig.acceptor.delivered >= min);
 		assert_int_equal(rig_shared(rig.opener.session, "flow_blocked"), 0);
 		rig_finish(&rig);
 		assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
@@ -245,16 +245,16 @@ static void lossy(const char *config, const char *link, uint32_t reads, uint32_t
 TEST(test_no_deadlock_and_never_beyond_the_buffer)
 {
 	lossy(RELIABLE, "rate 20mbit delay 10ms loss 30%", 20, 2000, 2000);
-	assert_true(keeper.most_bytes <= BUFFER);
+	assert_true(keeper.max_bytes <= BUFFER);
 	lossy(PURE, "rate 20mbit delay 10ms loss 30%", 20, 500, 500);
-	assert_true(keeper.most_bytes <= BUFFER);
+	assert_true(keeper.max_bytes <= BUFFER);
 }
 
 TEST(test_disorder_and_duplicates)
 {
 	lossy(RELIABLE, "rate 20mbit delay 10ms 8ms duplicate 30% reorder 30% loss 5%", 20, 2000,
 	      2000);
-	assert_true(keeper.most_bytes <= BUFFER);
+	assert_true(keeper.max_bytes <= BUFFER);
 }
 
 /* 64 KiB of losses would take all credit if they were not written off. */
@@ -271,7 +271,7 @@ TEST(test_what_is_given_up_is_written_off)
 
 	lossy(config, "rate 20mbit delay 10ms loss 30%", 1000, 2000, 1000);
 	lossy(waits, "rate 2mbit delay 10ms loss 30%", 1000, 2000, 5);
-	assert_true(keeper.most_bytes <= BUFFER);
+	assert_true(keeper.max_bytes <= BUFFER);
 }
 
 /* The grant is on its way when less is asked for than before. */

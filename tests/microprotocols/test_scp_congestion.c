@@ -138,12 +138,12 @@ TEST(test_fills_a_path_with_a_short_queue)
 	path_begin(40000000, 20 * NOPAL_MILLISECOND, 200, 0);
 	path_run(2 * NOPAL_SECOND);
 	path.queue_sum_ns = 0;
-	path.queue_most_ns = 0;
+	path.queue_max_ns = 0;
 	path.transmissions = 0;
 	assert_in_range(path_percent(10 * NOPAL_SECOND), 98, 101);
 	/* Three segments are 0.6 ms. */
 	assert_in_range(path_mean_queue_ns(), 0, NOPAL_MILLISECOND);
-	assert_in_range(path.queue_most_ns, 0, 4 * NOPAL_MILLISECOND);
+	assert_in_range(path.queue_max_ns, 0, 4 * NOPAL_MILLISECOND);
 	path_end();
 }
 

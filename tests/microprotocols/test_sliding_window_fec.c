@@ -25,13 +25,13 @@ static void pause_sending(void)
 
 /* --------------------------------------------------------------- which are rebuilt */
 
-enum { MOST_SOURCES = 12, MOST_REPAIRS = 8 };
+enum { MAX_SOURCES = 12, MAX_REPAIRS = 8 };
 
 /* The sender's repairs by number, each over sources [first, last]. */
 struct shape {
 	uint32_t sources, repairs;
-	uint32_t first[MOST_REPAIRS], last[MOST_REPAIRS];
-	uint32_t place[MOST_SOURCES + MOST_REPAIRS]; /* repairs from sources on */
+	uint32_t first[MAX_REPAIRS], last[MAX_REPAIRS];
+	uint32_t place[MAX_SOURCES + MAX_REPAIRS]; /* repairs from sources on */
 };
 
 static struct shape shape_of(uint32_t sources, uint32_t every, uint32_t repairs, uint32_t window)
@@ -56,7 +56,7 @@ static struct shape shape_of(uint32_t sources, uint32_t every, uint32_t repairs,
 static bool is_determined(const struct shape *shape, uint32_t there, uint32_t number,
 			  uint64_t source, uint32_t wanted)
 {
-	uint8_t row[MOST_REPAIRS][MOST_SOURCES] = { { 0 } };
+	uint8_t row[MAX_REPAIRS][MAX_SOURCES] = { { 0 } };
 	uint32_t rows = 0, rank = 0;
 
 	for (uint32_t i = 0; i < shape->repairs; i++) {
@@ -106,7 +106,7 @@ static void check_pattern(const struct shape *shape, uint32_t there, bool backwa
 	uint32_t all = shape->sources + shape->repairs;
 	uint32_t number = sender->number;
 	uint64_t source = sender->newest + 1;
-	uint32_t by_place[MOST_SOURCES + MOST_REPAIRS];
+	uint32_t by_place[MAX_SOURCES + MAX_REPAIRS];
 
 	send_block(shape->sources);
 	assert_int_equal(net.count, all);

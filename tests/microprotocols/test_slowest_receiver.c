@@ -131,7 +131,7 @@ TEST(test_who_loses_too_much_leaves_the_channel)
 	finish();
 }
 
-TEST(test_least_and_most)
+TEST(test_min_and_max)
 {
 	begin(WITH("initial = 3Mbit most = 3Mbit"), 2, "delay 10ms");
 	keep_busy(5 * NOPAL_SECOND);
@@ -207,7 +207,7 @@ static int64_t queue_ms(void)
 }
 
 /* All lose one in a hundred; one has a link of 5 Mbit/s, then one of 50, and again 5. */
-static void check_slow_link(const char *link, int64_t most_queue_ms)
+static void check_slow_link(const char *link, int64_t max_queue_ms)
 {
 	begin(PARITY, 3, "fwd: rate 50mbit delay 10ms limit 100 loss 1% rev: delay 10ms");
 	many_link(&many, 0, link);
@@ -217,7 +217,7 @@ static void check_slow_link(const char *link, int64_t most_queue_ms)
 		      (int)dropped_permille(), (int)queue_ms(), (int)rate());
 	assert_in_range(rate(), 2000000, 7000000);
 	assert_in_range(dropped_permille(), 0, 30);
-	assert_in_range(queue_ms(), 0, most_queue_ms);
+	assert_in_range(queue_ms(), 0, max_queue_ms);
 	many_link(&many, 0, "rate 50mbit delay 10ms limit 100");
 	keep_busy(10 * NOPAL_SECOND);
 	assert_in_range(rate(), 15000000, 60000000);
@@ -417,7 +417,7 @@ TEST(test_random_losses_make_nobody_the_slowest)
 
 /* A quarter is lost whatever the rate is: what was lost at faster ones does not count when the
  * least is reached. */
-TEST(test_who_loses_at_the_least_rate_leaves)
+TEST(test_who_loses_at_the_min_rate_leaves)
 {
 	int at_least = 0;
 

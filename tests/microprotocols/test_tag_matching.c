@@ -13,7 +13,7 @@
 	     "reliable_fifo {}\na_log {}\n"
 #define ANY 0, 0 /* tag and mask of a receive */
 
-enum { EACH = UINT32_MAX, MOST = 2048 };
+enum { EACH = UINT32_MAX, MAX = 2048 };
 
 static struct rig rig;
 
@@ -22,7 +22,7 @@ static struct rig rig;
 static struct match {
 	int number;
 	uint64_t cookie;
-} matched[MOST];
+} matched[MAX];
 static uint32_t matches, again; /* again: receives to post when one is used */
 
 static enum nopal_verdict log_on_to_user(struct nopal_at at, struct nopal_message *message)
@@ -176,9 +176,9 @@ static struct model {
 	struct model_item {
 		uint64_t tag, mask, cookie;
 		int number;
-	} message[MOST], receive[MOST];
+	} message[MAX], receive[MAX];
 	uint32_t messages, receives, matches;
-	struct match matched[MOST];
+	struct match matched[MAX];
 } model;
 
 static void model_match(uint32_t message, uint32_t receive)

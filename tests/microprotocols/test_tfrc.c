@@ -355,7 +355,7 @@ TEST(test_silence_halves_the_equation_too)
 }
 
 /* However long nothing is acknowledged: a segment in 64 s. */
-TEST(test_the_least_rate)
+TEST(test_the_min_rate)
 {
 	begin();
 	to_rate(64);

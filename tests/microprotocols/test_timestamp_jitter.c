@@ -213,7 +213,7 @@ static uint64_t draw(uint64_t *random)
 
 /* Sends at irregular times, with timestamps of the application's own or without; each delivery is
  * as far from the first as the timestamps are. */
-static void cross(const char *config, const char *link, unsigned hz, uint32_t least)
+static void cross(const char *config, const char *link, unsigned hz, uint32_t min)
 {
 	static int64_t mark_ns[MANY];
 	uint64_t random = 7, ticks = 1000;
@@ -236,7 +236,7 @@ static void cross(const char *config, const char *link, unsigned hz, uint32_t le
 	}
 	rig_run(&rig, 2 * NOPAL_SECOND);
 
-	assert_true(rig.acceptor.delivered >= least);
+	assert_true(rig.acceptor.delivered >= min);
 	for (uint32_t i = 0; i < rig.acceptor.delivered; i++) {
 		long number = strtol(rig.acceptor.text[i], NULL, 10);
 		int64_t tick_ns = NOPAL_SECOND / (hz ? hz : 1000000) + TICK_NS;

@@ -235,7 +235,7 @@ static int patience(void)
 
 TEST(test_the_draw_goes_by_the_mean_of_reports)
 {
-	int least = 1000, most = 0;
+	int min = 1000, max = 0;
 
 	settle(40 * MBIT);
 	assert_int_equal(patience(), 1);
@@ -244,11 +244,11 @@ TEST(test_the_draw_goes_by_the_mean_of_reports)
 	for (int i = 0; i < 200; i++) {
 		int reports = patience();
 
-		least = reports < least ? reports : least;
-		most = reports > most ? reports : most;
+		min = reports < min ? reports : min;
+		max = reports > max ? reports : max;
 	}
-	assert_in_range(least, 1, 3);
-	assert_in_range(most, 30, 42);
+	assert_in_range(min, 1, 3);
+	assert_in_range(max, 30, 42);
 	bench_close();
 }
 
@@ -350,13 +350,13 @@ TEST(test_one_step_an_interval_and_none_after_a_loss)
 
 TEST(test_the_window_follows_what_arrives)
 {
-	int64_t least;
+	int64_t min;
 
 	settle(40 * MBIT);
 	for (int i = 0; i < 20; i++)
 		deliver(16 * MBIT);
-	least = FEW + 16 * MBIT / 8 * 60 / 1000;
-	assert_in_range(window(), least - 10 * SEG, least + 10 * SEG);
+	min = FEW + 16 * MBIT / 8 * 60 / 1000;
+	assert_in_range(window(), min - 10 * SEG, min + 10 * SEG);
 	bench_close();
 }
 

@@ -154,13 +154,13 @@ TEST(test_fills_a_path_with_a_small_standing_queue)
 	path_begin(40000000, 20 * NOPAL_MILLISECOND, 400, 0);
 	path_run(4 * NOPAL_SECOND);
 	path.queue_sum_ns = 0;
-	path.queue_most_ns = 0;
+	path.queue_max_ns = 0;
 	path.transmissions = 0;
 	path.overflowed = 0;
 	assert_in_range(path_percent(10 * NOPAL_SECOND), 98, 101);
 	/* A segment is 0.2 ms; bursts of our own come on top of four. */
 	assert_in_range(path_mean_queue_ns(), 0, 1500 * NOPAL_MICROSECOND);
-	assert_in_range(path.queue_most_ns, 0, 4 * NOPAL_MILLISECOND);
+	assert_in_range(path.queue_max_ns, 0, 4 * NOPAL_MILLISECOND);
 	assert_int_equal(path.overflowed, 0);
 	path_end();
 }

@@ -377,7 +377,7 @@ static struct {
 	uint32_t heard;			  /* of what was said */
 	uint64_t told;			  /* edge: the largest that was said */
 	struct nopal_message *held[BENCH_SEGMENTS];
-	uint32_t held_first, held_end, held_most;
+	uint32_t held_first, held_end, held_max;
 	uint32_t arrived;
 } loop;
 
@@ -419,13 +419,13 @@ static void cross_data(void)
 		arrive(*bench_attribute(segment, NUMBER));
 		loop.held[loop.held_end++] = message_of(SEG);
 	}
-	if (loop.held_end - loop.held_first > loop.held_most)
-		loop.held_most = loop.held_end - loop.held_first;
+	if (loop.held_end - loop.held_first > loop.held_max)
+		loop.held_max = loop.held_end - loop.held_first;
 }
 
-static void read_some(uint64_t most)
+static void read_some(uint64_t max)
 {
-	for (uint64_t i = bench_draw() % (most + 1); i > 0 && loop.held_first < loop.held_end; i--)
+	for (uint64_t i = bench_draw() % (max + 1); i > 0 && loop.held_first < loop.held_end; i--)
 		consume(loop.held[loop.held_first++]);
 }
 
@@ -456,7 +456,7 @@ static void run_loop(bool reliable, uint32_t data_loss, uint32_t control_loss, u
 	while (loop.held_first < loop.held_end)
 		consume(loop.held[loop.held_first++]);
 	/* The receiver never held more than its buffer. */
-	assert_in_range(loop.held_most, 1, WINDOW_SEGMENTS);
+	assert_in_range(loop.held_max, 1, WINDOW_SEGMENTS);
 }
 
 TEST(test_loop_reliable)

@@ -80,7 +80,7 @@ uint32_t nopal_body_limit(const struct nopal_session *session)
 	return BENCH_BODY;
 }
 
-uint32_t nopal_body_most(const struct nopal_session *session)
+uint32_t nopal_body_max(const struct nopal_session *session)
 {
 	(void)session;
 	return BENCH_BODY;

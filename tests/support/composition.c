@@ -15,12 +15,12 @@
 #include "support/values.h"
 
 enum {
-	LAYERS_MOST = 3,
+	LAYERS_MAX = 3,
 	SHAPES_TRIED = 40,
 	PLAIN_PERCENT = 35, /* of configs: every parameter as it is */
 	SET_PERCENT = 25,   /* of the parameters of others */
-	EXTRAS_MOST = 10,
-	MENDED_MOST = 48, /* lines that may go from one draw */
+	EXTRAS_MAX = 10,
+	MENDED_MAX = 48, /* lines that may go from one draw */
 	MANY = 1000,
 };
 
@@ -28,7 +28,7 @@ enum {
 
 static const struct shape {
 	unsigned weight;
-	enum nopal_multiplicity layer[LAYERS_MOST]; /* the top comes first */
+	enum nopal_multiplicity layer[LAYERS_MAX]; /* the top comes first */
 	int layers;
 } shapes[] = {
 	{ 14, { NOPAL_ONE }, 1 },
@@ -60,7 +60,7 @@ struct maker {
 	const struct kit *kit;
 	struct draw from;
 	const struct shape *shape;
-	struct selection layer[LAYERS_MOST];
+	struct selection layer[LAYERS_MAX];
 	unsigned first[2]; /* the two that it begins with */
 	bool plain;
 };
@@ -253,8 +253,8 @@ static void take_wishes(struct maker *maker, int layer)
 /* Few more often than many. */
 static void take_extras(struct maker *maker, int layer)
 {
-	uint64_t most = draw_below(&maker->from, EXTRAS_MOST + 1);
-	uint64_t count = draw_below(&maker->from, most + 1);
+	uint64_t max = draw_below(&maker->from, EXTRAS_MAX + 1);
+	uint64_t count = draw_below(&maker->from, max + 1);
 
 	while (count--)
 		take(maker, layer, (unsigned)draw_below(&maker->from, maker->kit->count));
@@ -403,7 +403,7 @@ char *composition_mended(const char *text, int kept)
 	char *now = strdup(text), *next;
 	int line;
 
-	for (int i = 0; i < MENDED_MOST; i++) {
+	for (int i = 0; i < MENDED_MAX; i++) {
 		if (composition_is_good(now, &line))
 			return now;
 		if (lines_kind(now, line) != LINE_PART)

@@ -185,7 +185,7 @@ static struct difference difference_of(const struct costs_sample *other,
  * the unit of the cost. */
 static const struct scale {
 	const char *words;
-	double least;
+	double min;
 } scales[] = {
 	[COST_LOST] = { "%.0f %% of the messages lost, not %.0f %%", 2 },
 	[COST_OVERTAKEN] = { "%.0f %% of the messages overtaken, not %.0f %%", 2 },
@@ -195,11 +195,11 @@ static const struct scale {
 	[COST_DATAGRAMS] = { "%.1f datagrams a message, not %.1f", 0 },
 	[COST_BYTES] = { "%.0f bytes a message, not %.0f", 0 },
 };
-static const double LEAST_PART = 0.05; /* and of the cost, this part */
+static const double MIN_PART = 0.05; /* and of the cost, this part */
 
 static bool is_large(const struct difference *difference, int cost)
 {
-	return difference->more > fmax(scales[cost].least, LEAST_PART * difference->one);
+	return difference->more > fmax(scales[cost].min, MIN_PART * difference->one);
 }
 
 /* A few runs show that there is no difference, or that there may be one. */

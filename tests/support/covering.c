@@ -252,11 +252,11 @@ out:
 }
 
 /* The open part whose presence or absence gains the most; false: none gains. */
-static bool most_gainful(const struct making *making, const bool *tried, unsigned *ret_part,
-			 enum standing *ret_standing)
+static bool max_gainful(const struct making *making, const bool *tried, unsigned *ret_part,
+			enum standing *ret_standing)
 {
 	const struct covering *covering = making->covering;
-	int most = 0;
+	int max = 0;
 
 	for (unsigned i = 0; i < covering->kit.count; i++) {
 		int in, out;
@@ -265,13 +265,13 @@ static bool most_gainful(const struct making *making, const bool *tried, unsigne
 			continue;
 		in = gain_of_part(making, i);
 		out = gain_of(making, item_of(covering, i, -1, 0, true));
-		if (in <= most && out <= most)
+		if (in <= max && out <= max)
 			continue;
-		most = in > out ? in : out;
+		max = in > out ? in : out;
 		*ret_part = i;
 		*ret_standing = in > out ? STANDING_IN : STANDING_OUT;
 	}
-	return most > 0;
+	return max > 0;
 }
 
 static void fill(struct making *making)
@@ -280,7 +280,7 @@ static void fill(struct making *making)
 	enum standing standing;
 	unsigned part;
 
-	while (most_gainful(making, tried, &part, &standing)) {
+	while (max_gainful(making, tried, &part, &standing)) {
 		tried[part] = true;
 		if (!decide(making, part, standing))
 			decide(making, part, standing == STANDING_IN ? STANDING_OUT : STANDING_IN);

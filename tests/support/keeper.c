@@ -13,8 +13,8 @@ static enum nopal_verdict keeper_on_to_user(struct nopal_at at, struct nopal_mes
 	nopal_message_keep(message);
 	keeper.message[keeper.end++ % KEEPER_ROOM] = message;
 	keeper.held_bytes += message->length;
-	if (keeper.held_bytes > keeper.most_bytes)
-		keeper.most_bytes = keeper.held_bytes;
+	if (keeper.held_bytes > keeper.max_bytes)
+		keeper.max_bytes = keeper.held_bytes;
 	return NOPAL_CONTINUE;
 }
 
@@ -49,9 +49,9 @@ void keeper_read(struct rig *rig, uint32_t count)
 	}
 }
 
-void keeper_push(struct rig *rig, uint32_t count, size_t length, uint32_t reads, int64_t most_ns)
+void keeper_push(struct rig *rig, uint32_t count, size_t length, uint32_t reads, int64_t max_ns)
 {
-	int64_t steps = most_ns / (10 * NOPAL_MILLISECOND);
+	int64_t steps = max_ns / (10 * NOPAL_MILLISECOND);
 	uint32_t before = rig->acceptor.delivered, sent = 0;
 
 	while (rig->acceptor.delivered - before < count && steps--) {

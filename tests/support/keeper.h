@@ -19,7 +19,7 @@ enum { KEEPER_ROOM = 8192 };
 struct keeper {
 	struct nopal_message *message[KEEPER_ROOM];
 	uint32_t first, end; /* what is kept */
-	uint64_t held_bytes, most_bytes;
+	uint64_t held_bytes, max_bytes;
 	bool reads; /* keeps nothing */
 };
 extern struct keeper keeper;
@@ -31,6 +31,6 @@ void keeper_read(struct rig *rig, uint32_t count);
 
 /* Sends `count` messages of so many bytes, as room comes, and runs until all are delivered or the
  * time is over; the application reads `reads` messages every 10 ms. */
-void keeper_push(struct rig *rig, uint32_t count, size_t length, uint32_t reads, int64_t most_ns);
+void keeper_push(struct rig *rig, uint32_t count, size_t length, uint32_t reads, int64_t max_ns);
 
 #endif

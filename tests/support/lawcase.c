@@ -10,7 +10,7 @@
 #include "support/lines.h"
 #include "support/said.h"
 
-enum { SHRINK_RUNS = 4000, LEAST_MESSAGES = 1 };
+enum { SHRINK_RUNS = 4000, MIN_MESSAGES = 1 };
 
 /* -------------------------------------------------------------------- as text */
 
@@ -271,13 +271,13 @@ static void without_words(struct shrink *shrink, unsigned count)
 
 /* ---------------------------------------------------------------------- words */
 
-static void fewer(struct shrink *shrink, uint32_t *of, uint32_t least)
+static void fewer(struct shrink *shrink, uint32_t *of, uint32_t min)
 {
 	struct lawcase *now = shrink->now, next;
 	size_t at = (size_t)((char *)of - (char *)now);
 
 	for (uint32_t step = *of / 2; step; step /= 2)
-		while (*of >= step + least) {
+		while (*of >= step + min) {
 			next = *now;
 			*(uint32_t *)(void *)((char *)&next + at) -= step;
 			if (!keep(shrink, &next))
@@ -297,7 +297,7 @@ static void less_said(struct shrink *shrink)
 	if (shrink->now->cut_ns)
 		keep(shrink, &next);
 	fewer(shrink, &shrink->now->pairs, 1);
-	fewer(shrink, &shrink->now->messages, LEAST_MESSAGES);
+	fewer(shrink, &shrink->now->messages, MIN_MESSAGES);
 	fewer(shrink, &shrink->now->answers, 0);
 	next = *shrink->now;
 	next.spread_ns = 0;

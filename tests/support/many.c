@@ -261,7 +261,7 @@ static void many_listen(struct many *many, uint32_t index)
 /* A world without hosts; takes over the plan. */
 static void many_clear(struct many *many, struct nopal_plan *plan, uint32_t count, uint64_t seed)
 {
-	assert_true(count <= MANY_MOST);
+	assert_true(count <= MANY_MAX);
 	memset(many, 0, offsetof(struct many, end));
 	memset(many->end, 0, count * sizeof(many->end[0]));
 	many->count = count;
@@ -338,10 +338,10 @@ int many_send_bytes(struct many *many, size_t length, uint64_t destination)
 	static char bytes[MANY_LONGEST];
 	const struct nopal_property to = { nopal_property(many->plan, "destination"), destination };
 	uint32_t number = many->sent++;
-	size_t least = (size_t)snprintf(bytes, MANY_DIGITS, "%u ", number);
+	size_t min = (size_t)snprintf(bytes, MANY_DIGITS, "%u ", number);
 
-	if (length < least)
-		length = least;
+	if (length < min)
+		length = min;
 	many_write(number, bytes, length);
 	many->length[number] = length;
 	many->sent_ns[number] = nopal_world_now(many->world);

@@ -19,7 +19,7 @@
 #include "support/test.h"
 
 enum {
-	MANY_MOST = 1024,
+	MANY_MAX = 1024,
 	MANY_MESSAGES = 4096,
 	MANY_LONGEST = 1 << 20,
 	MANY_DIGITS = 16,
@@ -106,7 +106,7 @@ struct many {
 	uint64_t casts;		/* datagrams to multicast addresses, see many_watch() */
 	/* (optional) an outcome was told */
 	void (*on_outcome)(struct many *many, uint32_t message);
-	struct many_end end[MANY_MOST]; /* last: only those in use are cleared */
+	struct many_end end[MANY_MAX]; /* last: only those in use are cleared */
 };
 
 /* The bytes of a message: its number, and what no other message has there. */

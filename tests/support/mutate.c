@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CALLS = 32 };
+enum { MAX_CALLS = 32 };
 static const char BETWEEN[] = " ||\n\t\t       ";
 static const char PART[] = "&fused_part[";
 
@@ -98,7 +98,7 @@ static size_t calls_of(struct span all, struct span *calls)
 	size_t count = 0;
 	const char *at = all.from;
 
-	while (count < MOST_CALLS) {
+	while (count < MAX_CALLS) {
 		const char *end = strstr(at, BETWEEN);
 
 		if (!end || end > all.to)
@@ -180,7 +180,7 @@ static char *calls_mutated(const char *text, const struct mutation *mutation, co
 {
 	const char *from = strstr(at, "return ");
 	const char *to = from ? strchr(from, ';') : NULL;
-	struct span calls[MOST_CALLS], all;
+	struct span calls[MAX_CALLS], all;
 	char *joined, *out;
 	size_t count, which;
 

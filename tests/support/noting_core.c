@@ -9,7 +9,7 @@
 
 /* ------------------------------------------- a core that notes what it gets */
 
-struct note notes[MOST_NOTES];
+struct note notes[MAX_NOTES];
 unsigned note_count;
 int64_t timer_ns;
 unsigned wakes;
@@ -78,7 +78,7 @@ void nopal__endpoint_receive(struct nopal_endpoint *endpoint, const struct nopal
 		const struct nopal_arrival *arrival = &arrivals[i];
 		struct note *note = &notes[note_count++];
 
-		assert_true(note_count < MOST_NOTES);
+		assert_true(note_count < MAX_NOTES);
 		*note = (struct note){ .time_ns = world->now_ns,
 				       .endpoint = endpoint,
 				       .from = arrival->from,

@@ -10,7 +10,7 @@
 #include "ports/world.h"
 
 enum {
-	MOST_NOTES = 20000,
+	MAX_NOTES = 20000,
 	PORT = 9000,
 	NOTED_BYTES = 16,
 	UDP_IP = NOPAL__UDP_HEADER_BYTES,
@@ -32,7 +32,7 @@ struct note {
 	uint8_t bytes[NOTED_BYTES];
 };
 
-extern struct note notes[MOST_NOTES];
+extern struct note notes[MAX_NOTES];
 extern unsigned note_count;
 extern int64_t timer_ns;
 extern unsigned wakes;

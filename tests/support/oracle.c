@@ -12,9 +12,9 @@
 enum {
 	PORT = 1000,
 	REBOUND_PORT = 40000,
-	UNEVEN = 10,	      /* messages of the first opener for one of another */
-	STEPS_MOST = 1000000, /* without any progress */
-	BUSY = 100,	      /* transmissions in the second half of them */
+	UNEVEN = 10,	     /* messages of the first opener for one of another */
+	STEPS_MAX = 1000000, /* without any progress */
+	BUSY = 100,	     /* transmissions in the second half of them */
 };
 /* Without progress, until sessions are closed where no handshake says when; until timeouts are so
  * long that nobody waits for them; and until the run counts as stuck. */
@@ -374,13 +374,13 @@ static void settle(struct oracle *oracle)
 			moves = oracle->moves;
 			steps = 0;
 		}
-		if (++steps == STEPS_MOST / 2)
+		if (++steps == STEPS_MAX / 2)
 			transmissions = oracle_transmissions(oracle);
-		if (steps > STEPS_MOST ||
+		if (steps > STEPS_MAX ||
 		    nopal_world_now(oracle->world) > oracle->moved_ns + STILL_NS)
 			break;
 	}
-	oracle->tired = steps > STEPS_MOST;
+	oracle->tired = steps > STEPS_MAX;
 	oracle->busy =
 		oracle->tired && (oracle_transmissions(oracle) > transmissions + BUSY ||
 				  nopal_world_now(oracle->world) > oracle->moved_ns + SLOW_NS);

@@ -14,8 +14,8 @@
 enum {
 	NAME_BYTES = 4,
 	BURST = 8,
-	SEGMENT_MOST = 9000,
-	USUAL_MOST = 6000,
+	SEGMENT_MAX = 9000,
+	USUAL_MAX = 6000,
 	/* one message in so many has it */
 	URGENT = 8,
 	OUT_OF_BAND = 6,
@@ -23,7 +23,7 @@ enum {
 	RELATED = 2,
 	ONLY = 6,
 };
-#define DEADLINE_MOST_NS ((uint64_t)(300 * NOPAL_MILLISECOND))
+#define DEADLINE_MAX_NS ((uint64_t)(300 * NOPAL_MILLISECOND))
 /* Of the calm: time until the late messages are sent, and from one to the next. */
 #define SETTLED_NS  (6 * NOPAL_SECOND)
 #define LATE_GAP_NS (300 * NOPAL_MILLISECOND)
@@ -108,8 +108,8 @@ static uint32_t length_draw(struct oracle *oracle, bool *empty)
 		break;
 	case 2:
 	case 3:
-		length = segment < SEGMENT_MOST ? segment - 1 + draw_below(&oracle->draw, 3)
-						: NAME_BYTES;
+		length = segment < SEGMENT_MAX ? segment - 1 + draw_below(&oracle->draw, 3)
+					       : NAME_BYTES;
 		break;
 	case 4:
 		length = 1 + draw_below(&oracle->draw, ORACLE_LONGEST - 1);
@@ -118,15 +118,15 @@ static uint32_t length_draw(struct oracle *oracle, bool *empty)
 	case 6:
 	case 7:
 	case 8:
-		length = 1 + draw_below(&oracle->draw, USUAL_MOST);
+		length = 1 + draw_below(&oracle->draw, USUAL_MAX);
 		break;
 	default:
 		length = NAME_BYTES + draw_below(&oracle->draw, 200);
 	}
 	if (length > oracle->longest)
 		length = oracle->longest;
-	if (length < nopal_plan_message_least(oracle->plan))
-		length = nopal_plan_message_least(oracle->plan);
+	if (length < nopal_plan_message_min(oracle->plan))
+		length = nopal_plan_message_min(oracle->plan);
 	return length > 1 && length < NAME_BYTES ? 1 : (uint32_t)length;
 }
 
@@ -207,7 +207,7 @@ static uint64_t property_of(const struct oracle_side *side, uint32_t index, unsi
 
 	switch (1u << bit) {
 	case ORACLE_DEADLINE:
-		return 1 + draw_below(&from, DEADLINE_MOST_NS);
+		return 1 + draw_below(&from, DEADLINE_MAX_NS);
 	case ORACLE_ATTEMPTS:
 		return 1 + draw_below(&from, 3);
 	case ORACLE_LABEL:

@@ -56,9 +56,9 @@ static void push(void *user);
 
 static void push_later(struct pair *pair)
 {
-	uint64_t most_ns = pair->run->sparse ? SPARSE_GAP_NS : GAP_NS;
+	uint64_t max_ns = pair->run->sparse ? SPARSE_GAP_NS : GAP_NS;
 
-	nopal_sim_at(pair->world, nopal_world_now(pair->world) + (int64_t)(draw(pair) % most_ns),
+	nopal_sim_at(pair->world, nopal_world_now(pair->world) + (int64_t)(draw(pair) % max_ns),
 		     push, pair);
 }
 

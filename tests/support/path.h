@@ -31,12 +31,12 @@ static struct path {
 
 	/* what came of it */
 	uint64_t delivered_bytes, lost, overflowed, timeouts;
-	int64_t queue_sum_ns, queue_most_ns;
+	int64_t queue_sum_ns, queue_max_ns;
 	uint64_t transmissions;
 
 	/* how it works */
 	int64_t in_flight, free_at_ns, credit_at_ns, heard_ns, srtt_ns, now_ns;
-	int64_t least_rtt_ns;
+	int64_t min_rtt_ns;
 	uint64_t received, acked, largest;
 	bool any;
 	struct path_packet {
@@ -93,8 +93,8 @@ static inline void path_transmit(uint64_t number)
 	int64_t queue = start - path.now_ns;
 
 	path.queue_sum_ns += queue;
-	if (queue > path.queue_most_ns)
-		path.queue_most_ns = queue;
+	if (queue > path.queue_max_ns)
+		path.queue_max_ns = queue;
 	if (queue / each >= path.limit) {
 		path.overflowed++;
 		return;
@@ -186,11 +186,11 @@ static inline void path_sample(const struct path_flying *flying)
 	int64_t rtt = path.now_ns - path_packet(flying->packet)->segment->transmitted_ns;
 
 	path.srtt_ns = path.srtt_ns ? (7 * path.srtt_ns + rtt) / 8 : rtt;
-	if (!path.least_rtt_ns || rtt < path.least_rtt_ns)
-		path.least_rtt_ns = rtt;
+	if (!path.min_rtt_ns || rtt < path.min_rtt_ns)
+		path.min_rtt_ns = rtt;
 	path_share("latest_rtt_ns", rtt);
 	path_share("smoothed_rtt_ns", path.srtt_ns);
-	path_share("minimum_rtt_ns", path.least_rtt_ns);
+	path_share("minimum_rtt_ns", path.min_rtt_ns);
 }
 
 static inline void path_hear(struct path_flying flying)

@@ -26,7 +26,7 @@ void stop(void)
 
 int64_t transfer(size_t length)
 {
-	int64_t began_ns = nopal_world_now(rig.world), left = ROUNDS_MOST;
+	int64_t began_ns = nopal_world_now(rig.world), left = ROUNDS_MAX;
 	uint32_t before = rig.acceptor.delivered;
 
 	rig_send_bytes(&rig, length);
@@ -53,5 +53,5 @@ int64_t shared(const char *name)
 
 int64_t segments(int64_t count)
 {
-	return count * nopal_body_most(rig.opener.session);
+	return count * nopal_body_max(rig.opener.session);
 }

@@ -12,8 +12,8 @@
 enum {
 	FILE_BYTES = 200000,
 	FIRST_SEGMENTS = 10,
-	MOST_SEGMENTS = 64,
-	ROUNDS_MOST = 1000,
+	MAX_SEGMENTS = 64,
+	ROUNDS_MAX = 1000,
 };
 
 #define RELIABLE                                                                                   \

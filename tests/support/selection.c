@@ -11,7 +11,7 @@
 #include "registry/registry.h"
 #include <nopal/nopal.h>
 
-enum { MOST_REFUSALS = 64 }; /* of one search */
+enum { MAX_REFUSALS = 64 }; /* of one search */
 
 /* --------------------------------------------------------- what there is */
 
@@ -298,7 +298,7 @@ static bool is_accepted(const struct selection *selection, struct selection_sear
 	if (selection_is_good(selection, search->text, sizeof(search->text)))
 		return true;
 	search->refused = true;
-	search->given_up = search->parses >= MOST_REFUSALS;
+	search->given_up = search->parses >= MAX_REFUSALS;
 	return false;
 }
 

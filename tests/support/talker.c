@@ -34,7 +34,7 @@ static uint64_t talker_size(struct talker *talker, enum transfer_type type)
 	if (!talker_draw(talker, talker->nonsense))
 		return talker_place(talker);
 	if (type == TRANSFER_WANT || type == TRANSFER_LIST)
-		return 1 + talker_draw(talker, TRANSFER_HASHES_MOST);
+		return 1 + talker_draw(talker, TRANSFER_HASHES_MAX);
 	return talker_draw(talker, 2) ? talker->size : talker_draw(talker, 8 * talker->size);
 }
 
@@ -63,7 +63,7 @@ void talker_says(struct talker *talker, struct nopal_session *session, uint32_t 
 
 	if (note.type == TRANSFER_DATA || note.type == TRANSFER_HELD ||
 	    note.type == TRANSFER_HASHES)
-		length += talker_draw(talker, talker->most_bytes);
+		length += talker_draw(talker, talker->max_bytes);
 	if (!talker_draw(talker, talker->nonsense))
 		bytes[0] = (uint8_t)talker_draw(talker, UINT8_MAX);
 	if (!talker_draw(talker, talker->nonsense))

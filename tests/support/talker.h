@@ -16,7 +16,7 @@ struct talker {
 	uint64_t size, hash;	  /* of the file that there is */
 	int64_t mtime_ns;	  /* and its time */
 	const char *const *names; /* NULL-ended; the first one half of the time */
-	uint64_t most_bytes;	  /* behind a note, where it has such */
+	uint64_t max_bytes;	  /* behind a note, where it has such */
 	uint64_t nonsense;	  /* one note of so many is none */
 };
 

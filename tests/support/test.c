@@ -6,7 +6,7 @@
 
 #include "support/test.h"
 
-enum { TESTS_MOST = 256 };
+enum { TESTS_MAX = 256 };
 
 static struct test_item *first;
 
@@ -32,7 +32,7 @@ static size_t collect(struct CMUnitTest *tests)
 	for (const struct test_item *item = first; item; item = item->next) {
 		if (item->kind != TEST_ITEM)
 			continue;
-		if (count == TESTS_MOST)
+		if (count == TESTS_MAX)
 			return 0;
 		tests[count] = item->test;
 		if (each && !item->own_fixture) {
@@ -46,13 +46,13 @@ static size_t collect(struct CMUnitTest *tests)
 
 int tests_run(void)
 {
-	static struct CMUnitTest tests[TESTS_MOST];
+	static struct CMUnitTest tests[TESTS_MAX];
 	size_t count = collect(tests);
 	bool grouped = false;
 	int failed = 0;
 
 	if (count == 0) {
-		fprintf(stderr, "no tests, or more than %d (TESTS_MOST)\n", TESTS_MOST);
+		fprintf(stderr, "no tests, or more than %d (TESTS_MOST)\n", TESTS_MAX);
 		return EXIT_FAILURE;
 	}
 	for (const struct test_item *item = first; item; item = item->next) {

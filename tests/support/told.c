@@ -5,7 +5,7 @@
 #include "support/told.h"
 #include "support/test.h"
 
-enum { MOST_WORDS = 8 };
+enum { MAX_WORDS = 8 };
 
 /* A stream that goes into a file of its own for a while. */
 struct aside {
@@ -53,7 +53,7 @@ void tell(struct told *told, const struct tool *tool, const char *const *words,
 	  const char *const *options)
 {
 	static struct tool_call call;
-	char *list[MOST_WORDS] = { 0 };
+	char *list[MAX_WORDS] = { 0 };
 	struct aside out, err;
 
 	call = (struct tool_call){ .tool = tool, .words = list };

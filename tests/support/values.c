@@ -36,12 +36,12 @@ static struct nopal_quantity quantity_of(const char *text, const struct nopal_pa
 }
 
 /* Between the two, each magnitude as often as any other. */
-static int64_t between(struct draw *from, int64_t least, int64_t most)
+static int64_t between(struct draw *from, int64_t min, int64_t max)
 {
-	int64_t high = least > 0 ? least : 1, twice = high;
+	int64_t high = min > 0 ? min : 1, twice = high;
 	unsigned magnitudes = 0;
 
-	for (; twice < most; twice *= 2) {
+	for (; twice < max; twice *= 2) {
 		magnitudes++;
 		if (twice > INT64_MAX / 2)
 			break;
@@ -49,7 +49,7 @@ static int64_t between(struct draw *from, int64_t least, int64_t most)
 	for (uint64_t left = draw_below(from, magnitudes + 1); left; left--)
 		high *= 2;
 	high += (int64_t)draw_below(from, (uint64_t)high);
-	return high < most ? high : most;
+	return high < max ? high : max;
 }
 
 /* A quarter of the initial value up to four times as much. */
@@ -64,28 +64,28 @@ static struct nopal_quantity near(struct draw *from, const struct nopal_paramete
 
 static struct nopal_quantity number_draw(struct draw *from, const struct nopal_parameter *parameter)
 {
-	struct nopal_quantity least, most, value;
+	struct nopal_quantity min, max, value;
 
-	if (!parameter->least || !parameter->most)
+	if (!parameter->min || !parameter->max)
 		return near(from, parameter);
-	least = quantity_of(parameter->least, parameter);
-	most = quantity_of(parameter->most, parameter);
+	min = quantity_of(parameter->min, parameter);
+	max = quantity_of(parameter->max, parameter);
 	switch (draw_below(from, 6)) {
 	case 0:
-		return least;
+		return min;
 	case 1:
-		return most;
+		return max;
 	case 2:
-		if (least.in_segments != most.in_segments)
-			return least;
-		least.value = between(from, least.value, most.value);
-		return least;
+		if (min.in_segments != max.in_segments)
+			return min;
+		min.value = between(from, min.value, max.value);
+		return min;
 	default:
 		value = near(from, parameter);
-		if (value.in_segments == least.in_segments && value.value < least.value)
-			return least;
-		if (value.in_segments == most.in_segments && value.value > most.value)
-			return most;
+		if (value.in_segments == min.in_segments && value.value < min.value)
+			return min;
+		if (value.in_segments == max.in_segments && value.value > max.value)
+			return max;
 		return value;
 	}
 }

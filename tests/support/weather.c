@@ -9,8 +9,8 @@
 #include <nopal/nopal.h>
 
 enum {
-	CHAOS_LEAST_MS = 300,
-	CHAOS_MOST_MS = 4000,
+	CHAOS_MIN_MS = 300,
+	CHAOS_MAX_MS = 4000,
 	PERFECT_PERCENT = 12,
 	USUAL_MTU = 1500,
 };
@@ -220,10 +220,10 @@ void weather_draw(struct draw *from, const struct weather_for *what, struct weat
 	if (!draw_happens(from, PERFECT_PERCENT))
 		chaos = 1 + (unsigned)draw_below(from, WEATHER_PHASES - 1);
 	for (unsigned i = 0; i < chaos; i++) {
-		phase[i + 1].from_ns = phase[i].from_ns +
-				       (int64_t)(CHAOS_LEAST_MS +
-						 draw_below(from, CHAOS_MOST_MS - CHAOS_LEAST_MS)) *
-					       NOPAL_MILLISECOND;
+		phase[i + 1].from_ns =
+			phase[i].from_ns +
+			(int64_t)(CHAOS_MIN_MS + draw_below(from, CHAOS_MAX_MS - CHAOS_MIN_MS)) *
+				NOPAL_MILLISECOND;
 		phase_draw(from, what, phase[i + 1].from_ns, &phase[i]);
 	}
 	phase_begin(what, &phase[chaos]);

@@ -61,8 +61,8 @@ static const struct nopal_parameter a_crasher_table[] = {
 	{ .name = "after",
 	  .offset = offsetof(struct a_crasher_parameters, after),
 	  .initial = "20",
-	  .least = "1",
-	  .most = "1000",
+	  .min = "1",
+	  .max = "1000",
 	  .doc = "dies at this segment" },
 	{ 0 },
 };

@@ -13,11 +13,11 @@ TEST(test_an_odd_count_has_its_middle)
 	struct spread spread = spread_of(values, 5);
 
 	assert_int_equal(spread.count, 5);
-	assert_float_equal(spread.least, 1, EXACT);
+	assert_float_equal(spread.min, 1, EXACT);
 	assert_float_equal(spread.low, 3, EXACT);
 	assert_float_equal(spread.median, 5, EXACT);
 	assert_float_equal(spread.high, 7, EXACT);
-	assert_float_equal(spread.most, 9, EXACT);
+	assert_float_equal(spread.max, 9, EXACT);
 	assert_float_equal(values[0], 9, EXACT); /* left as it was */
 }
 
@@ -37,11 +37,11 @@ TEST(test_one_value_is_all_of_them)
 	struct spread spread = spread_of(&value, 1);
 
 	assert_int_equal(spread.count, 1);
-	assert_float_equal(spread.least, value, EXACT);
+	assert_float_equal(spread.min, value, EXACT);
 	assert_float_equal(spread.low, value, EXACT);
 	assert_float_equal(spread.median, value, EXACT);
 	assert_float_equal(spread.high, value, EXACT);
-	assert_float_equal(spread.most, value, EXACT);
+	assert_float_equal(spread.max, value, EXACT);
 }
 
 TEST(test_no_value_is_told_by_its_count)

@@ -32,10 +32,10 @@ static void end(struct dumbbell *bell)
 		nopal_plan_unref(bell->plans[i]);
 }
 
-static void assert_between(double least, double value, double most)
+static void assert_between(double min, double value, double max)
 {
-	if (value < least || value > most)
-		fail_msg("%g is not from %g to %g", value, least, most);
+	if (value < min || value > max)
+		fail_msg("%g is not from %g to %g", value, min, max);
 }
 
 TEST(test_one_flow_fills_the_link)

@@ -12,7 +12,7 @@
 
 ALL_TESTS(tests, make_folders, remove_folders);
 
-enum { BLOCK = FILE_BLOCK_LEAST, BLOCKS = (SIZE + BLOCK - 1) / BLOCK };
+enum { BLOCK = FILE_BLOCK_MIN, BLOCKS = (SIZE + BLOCK - 1) / BLOCK };
 
 /* Which blocks are damaged at each server, once it is known which file it is. */
 static struct lie {
@@ -220,7 +220,7 @@ static void is_refused(unsigned server)
 }
 
 /* Whichever it is, and though it answers first. */
-TEST(test_most_of_them_say_which_file)
+TEST(test_max_of_them_say_which_file)
 {
 	for (unsigned other = 0; other < SERVERS; other++) {
 		other_version_at(other);
@@ -261,7 +261,7 @@ static int64_t alone(void)
 /* Not when all the others have said no, and not when it is named. */
 TEST(test_nobody_is_waited_for_in_vain)
 {
-	int64_t alone_ns = alone(), most_ns = alone_ns + NOPAL_SECOND / 2;
+	int64_t alone_ns = alone(), max_ns = alone_ns + NOPAL_SECOND / 2;
 
 	open_liars();
 	for (unsigned i = 0; i < 2; i++) {
@@ -271,7 +271,7 @@ TEST(test_nobody_is_waited_for_in_vain)
 		unlink(path);
 	}
 	servers_begin(0, 3);
-	assert_true(run_to_the_end() < most_ns);
+	assert_true(run_to_the_end() < max_ns);
 	close_liars();
 	open_liars();
 	set_link(0, DEAD_LINK);
@@ -279,7 +279,7 @@ TEST(test_nobody_is_waited_for_in_vain)
 	servers_begin(0, 3);
 	place.fetch.given = true;
 	place.fetch.hash = root_of(bytes);
-	assert_true(run_to_the_end() < most_ns);
+	assert_true(run_to_the_end() < max_ns);
 	close_liars();
 }
 

@@ -10,9 +10,9 @@
 #include "support/test.h"
 
 enum {
-	MOST = 8,
+	MAX = 8,
 	PART = 32 << 10,
-	QUEUE = FETCH_WINDOW_MOST,
+	QUEUE = FETCH_WINDOW_MAX,
 	MBIT = 1000000 / 8,
 	ROUNDS = 400,
 	RATES = 4,
@@ -35,7 +35,7 @@ struct server {
 		struct island range;
 		int64_t due_ns;
 	} queue[QUEUE];
-	unsigned count, most; /* under way, and most at once */
+	unsigned count, max; /* under way, and most at once */
 	int64_t busy_ns;
 	uint64_t gave, twice;
 	uint8_t *bad; /* by part: HIDDEN, KNOWN; NULL: none */
@@ -45,7 +45,7 @@ struct server {
 
 static struct network {
 	struct fetch_plan plan;
-	struct server server[MOST];
+	struct server server[MAX];
 	unsigned count;
 	uint64_t size;
 	uint8_t *have;	      /* by part: how often it was new */
@@ -100,8 +100,8 @@ static void ask(unsigned index)
 						       server->rate);
 		server->queue[server->count].range = range;
 		server->queue[server->count++].due_ns = server->busy_ns + server->round_ns / 2;
-		if (server->count > server->most)
-			server->most = server->count;
+		if (server->count > server->max)
+			server->max = server->count;
 	}
 }
 
@@ -260,7 +260,7 @@ TEST(test_the_slowest_does_not_set_the_end)
 	both_ns = run(FOREVER);
 	has_all_once();
 	assert_true(both_ns < alone_ns + 50 * MS);
-	assert_true(net.server[1].most <= 2);
+	assert_true(net.server[1].max <= 2);
 	close_network();
 }
 
@@ -296,7 +296,7 @@ TEST(test_each_holds_what_it_delivers)
 		took_ns = run(FOREVER);
 		has_all_once();
 		round_bytes = one->rate * (uint64_t)cases[i].round_ms / 1000;
-		held = (uint64_t)one->most * PART;
+		held = (uint64_t)one->max * PART;
 		/* no round trip is idle but those of the beginning */
 		assert_true(took_ns < at_best() + at_best() / 50 + 8 * one->round_ns);
 		assert_true(held <= 2 * round_bytes + one->rate / 4 + 3 * PART);
@@ -400,7 +400,7 @@ TEST(test_a_liar_is_put_aside)
 	has_all_once();
 	assert_int_equal(net.server[1].gave, 0);
 	/* but for what was under way then */
-	assert_in_range(net.server[1].wrong, 1, net.server[1].most);
+	assert_in_range(net.server[1].wrong, 1, net.server[1].max);
 	close_network();
 }
 
@@ -450,7 +450,7 @@ TEST(test_enough_is_enough)
 		assert_false(fetch_plan_wrong(&net.plan, 0, range.from, PART));
 		wrong++;
 	}
-	assert_int_equal(wrong, FETCH_WRONG_MOST);
+	assert_int_equal(wrong, FETCH_WRONG_MAX);
 	close_network();
 }
 
@@ -491,7 +491,7 @@ TEST(test_whatever_they_are_like)
 
 	srand(1);
 	for (int round = 0; round < ROUNDS; round++) {
-		open_network((uint64_t)(rand() % (8 << 20)), 1 + (unsigned)rand() % MOST);
+		open_network((uint64_t)(rand() % (8 << 20)), 1 + (unsigned)rand() % MAX);
 		for (unsigned i = 0; i < net.count; i++) {
 			struct server *one = &net.server[i];
 

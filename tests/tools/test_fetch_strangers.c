@@ -19,10 +19,10 @@ static struct stranger {
 
 static void say(const struct transfer_note *note, size_t more)
 {
-	uint8_t buffer[TRANSFER_NOTE_LONGEST + FILE_BLOCK_LEAST + 1] = { 0 };
+	uint8_t buffer[TRANSFER_NOTE_LONGEST + FILE_BLOCK_MIN + 1] = { 0 };
 	size_t length = transfer_encode(note, buffer);
 
-	assert_true(more <= FILE_BLOCK_LEAST + 1);
+	assert_true(more <= FILE_BLOCK_MIN + 1);
 
 	nopal_send(stranger.session, buffer, length + more, 0);
 }
@@ -53,7 +53,7 @@ static const struct nopal_callbacks stranger_callbacks = {
  * by so much. */
 static void say_list(const struct transfer_note *list, int more, uint64_t change)
 {
-	static uint64_t hashes[TRANSFER_HASHES_MOST + 1];
+	static uint64_t hashes[TRANSFER_HASHES_MAX + 1];
 	struct transfer_note right = *list;
 	struct file_blocks blocks;
 
@@ -141,7 +141,7 @@ TEST(test_parts_of_another_length_or_place_are_left_out)
 		uint64_t offset;
 		int64_t length;
 	} ways[] = { { 1, 0 },	  { 0, 1 },	     { 0, -1 },
-		     { SIZE, 0 }, { UINT64_MAX, 0 }, { 0, -FILE_BLOCK_LEAST } };
+		     { SIZE, 0 }, { UINT64_MAX, 0 }, { 0, -FILE_BLOCK_MIN } };
 
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		differs.offset = ways[i].offset;
@@ -238,7 +238,7 @@ static const struct nopal_callbacks greedy_callbacks = {
 TEST(test_hashes_beyond_the_last_end_the_session)
 {
 	static struct island asked[] = { { 0, 185 },	    { 183, 2 },
-					 { 184, 1 },	    { 0, TRANSFER_HASHES_MOST },
+					 { 184, 1 },	    { 0, TRANSFER_HASHES_MAX },
 					 { UINT64_MAX, 1 }, { UINT64_MAX - 3, 4 },
 					 { 0, UINT64_MAX } };
 
@@ -377,11 +377,11 @@ static void with_announced(struct announced is, enum table_state state, const ch
 
 TEST(test_lists_are_those_of_their_root)
 {
-	static const uint64_t most = (uint64_t)FILE_BLOCKS_MOST * FILE_BLOCK_MOST;
+	static const uint64_t max = (uint64_t)FILE_BLOCKS_MAX * FILE_BLOCK_MAX;
 	const struct announced right = { .size = SIZE, .root = root_of(bytes) };
 	struct announced is = right;
 
-	is.size = 100 * FILE_BLOCK_LEAST; /* of another file, and whole */
+	is.size = 100 * FILE_BLOCK_MIN; /* of another file, and whole */
 	with_announced(is, TABLE_FAILED, "not the one of the hash");
 	is.change = 1;
 	with_announced(is, TABLE_FAILED, "not the one of the hash");
@@ -392,16 +392,16 @@ TEST(test_lists_are_those_of_their_root)
 	is.more = 1;
 	with_announced(is, TABLE_FAILED, "another list");
 	is = right; /* as many as were asked for, and others */
-	is.size = 100 * FILE_BLOCK_LEAST;
+	is.size = 100 * FILE_BLOCK_MIN;
 	is.elsewhere = 1;
 	with_announced(is, TABLE_FAILED, "another list");
 	is = right;
 	is.silent = true;
 	with_announced(is, TABLE_FAILED, "does not give its list");
 	is = right; /* 8 million hashes, and only a hundred of them */
-	is.size = most;
+	is.size = max;
 	with_announced(is, TABLE_FAILED, "another list");
-	is.size = most + 1;
+	is.size = max + 1;
 	with_announced(is, TABLE_REFUSED, "longer than 2 TiB");
 	is.size = INT64_MAX;
 	with_announced(is, TABLE_REFUSED, "longer than 2 TiB");
@@ -456,7 +456,7 @@ TEST(test_whatever_they_say)
 					  .size = SIZE,
 					  .hash = root_of(bytes),
 					  .names = names,
-					  .most_bytes = 64,
+					  .max_bytes = 64,
 					  .nonsense = 16 };
 		open_place();
 		stranger_at(1, &anything_server_callbacks);

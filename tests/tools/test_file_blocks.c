@@ -13,7 +13,7 @@ enum { COUNT = 1000 };
 #define ROOT_OF_NOTHING UINT64_C(0xe2d28260f0fa9bc0)
 #define ROOT_OF_LIST	UINT64_C(0xad05ccf2c495827d)
 
-static const uint64_t most = (uint64_t)FILE_BLOCKS_MOST * FILE_BLOCK_MOST;
+static const uint64_t max = (uint64_t)FILE_BLOCKS_MAX * FILE_BLOCK_MAX;
 
 TEST(test_lengths_are_of_the_file_alone)
 {
@@ -21,15 +21,15 @@ TEST(test_lengths_are_of_the_file_alone)
 		uint64_t size, count;
 		uint32_t block_bytes;
 	} cases[] = {
-		{ 0, 0, FILE_BLOCK_LEAST },
-		{ 1, 1, FILE_BLOCK_LEAST },
-		{ FILE_BLOCK_LEAST, 1, FILE_BLOCK_LEAST },
-		{ FILE_BLOCK_LEAST + 1, 2, FILE_BLOCK_LEAST },
-		{ 64 << 20, 2048, FILE_BLOCK_LEAST },
-		{ (64 << 20) + 1, 1025, 2 * FILE_BLOCK_LEAST },
-		{ 512 << 20, 2048, FILE_BLOCK_MOST },
-		{ (512 << 20) + 1, 2049, FILE_BLOCK_MOST },
-		{ UINT64_C(1) << 40, 4 << 20, FILE_BLOCK_MOST },
+		{ 0, 0, FILE_BLOCK_MIN },
+		{ 1, 1, FILE_BLOCK_MIN },
+		{ FILE_BLOCK_MIN, 1, FILE_BLOCK_MIN },
+		{ FILE_BLOCK_MIN + 1, 2, FILE_BLOCK_MIN },
+		{ 64 << 20, 2048, FILE_BLOCK_MIN },
+		{ (64 << 20) + 1, 1025, 2 * FILE_BLOCK_MIN },
+		{ 512 << 20, 2048, FILE_BLOCK_MAX },
+		{ (512 << 20) + 1, 2049, FILE_BLOCK_MAX },
+		{ UINT64_C(1) << 40, 4 << 20, FILE_BLOCK_MAX },
 	};
 	struct file_blocks blocks;
 
@@ -46,12 +46,12 @@ TEST(test_only_so_long_ones_fit)
 	struct file_blocks blocks;
 
 	assert_true(file_blocks_fit(0));
-	assert_true(file_blocks_fit(most));
-	assert_false(file_blocks_fit(most + 1));
+	assert_true(file_blocks_fit(max));
+	assert_false(file_blocks_fit(max + 1));
 	assert_false(file_blocks_fit(INT64_MAX));
 	assert_false(file_blocks_fit(UINT64_MAX));
-	file_blocks_init(&blocks, most);
-	assert_int_equal(blocks.count, FILE_BLOCKS_MOST);
+	file_blocks_init(&blocks, max);
+	assert_int_equal(blocks.count, FILE_BLOCKS_MAX);
 	/* room follows what is known, not what is announced */
 	for (uint64_t i = 0; i < COUNT; i++)
 		assert_true(file_blocks_add(&blocks, i));
@@ -61,7 +61,7 @@ TEST(test_only_so_long_ones_fit)
 
 TEST(test_blocks_cover_the_file)
 {
-	const uint64_t size = 100 * FILE_BLOCK_LEAST + 7;
+	const uint64_t size = 100 * FILE_BLOCK_MIN + 7;
 	struct file_blocks blocks;
 	uint64_t at = 0, index;
 
@@ -81,8 +81,8 @@ TEST(test_blocks_cover_the_file)
 	assert_int_equal(at, size);
 	assert_false(file_blocks_find(&blocks, size, 0, &index));
 	assert_false(file_blocks_find(&blocks, UINT64_MAX, 1, &index));
-	assert_false(file_blocks_find(&blocks, UINT64_MAX - FILE_BLOCK_LEAST + 1, FILE_BLOCK_LEAST,
-				      &index));
+	assert_false(
+		file_blocks_find(&blocks, UINT64_MAX - FILE_BLOCK_MIN + 1, FILE_BLOCK_MIN, &index));
 }
 
 static uint64_t root_of(uint64_t size, const uint64_t *hashes)
@@ -102,7 +102,7 @@ static uint64_t root_of(uint64_t size, const uint64_t *hashes)
 TEST(test_the_root_tells_lists_apart)
 {
 	static uint64_t hashes[COUNT];
-	const uint64_t size = (uint64_t)COUNT * FILE_BLOCK_LEAST;
+	const uint64_t size = (uint64_t)COUNT * FILE_BLOCK_MIN;
 	uint64_t root;
 
 	for (uint64_t i = 0; i < COUNT; i++)

@@ -37,15 +37,15 @@ TEST(test_neighbours_join)
 /* Every second one, and then those between: as many as there are gaps. */
 TEST(test_what_touches_both_sides_makes_one)
 {
-	for (uint64_t i = 0; i < ISLANDS_MOST; i++)
+	for (uint64_t i = 0; i < ISLANDS_MAX; i++)
 		assert_true(islands_add(&islands, 20 * i, 20 * i + 10));
-	for (uint64_t i = ISLANDS_MOST - 1; i-- > 0;) {
+	for (uint64_t i = ISLANDS_MAX - 1; i-- > 0;) {
 		assert_true(islands_add(&islands, 20 * i + 10, 20 * i + 20));
 		assert_int_equal(islands.count, i + 1);
 	}
-	assert_int_equal(islands.list[0].end, 20 * ISLANDS_MOST - 10);
-	assert_true(islands_add(&islands, 20 * ISLANDS_MOST - 5, 20 * ISLANDS_MOST));
-	assert_true(islands_add(&islands, 20 * ISLANDS_MOST - 8, 20 * ISLANDS_MOST - 5));
+	assert_int_equal(islands.list[0].end, 20 * ISLANDS_MAX - 10);
+	assert_true(islands_add(&islands, 20 * ISLANDS_MAX - 5, 20 * ISLANDS_MAX));
+	assert_true(islands_add(&islands, 20 * ISLANDS_MAX - 8, 20 * ISLANDS_MAX - 5));
 	assert_int_equal(islands.count, 2);
 }
 
@@ -62,9 +62,9 @@ TEST(test_overlaps_are_refused)
 
 TEST(test_they_are_bounded)
 {
-	for (uint64_t i = 0; i < ISLANDS_MOST; i++)
+	for (uint64_t i = 0; i < ISLANDS_MAX; i++)
 		assert_true(islands_add(&islands, 2 * i, 2 * i + 1));
-	assert_false(islands_add(&islands, 2 * ISLANDS_MOST, 2 * ISLANDS_MOST + 1));
+	assert_false(islands_add(&islands, 2 * ISLANDS_MAX, 2 * ISLANDS_MAX + 1));
 }
 
 /* Against a map of places. */

@@ -59,7 +59,7 @@ TEST(test_it_says_what_it_holds)
 {
 	struct scene *scene = *state;
 	struct part *part = scene_part(scene, 0);
-	struct island ranges[TRANSFER_RANGES_MOST];
+	struct island ranges[TRANSFER_RANGES_MAX];
 
 	assert_true(part_start(part, 0, scene->why));
 	assert_int_equal(part_ranges(part, ranges), 0);
@@ -104,7 +104,7 @@ TEST(test_islands_are_bounded)
 	assert_true(part_start(part, 0, scene->why));
 	while (scene_write(scene, part, 10 + taken * 10, 11 + taken * 10))
 		taken++;
-	assert_int_equal(taken, ISLANDS_MOST);
+	assert_int_equal(taken, ISLANDS_MAX);
 	part_close(part, false);
 }
 

@@ -15,7 +15,7 @@
 #include "file/part.h"
 #include "support/test.h"
 
-enum { SIZE = 400000, BLOCK = FILE_BLOCK_LEAST, COUNT = 13 };
+enum { SIZE = 400000, BLOCK = FILE_BLOCK_MIN, COUNT = 13 };
 #define PART_NAME  ".f.nopal-part"
 #define STATE_NAME ".f.nopal-state"
 

@@ -34,10 +34,10 @@ TEST(test_an_offer_reserves_no_disk)
 	assert_true(part_start(part, 0, scene->why));
 	assert_true(on_disk(part) <= ROUNDED);
 	assert_true(part_write(part, 0, &one, 1, scene->why));
-	assert_true(on_disk(part) <= PART_AHEAD_LEAST + ROUNDED);
+	assert_true(on_disk(part) <= PART_AHEAD_MIN + ROUNDED);
 	/* beyond a gap, and far */
 	assert_true(part_write(part, UINT64_C(2) << 30, &one, 1, scene->why));
-	assert_true(on_disk(part) <= PART_AHEAD_LEAST + 2 * ROUNDED);
+	assert_true(on_disk(part) <= PART_AHEAD_MIN + 2 * ROUNDED);
 	assert_true(part_write(part, 1, &all, 1, scene->why));
 	assert_true(on_disk(part) <= 2 * CAME + 3 * ROUNDED);
 	/* and goes back with the session */

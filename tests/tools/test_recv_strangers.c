@@ -370,7 +370,7 @@ static void scene_open(uint64_t seed)
 					.hash = content_hash(),
 					.mtime_ns = 42,
 					.names = names,
-					.most_bytes = TALKER_MORE,
+					.max_bytes = TALKER_MORE,
 					.nonsense = 200 };
 	for (unsigned i = 0; i < STRANGERS; i++)
 		scene.doors[i] = scene_host();

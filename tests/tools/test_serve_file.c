@@ -199,11 +199,11 @@ TEST(test_long_ones_take_their_steps)
 		steps++;
 	assert_int_equal(steps, (LONG + TRANSFER_STEP_BYTES - 1) / TRANSFER_STEP_BYTES);
 	assert_int_equal(file->state, SERVE_FILE_KNOWN);
-	assert_int_equal(file->blocks.count, LONG / FILE_BLOCK_LEAST + 1);
+	assert_int_equal(file->blocks.count, LONG / FILE_BLOCK_MIN + 1);
 	/* zeros: alike but for the last, and the first, which had a word */
-	for (uint64_t i = 2; i < LONG / FILE_BLOCK_LEAST; i++)
+	for (uint64_t i = 2; i < LONG / FILE_BLOCK_MIN; i++)
 		assert_true(file->blocks.hashes[i] == file->blocks.hashes[1]);
-	assert_true(file->blocks.hashes[LONG / FILE_BLOCK_LEAST] != file->blocks.hashes[0]);
+	assert_true(file->blocks.hashes[LONG / FILE_BLOCK_MIN] != file->blocks.hashes[0]);
 	serve_file_close(&files, file);
 }
 

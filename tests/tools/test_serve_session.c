@@ -157,7 +157,7 @@ TEST(test_more_wants_than_may_wait_end_the_session)
 {
 	const struct transfer_note want = { .type = TRANSFER_WANT,
 					    .file = FILE_NUMBER,
-					    .size = FILE_BLOCK_LEAST };
+					    .size = FILE_BLOCK_MIN };
 
 	ask(NAME);
 	for (unsigned i = 0; i < WANTS; i++)

@@ -31,8 +31,8 @@ static const struct tool tool_fake = {
 	.words = "CONF...",
 	.summary = "a tool for tests",
 	.help = "It does -nothing.\n\n  nopal fake x\n\n.dots and more",
-	.least_words = 1,
-	.most_words = 2,
+	.min_words = 1,
+	.max_words = 2,
 	.options = options,
 	.run = run,
 };
@@ -40,7 +40,7 @@ static const struct tool tool_bare = {
 	.name = "bare",
 	.words = "",
 	.summary = "no options",
-	.most_words = 0,
+	.max_words = 0,
 	.run = run,
 };
 static const struct tool *const table[] = { &tool_fake, &tool_bare, NULL };

@@ -107,9 +107,9 @@ TEST(test_reasons_are_for_people)
 }
 
 /* A note may be about 1 to so much, and is read as it was said. */
-static struct transfer_note with_most(struct transfer_note note, uint64_t most)
+static struct transfer_note with_max(struct transfer_note note, uint64_t max)
 {
-	const uint64_t refused[] = { 0, most + 1, UINT64_MAX };
+	const uint64_t refused[] = { 0, max + 1, UINT64_MAX };
 	uint8_t bytes[TRANSFER_NOTE_LONGEST];
 	struct transfer_note decoded;
 
@@ -117,15 +117,15 @@ static struct transfer_note with_most(struct transfer_note note, uint64_t most)
 		note.size = refused[i];
 		assert_false(transfer_decode(bytes, transfer_encode(&note, bytes), &decoded));
 	}
-	note.size = most;
+	note.size = max;
 	assert_true(transfer_decode(bytes, transfer_encode(&note, bytes), &decoded));
-	assert_int_equal(decoded.size, most);
+	assert_int_equal(decoded.size, max);
 	return decoded;
 }
 
 TEST(test_wants_are_of_one_part)
 {
-	with_most(note_of(TRANSFER_WANT), TRANSFER_CHUNK_BYTES);
+	with_max(note_of(TRANSFER_WANT), TRANSFER_CHUNK_BYTES);
 }
 
 TEST(test_lists_are_bounded)
@@ -134,7 +134,7 @@ TEST(test_lists_are_bounded)
 
 	/* who has the file knows how many there are */
 	note.offset = UINT64_MAX;
-	note = with_most(note, TRANSFER_HASHES_MOST);
+	note = with_max(note, TRANSFER_HASHES_MAX);
 	assert_true(note.offset == UINT64_MAX);
 }
 
@@ -186,7 +186,7 @@ TEST(test_ranges_go_round_or_are_refused)
 		{ { 0, 5 }, { 50, 101 } }, /* beyond its end */
 	};
 	uint8_t bytes[TRANSFER_HELD_LONGEST];
-	struct island ranges[TRANSFER_RANGES_MOST];
+	struct island ranges[TRANSFER_RANGES_MAX];
 	size_t length = transfer_encode_held(7, held, 3, bytes), count = 0;
 
 	assert_true(transfer_decode_held(bytes, length, 100, ranges, &count));

@@ -69,14 +69,14 @@ enum { BENCH_ENTRIES = sizeof(bench_table) / sizeof(bench_table[0]) };
 char **bench_words(const char *text, const char *fallback)
 {
 	const char *from = text ? text : fallback;
-	size_t length = strlen(from), most = length / 2 + 2;
-	char **words = calloc(1, most * sizeof(*words) + length + 1);
+	size_t length = strlen(from), max = length / 2 + 2;
+	char **words = calloc(1, max * sizeof(*words) + length + 1);
 	char *rest, *word;
 	size_t count = 0;
 
 	if (!words)
 		return NULL;
-	rest = memcpy((char *)(words + most), from, length + 1);
+	rest = memcpy((char *)(words + max), from, length + 1);
 	while ((word = strsep(&rest, ",")))
 		if (*word)
 			words[count++] = word;
@@ -130,11 +130,11 @@ static bool bench_read(const struct tool_call *call, struct bench_options *optio
 	if (text) {
 		options->seconds = strtod(text, &end);
 		if (!(end != text && *end == '\0' && options->seconds > 0 &&
-		      options->seconds <= BENCH_SECONDS_MOST)) {
+		      options->seconds <= BENCH_SECONDS_MAX)) {
 			fprintf(stderr,
 				"error: --seconds %s is no number of seconds\n"
 				"  fix: say 0.5 or 2, at most %d\n",
-				text, BENCH_SECONDS_MOST);
+				text, BENCH_SECONDS_MAX);
 			return false;
 		}
 	}
@@ -142,11 +142,11 @@ static bool bench_read(const struct tool_call *call, struct bench_options *optio
 	    !tool_quantity(call, "sessions", NOPAL_COUNT, 0, &options->sessions) ||
 	    !tool_quantity(call, "size", NOPAL_SIZE, 0, &options->size))
 		return false;
-	if (rounds < 1 || rounds > BENCH_ROUNDS_MOST) {
+	if (rounds < 1 || rounds > BENCH_ROUNDS_MAX) {
 		fprintf(stderr,
 			"error: --rounds %lld is no number of rounds\n"
 			"  fix: say 1 to %d\n",
-			(long long)rounds, BENCH_ROUNDS_MOST);
+			(long long)rounds, BENCH_ROUNDS_MAX);
 		return false;
 	}
 	options->rounds = (int)rounds;
@@ -273,8 +273,8 @@ const struct tool tool_bench = {
 		"bulk.png\n"
 		"  nopal bench bulk --paths W --rows raw,tcp,bulk "
 		"--seconds 1\n",
-	.least_words = 1,
-	.most_words = -1,
+	.min_words = 1,
+	.max_words = -1,
 	.options = bench_options_table,
 	.run = bench_run,
 };

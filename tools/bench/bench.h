@@ -52,9 +52,9 @@ struct bench_options {
 };
 enum {
 	BENCH_ROUNDS = 10,
-	BENCH_ROUNDS_MOST = 1000,
+	BENCH_ROUNDS_MAX = 1000,
 	BENCH_SECONDS = 2,
-	BENCH_SECONDS_MOST = 3600,
+	BENCH_SECONDS_MAX = 3600,
 };
 
 /* One value.  Texts are copied. */

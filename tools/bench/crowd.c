@@ -30,9 +30,9 @@
 enum {
 	CROWD_COUNT = 1000,
 	CROWD_SESSIONS = 10000,
-	CROWD_MOST = 60000, /* hosts of a world have as many addresses */
+	CROWD_MAX = 60000, /* hosts of a world have as many addresses */
 	CROWD_BYTES = 1000,
-	CROWD_MOST_BYTES = 16 << 20,
+	CROWD_MAX_BYTES = 16 << 20,
 	CROWD_PORT = 9000,
 	CROWD_QUIET_S = 5,
 	CROWD_LOOKS = 40, /* at how much is allocated, for the least of it */
@@ -261,7 +261,7 @@ static bool crowd_whole(struct crowd *crowd, struct nopal_buffer *buffer)
 {
 	int64_t began_ns = clock_cpu_ns(), sent_ns;
 	int64_t outcomes = crowd->group ? 1 : crowd->count;
-	double now, least, most;
+	double now, min, max;
 
 	if (!crowd_open(crowd))
 		return false;
@@ -282,16 +282,15 @@ static bool crowd_whole(struct crowd *crowd, struct nopal_buffer *buffer)
 	crowd_add_time(crowd, "idle", began_ns, crowd->count * CROWD_QUIET_S);
 	/* A session that speaks now and then rests between: to a time when most do. */
 	now = crowd_allocated();
-	least = now;
-	most = now;
+	min = now;
+	max = now;
 	for (int i = 0; i < CROWD_LOOKS; i++) {
 		crowd_pass(crowd, CROWD_LOOK_NS);
 		now = crowd_allocated();
-		least = now < least ? now : least;
-		most = now > most ? now : most;
+		min = now < min ? now : min;
+		max = now > max ? now : max;
 	}
-	for (int i = 0; i < CROWD_LOOKS && crowd_allocated() > least + (most - least) * CROWD_NEAR;
-	     i++)
+	for (int i = 0; i < CROWD_LOOKS && crowd_allocated() > min + (max - min) * CROWD_NEAR; i++)
 		crowd_pass(crowd, CROWD_LOOK_NS);
 	crowd_cut(crowd);
 	crowd_add(crowd, "at rest", crowd_end(crowd));
@@ -364,12 +363,12 @@ static bool crowd_words(struct crowd *crowd)
 	crowd->destinations = options->count ? options->count : CROWD_COUNT;
 	crowd->sessions = options->sessions ? options->sessions : CROWD_SESSIONS;
 	crowd->bytes = options->size ? options->size : CROWD_BYTES;
-	if (crowd->destinations < 1 || crowd->destinations > CROWD_MOST || crowd->sessions < 1 ||
-	    crowd->bytes < 1 || crowd->bytes > CROWD_MOST_BYTES) {
+	if (crowd->destinations < 1 || crowd->destinations > CROWD_MAX || crowd->sessions < 1 ||
+	    crowd->bytes < 1 || crowd->bytes > CROWD_MAX_BYTES) {
 		fprintf(stderr,
 			"error: this is no crowd to measure\n"
 			"  fix: say --count 1 to %d, --sessions 1 or more, --size at most 16MiB\n",
-			CROWD_MOST);
+			CROWD_MAX);
 		return false;
 	}
 	return true;

@@ -26,14 +26,14 @@
 
 enum {
 	FANOUT_SIZE = 14000,
-	FANOUT_MOST_SIZE = 60000, /* a train has to hold one */
+	FANOUT_MAX_SIZE = 60000, /* a train has to hold one */
 	FANOUT_SEGMENT = 1400,
-	FANOUT_MOST_PEERS = 10000,
+	FANOUT_MAX_PEERS = 10000,
 	FANOUT_UNDER_WAY = 4, /* messages of a session */
 	FANOUT_SIZES = 4,
 	FANOUT_PATH_ROOM = 16,
 	FANOUT_GSO_BATCH = 64,	 /* peers a sendmmsg */
-	FANOUT_RAW_MOST = 128,	 /* messages under way: buffers hold them */
+	FANOUT_RAW_MAX = 128,	 /* messages under way: buffers hold them */
 	FANOUT_LOST_US = 100000, /* then answers are lost */
 	FANOUT_US = 1000,
 };
@@ -75,7 +75,7 @@ static void fanout_begin(struct fanout *fanout)
 
 struct fanout_raw {
 	int fd;
-	int64_t under_way, most;
+	int64_t under_way, max;
 	struct iovec payload, answer;
 	struct sockaddr_storage to;
 	socklen_t to_length;
@@ -93,9 +93,9 @@ static bool fanout_raw_open(struct fanout *fanout, uint16_t port, struct fanout_
 	raw->fd = bench_socket_connected(fanout->place.address, SOCK_DGRAM, port);
 	raw->to_length = sizeof(raw->to);
 	raw->payload = (struct iovec){ calloc(1, fanout->size), fanout->size };
-	raw->most = fanout->peers * FANOUT_UNDER_WAY;
-	if (raw->most > FANOUT_RAW_MOST)
-		raw->most = FANOUT_RAW_MOST;
+	raw->max = fanout->peers * FANOUT_UNDER_WAY;
+	if (raw->max > FANOUT_RAW_MAX)
+		raw->max = FANOUT_RAW_MAX;
 	if (raw->fd < 0 || !raw->payload.iov_base ||
 	    getpeername(raw->fd, (struct sockaddr *)&raw->to, &raw->to_length) ||
 	    connect(raw->fd, &nobody, sizeof(nobody)))
@@ -132,7 +132,7 @@ static void fanout_raw(struct fanout *fanout, uint16_t port)
 			int sent;
 
 			/* One visit to up to so many peers, once their number may be under way. */
-			while (raw.under_way > 0 && raw.under_way + now > raw.most) {
+			while (raw.under_way > 0 && raw.under_way + now > raw.max) {
 				int got = recvmmsg(raw.fd, raw.in, FANOUT_GSO_BATCH, MSG_WAITFORONE,
 						   NULL);
 
@@ -174,12 +174,12 @@ static void fanout_stop(void *user)
  * call returns: they never leave this loop. */
 static void fanout_fill(struct fanout_side *side)
 {
-	int64_t most = (FANOUT_UNDER_WAY - 1) * side->fanout->peers;
+	int64_t max = (FANOUT_UNDER_WAY - 1) * side->fanout->peers;
 
 	if (side->filling)
 		return;
 	side->filling = true;
-	while (!side->over && side->under_way <= most) {
+	while (!side->over && side->under_way <= max) {
 		if (fanout_over(side->fanout)) {
 			fanout_stop(side);
 		} else {
@@ -299,7 +299,7 @@ static void fanout_partner(void *user, const struct bench_place *place, int tell
 					 tell))
 			loop_run(side.loop);
 	} else {
-		size_t room = FANOUT_MOST_SIZE + FANOUT_SEGMENT;
+		size_t room = FANOUT_MAX_SIZE + FANOUT_SEGMENT;
 		uint8_t *bytes = malloc(room);
 		uint16_t port = 0;
 		int fd = bench_socket_bound(place->address, SOCK_DGRAM, &port);
@@ -354,7 +354,7 @@ static bool fanout_measure(struct fanout *fanout, struct fanout_row *row, int ro
 static enum tool_exit fanout_rounds(struct fanout *fanout, struct fanout_row *rows, int count)
 {
 	int64_t asked = bench_options(fanout->report)->count;
-	int order[BENCH_MOST_ROWS];
+	int order[BENCH_MAX_ROWS];
 
 	for (int round = 0; round < bench_options(fanout->report)->rounds; round++) {
 		for (int size = 0; size < FANOUT_SIZES; size++) {
@@ -388,7 +388,7 @@ static bool fanout_row(const struct fanout *fanout, const char *what, struct fan
 int bench_fanout(int argc, char **argv, struct bench_report *report)
 {
 	char **words = bench_words(bench_options(report)->rows, "raw,bulk");
-	struct fanout_row rows[BENCH_MOST_ROWS];
+	struct fanout_row rows[BENCH_MAX_ROWS];
 	struct fanout fanout = { .report = report };
 	enum tool_exit exit = TOOL_BAD_INPUT;
 	int count = 0;
@@ -400,19 +400,19 @@ int bench_fanout(int argc, char **argv, struct bench_report *report)
 
 		fanout.for_ns = (int64_t)(options->seconds * NOPAL_SECOND);
 		fanout.size = FANOUT_SIZE;
-		if (options->size > 0 && options->size <= FANOUT_MOST_SIZE)
+		if (options->size > 0 && options->size <= FANOUT_MAX_SIZE)
 			fanout.size = (uint32_t)options->size;
-		if (options->size <= FANOUT_MOST_SIZE && options->count <= FANOUT_MOST_PEERS) {
+		if (options->size <= FANOUT_MAX_SIZE && options->count <= FANOUT_MAX_PEERS) {
 			good = bench_place_of(argc, argv, &fanout.place);
 		} else {
 			fprintf(stderr,
 				"error: at most %d bytes of a message and %d peers\n"
 				"  fix: say a smaller --size or --count\n",
-				FANOUT_MOST_SIZE, FANOUT_MOST_PEERS);
+				FANOUT_MAX_SIZE, FANOUT_MAX_PEERS);
 			good = false;
 		}
 	}
-	for (char **word = words; good && *word && count < BENCH_MOST_ROWS; word++)
+	for (char **word = words; good && *word && count < BENCH_MAX_ROWS; word++)
 		good = fanout_row(&fanout, *word, &rows[count++]);
 	if (good) {
 		bench_measure(fanout.report, "processor", "us a message", BENCH_LESS_IS_BETTER);

@@ -78,8 +78,8 @@ static json_t *json_spread(struct spread spread)
 	if (spread.count == 0)
 		return json_null();
 	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:i}", "median", spread.median, "low_quartile",
-			 spread.low, "high_quartile", spread.high, "least", spread.least, "most",
-			 spread.most, "rounds", spread.count);
+			 spread.low, "high_quartile", spread.high, "least", spread.min, "most",
+			 spread.max, "rounds", spread.count);
 }
 
 static json_t *json_row_measure(const struct bench_report *report,

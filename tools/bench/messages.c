@@ -27,7 +27,7 @@
 enum {
 	MESSAGES_BYTES = 64,
 	MESSAGES_BATCH = 64,
-	MESSAGES_MOST_BYTES = 1000, /* a datagram has to hold one */
+	MESSAGES_MAX_BYTES = 1000, /* a datagram has to hold one */
 	MESSAGES_BLOCK = 64 << 10,
 	MESSAGES_SILENT_MS = 500, /* then nobody sends any more */
 	MESSAGES_MS = 1000,
@@ -67,7 +67,7 @@ static bool messages_count(struct messages *messages, uint64_t count)
 struct messages_batch {
 	struct mmsghdr headers[MESSAGES_BATCH];
 	struct iovec vectors[MESSAGES_BATCH];
-	uint8_t bytes[MESSAGES_BATCH][MESSAGES_MOST_BYTES];
+	uint8_t bytes[MESSAGES_BATCH][MESSAGES_MAX_BYTES];
 };
 
 static struct messages_batch *messages_batch_new(uint32_t size)
@@ -140,7 +140,7 @@ static void messages_raw(struct messages *messages, uint16_t port)
 			while (got > 0 && messages_count(messages, (uint64_t)got / size));
 			free(bytes);
 		} else {
-			struct messages_batch *batch = messages_batch_new(MESSAGES_MOST_BYTES);
+			struct messages_batch *batch = messages_batch_new(MESSAGES_MAX_BYTES);
 			int got;
 
 			do
@@ -168,7 +168,7 @@ struct messages_side {
 /* A batch, and then the loop has its turn: acks, and other timers. */
 static void messages_on_step(void *user)
 {
-	static const uint8_t bytes[MESSAGES_MOST_BYTES];
+	static const uint8_t bytes[MESSAGES_MAX_BYTES];
 	struct messages_side *side = user;
 	struct nopal_world *world = loop_world(side->loop);
 
@@ -309,7 +309,7 @@ static bool messages_measure(struct bench_report *report, struct messages *messa
 static enum tool_exit messages_rounds(struct bench_report *report, struct messages *messages,
 				      struct messages_row *rows, int count)
 {
-	int order[BENCH_MOST_ROWS];
+	int order[BENCH_MAX_ROWS];
 
 	for (int round = 0; round < bench_options(report)->rounds; round++) {
 		bench_shuffle(order, count);
@@ -338,12 +338,12 @@ static bool messages_size(struct bench_report *report, int64_t *ret_size)
 	int64_t size = bench_options(report)->size;
 
 	*ret_size = size > 0 ? size : MESSAGES_BYTES;
-	if (*ret_size <= MESSAGES_MOST_BYTES)
+	if (*ret_size <= MESSAGES_MAX_BYTES)
 		return true;
 	fprintf(stderr,
 		"error: --size %lld is no short message\n"
 		"  fix: say 1 to %d bytes\n",
-		(long long)size, MESSAGES_MOST_BYTES);
+		(long long)size, MESSAGES_MAX_BYTES);
 	return false;
 }
 
@@ -352,7 +352,7 @@ int bench_messages(int argc, char **argv, struct bench_report *report)
 	char **words =
 		bench_words(bench_options(report)->rows,
 			    "raw,raw-gso,ctp_minimal,ctp_minimal+coalesce,bulk,bulk+coalesce");
-	struct messages_row rows[BENCH_MOST_ROWS];
+	struct messages_row rows[BENCH_MAX_ROWS];
 	struct messages messages = { .count = 0 };
 	enum tool_exit exit = TOOL_BAD_INPUT;
 	int64_t size = 0;
@@ -360,7 +360,7 @@ int bench_messages(int argc, char **argv, struct bench_report *report)
 	bool good = words && bench_place_of(argc, argv, &messages.place) &&
 		    messages_size(report, &size);
 
-	for (char **word = words; good && *word && count < BENCH_MOST_ROWS; word++)
+	for (char **word = words; good && *word && count < BENCH_MAX_ROWS; word++)
 		good = messages_row(*word, size, &rows[count++]);
 	if (good) {
 		bench_measure(report, "delivered", "1/s", BENCH_MORE_IS_BETTER);

@@ -123,7 +123,7 @@ static void ping_differ(struct ping *ping, const struct ping_row *rows, int coun
 
 static enum tool_exit ping_rounds(struct ping *ping, struct ping_row *rows, int count)
 {
-	int order[BENCH_MOST_ROWS];
+	int order[BENCH_MAX_ROWS];
 
 	for (; ping->round < bench_options(ping->report)->rounds; ping->round++) {
 		bench_shuffle(order, count);
@@ -154,7 +154,7 @@ static bool ping_row_add(struct ping_row *rows, int *count, const char *what)
 		if (!plan)
 			return false;
 	}
-	for (enum trips_way way = TRIPS_SLEEP; way < ways && *count < BENCH_MOST_ROWS; way++)
+	for (enum trips_way way = TRIPS_SLEEP; way < ways && *count < BENCH_MAX_ROWS; way++)
 		rows[(*count)++] = (struct ping_row){
 			.what = what,
 			.kind = kind,
@@ -168,7 +168,7 @@ static bool ping_row_add(struct ping_row *rows, int *count, const char *what)
 int bench_pingpong(int argc, char **argv, struct bench_report *report)
 {
 	const struct bench_options *options = bench_options(report);
-	struct ping_row rows[BENCH_MOST_ROWS];
+	struct ping_row rows[BENCH_MAX_ROWS];
 	struct ping ping = { .report = report, .count = options->count };
 	char **words = bench_words(options->rows, "raw,tcp,ctp_minimal,bulk");
 	enum tool_exit exit = TOOL_BAD_INPUT;

@@ -27,7 +27,7 @@
 
 enum {
 	SESSIONS_COUNT = 100000,
-	SESSIONS_LEAST = 1000,
+	SESSIONS_MIN = 1000,
 	SESSIONS_TENTH = 10,
 	SESSIONS_AT_ONCE = 128, /* openings on their way */
 	SESSIONS_ENDS = 2,
@@ -302,7 +302,7 @@ static bool sessions_measure(struct bench_report *report, const struct sessions_
 static enum tool_exit sessions_rounds(struct bench_report *report, const struct sessions_row *rows,
 				      int count, const struct bench_place *place, int64_t sessions)
 {
-	int order[BENCH_MOST_ROWS];
+	int order[BENCH_MAX_ROWS];
 	bool good = true;
 
 	for (int round = 0; good && round < bench_options(report)->rounds; round++) {
@@ -320,19 +320,19 @@ int bench_sessions(int argc, char **argv, struct bench_report *report)
 	int64_t asked = bench_options(report)->count;
 	int64_t sessions = asked > 0 ? asked : SESSIONS_COUNT;
 	char **words = bench_words(bench_options(report)->rows, "ctp_minimal,bulk");
-	struct sessions_row rows[BENCH_MOST_ROWS];
+	struct sessions_row rows[BENCH_MAX_ROWS];
 	enum tool_exit exit = TOOL_BAD_INPUT;
 	struct bench_place place;
 	int count = 0;
 	bool good = words && *words && bench_place_of(argc, argv, &place);
 
-	for (char **word = words; good && *word && count < BENCH_MOST_ROWS; word++) {
+	for (char **word = words; good && *word && count < BENCH_MAX_ROWS; word++) {
 		rows[count] = (struct sessions_row){ .what = *word, .plan = bench_plan(*word) };
 		good = rows[count].plan != NULL;
 		count += good;
 	}
-	if (sessions < SESSIONS_LEAST)
-		sessions = SESSIONS_LEAST;
+	if (sessions < SESSIONS_MIN)
+		sessions = SESSIONS_MIN;
 	if (good) {
 		bench_measure(report, "opened", "1/s", BENCH_MORE_IS_BETTER);
 		bench_measure(report, "bytes", "B", BENCH_LESS_IS_BETTER);

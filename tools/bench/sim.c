@@ -284,7 +284,7 @@ static bool sim_measure(struct bench_report *report, const struct sim_row *row,
 static enum tool_exit sim_rounds(struct bench_report *report, const struct sim_row *rows, int count)
 {
 	struct nopal_buffer *payload = nopal_buffer_new(SIM_MESSAGE_BYTES);
-	int order[BENCH_MOST_ROWS];
+	int order[BENCH_MAX_ROWS];
 	bool good = payload != NULL;
 
 	for (int round = 0; good && round < bench_options(report)->rounds; round++) {
@@ -302,7 +302,7 @@ static int sim_dumbbells(struct sim_row *rows, int count)
 {
 	int all = count;
 
-	for (int i = 0; i < count && all < BENCH_MOST_ROWS; i++) {
+	for (int i = 0; i < count && all < BENCH_MAX_ROWS; i++) {
 		if (!nopal_plan_provides(rows[i].plan, "flow_control"))
 			continue;
 		rows[all] = rows[i];
@@ -314,14 +314,14 @@ static int sim_dumbbells(struct sim_row *rows, int count)
 int bench_sim(int argc, char **argv, struct bench_report *report)
 {
 	char **words = bench_words(bench_options(report)->rows, "bulk,bulk_cubic,ctp_minimal");
-	struct sim_row rows[BENCH_MOST_ROWS];
+	struct sim_row rows[BENCH_MAX_ROWS];
 	enum tool_exit exit = TOOL_BAD_INPUT;
 	bool good = words && *words;
 	int count = 0;
 
 	(void)argc;
 	(void)argv;
-	for (char **word = words; good && *word && count < BENCH_MOST_ROWS - 1; word++) {
+	for (char **word = words; good && *word && count < BENCH_MAX_ROWS - 1; word++) {
 		rows[count] = (struct sim_row){ .what = *word, .plan = bench_plan(*word) };
 		good = rows[count].plan != NULL;
 		count += good;

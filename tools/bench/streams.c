@@ -26,12 +26,12 @@
 
 enum {
 	STREAMS_COUNT = 100,
-	STREAMS_LEAST = 2,
-	STREAMS_MOST = 1000,
+	STREAMS_MIN = 2,
+	STREAMS_MAX = 1000,
 	STREAMS_BYTES = 1000,
-	STREAMS_LEAST_BYTES = 100,
-	STREAMS_MOST_BYTES = 1300, /* one segment */
-	STREAMS_MESSAGES = 250,	   /* of each */
+	STREAMS_MIN_BYTES = 100,
+	STREAMS_MAX_BYTES = 1300, /* one segment */
+	STREAMS_MESSAGES = 250,	  /* of each */
 	STREAMS_PORT = 9000,
 	STREAMS_FLOOD_BYTES = 64 << 10,
 	STREAMS_FLOOD_AHEAD = 2, /* messages that a stream has under way */
@@ -84,7 +84,7 @@ struct streams {
 	struct nopal_plan *plan;
 	struct nopal_buffer *flood;
 	struct nopal_link there, back, gone; /* gone: all is lost */
-	struct streams_source source[STREAMS_MOST];
+	struct streams_source source[STREAMS_MAX];
 	uint32_t count, messages, bytes;
 	uint64_t seed;
 	int64_t *took_ns; /* [source * messages + number]; 0: it did not come */
@@ -167,11 +167,11 @@ static void streams_send(struct streams_source *source)
 	bool urgent = all->how->what == STREAMS_URGENT;
 	struct nopal_property property = { nopal_property(all->plan, "urgent"), urgent };
 	struct streams_source *by = all->how->what == STREAMS_ON_ONE ? all->source : source;
-	uint8_t bytes[STREAMS_MOST_BYTES] = { 0 };
+	uint8_t bytes[STREAMS_MAX_BYTES] = { 0 };
 
 	memcpy(bytes, &head, sizeof(head));
 	if (!by->session ||
-	    nopal_send_with(by->session, bytes, urgent ? STREAMS_LEAST_BYTES : all->bytes, 0,
+	    nopal_send_with(by->session, bytes, urgent ? STREAMS_MIN_BYTES : all->bytes, 0,
 			    &property, 1) < 0)
 		all->broken = true;
 	source->sent++;
@@ -432,12 +432,12 @@ static bool streams_words(struct streams *all, int argc, char **argv,
 	int64_t count = options->count ? options->count : STREAMS_COUNT;
 	int64_t bytes = options->size ? options->size : STREAMS_BYTES;
 
-	if (argc > 1 || count < STREAMS_LEAST || count > STREAMS_MOST ||
-	    bytes < STREAMS_LEAST_BYTES || bytes > STREAMS_MOST_BYTES) {
+	if (argc > 1 || count < STREAMS_MIN || count > STREAMS_MAX || bytes < STREAMS_MIN_BYTES ||
+	    bytes > STREAMS_MAX_BYTES) {
 		fprintf(stderr,
 			"error: these are no streams to measure\n"
 			"  fix: name one config at most, --count %d to %d, --size %dB to %dB\n",
-			STREAMS_LEAST, STREAMS_MOST, STREAMS_LEAST_BYTES, STREAMS_MOST_BYTES);
+			STREAMS_MIN, STREAMS_MAX, STREAMS_MIN_BYTES, STREAMS_MAX_BYTES);
 		return false;
 	}
 	all->count = (uint32_t)count;

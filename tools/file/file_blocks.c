@@ -17,14 +17,14 @@ static uint64_t file_blocks_in(uint64_t size, uint64_t block_bytes)
 
 bool file_blocks_fit(uint64_t size)
 {
-	return file_blocks_in(size, FILE_BLOCK_MOST) <= FILE_BLOCKS_MOST;
+	return file_blocks_in(size, FILE_BLOCK_MAX) <= FILE_BLOCKS_MAX;
 }
 
 void file_blocks_init(struct file_blocks *blocks, uint64_t size)
 {
-	uint32_t bytes = FILE_BLOCK_LEAST;
+	uint32_t bytes = FILE_BLOCK_MIN;
 
-	while (bytes < FILE_BLOCK_MOST && file_blocks_in(size, bytes) > FILE_BLOCKS_FEW)
+	while (bytes < FILE_BLOCK_MAX && file_blocks_in(size, bytes) > FILE_BLOCKS_FEW)
 		bytes *= 2;
 	*blocks = (struct file_blocks){
 		.size = size,

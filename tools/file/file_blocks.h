@@ -13,10 +13,10 @@
 #include "file/islands.h"
 
 enum {
-	FILE_BLOCK_LEAST = 32 << 10,
-	FILE_BLOCK_MOST = 256 << 10,
-	FILE_BLOCKS_FEW = 2048,	    /* so many before they get longer */
-	FILE_BLOCKS_MOST = 8 << 20, /* of one file: 2 TiB, a list of 64 MiB */
+	FILE_BLOCK_MIN = 32 << 10,
+	FILE_BLOCK_MAX = 256 << 10,
+	FILE_BLOCKS_FEW = 2048,	   /* so many before they get longer */
+	FILE_BLOCKS_MAX = 8 << 20, /* of one file: 2 TiB, a list of 64 MiB */
 };
 
 struct file_blocks {
@@ -26,7 +26,7 @@ struct file_blocks {
 	uint64_t *hashes;
 };
 
-/* False: the file is longer than FILE_BLOCKS_MOST blocks, and not for us. */
+/* False: the file is longer than FILE_BLOCKS_MAX blocks, and not for us. */
 bool file_blocks_fit(uint64_t size);
 /* Of a file that fits.  Nothing is known yet, and nothing allocated. */
 void file_blocks_init(struct file_blocks *blocks, uint64_t size);

@@ -37,7 +37,7 @@ bool islands_add(struct islands *islands, uint64_t from, uint64_t end)
 		list[at].from = from;
 		return true;
 	}
-	if (islands->count == ISLANDS_MOST)
+	if (islands->count == ISLANDS_MAX)
 		return false;
 	memmove(&list[at + 1], &list[at], (islands->count - at) * sizeof(*list));
 	list[at] = (struct island){ .from = from, .end = end };

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ISLANDS_MOST = 1024 };
+enum { ISLANDS_MAX = 1024 };
 
 struct island {
 	uint64_t from, end;
@@ -18,7 +18,7 @@ struct island {
 
 struct islands {
 	size_t count;
-	struct island list[ISLANDS_MOST]; /* in order, apart from each other */
+	struct island list[ISLANDS_MAX]; /* in order, apart from each other */
 };
 
 /* Puts [from, end) among them; false: it overlaps, or they are too many. */

@@ -341,7 +341,7 @@ uint64_t part_hash(const struct part *part)
 	return file_hash_value(&part->hash);
 }
 
-size_t part_ranges(const struct part *part, struct island ret_ranges[TRANSFER_RANGES_MOST])
+size_t part_ranges(const struct part *part, struct island ret_ranges[TRANSFER_RANGES_MAX])
 {
 	size_t count = part_done_bytes(part) > 0;
 

@@ -73,7 +73,7 @@ bool part_is_whole(const struct part *part);
 bool part_is_here(const struct part *part);
 uint64_t part_hash(const struct part *part); /* of a whole part */
 /* All that is here of it, in order and apart; returns how many ranges. */
-size_t part_ranges(const struct part *part, struct island ret_ranges[TRANSFER_RANGES_MOST]);
+size_t part_ranges(const struct part *part, struct island ret_ranges[TRANSFER_RANGES_MAX]);
 
 /* Both work in a thread; part_fd gets readable when it is done, and then part_finish is called.
  * One at a time. */

@@ -165,10 +165,10 @@ void part_reserve_ahead(struct part *part, uint64_t end)
 
 	if (end <= part->reserved)
 		return;
-	if (more < PART_AHEAD_LEAST)
-		more = PART_AHEAD_LEAST;
-	if (more > PART_AHEAD_MOST)
-		more = PART_AHEAD_MOST;
+	if (more < PART_AHEAD_MIN)
+		more = PART_AHEAD_MIN;
+	if (more > PART_AHEAD_MAX)
+		more = PART_AHEAD_MAX;
 	if (more > part->size - end)
 		more = part->size - end;
 	part->reserved = end + more;

@@ -14,8 +14,8 @@ enum {
 	PART_READ_BYTES = 256 << 10,
 	PART_STATE_ROOM = 128,
 	/* reserved on disk beyond what came: as much again, and so much */
-	PART_AHEAD_LEAST = 1 << 20,
-	PART_AHEAD_MOST = 256 << 20,
+	PART_AHEAD_MIN = 1 << 20,
+	PART_AHEAD_MAX = 256 << 20,
 	PART_MODE = 0666, /* less the umask */
 	PART_NS_PER_S = 1000000000,
 };

@@ -132,7 +132,7 @@ static void transfer_decode_list(struct cursor *cursor, struct transfer_note *no
 {
 	note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
 	note->size = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
-	if (note->size < 1 || note->size > TRANSFER_HASHES_MOST)
+	if (note->size < 1 || note->size > TRANSFER_HASHES_MAX)
 		cursor->bad = true;
 }
 
@@ -310,7 +310,7 @@ bool transfer_received(const struct nopal_message *message, struct transfer_note
 enum {
 	TRANSFER_HELD_HEADER = TRANSFER_TYPE_BYTES + TRANSFER_FILE_BYTES,
 	TRANSFER_RANGE_BYTES = 2 * TRANSFER_NUMBER_BYTES,
-	TRANSFER_HELD_LONGEST = TRANSFER_HELD_HEADER + TRANSFER_RANGES_MOST * TRANSFER_RANGE_BYTES,
+	TRANSFER_HELD_LONGEST = TRANSFER_HELD_HEADER + TRANSFER_RANGES_MAX * TRANSFER_RANGE_BYTES,
 };
 
 static size_t transfer_encode_held(uint32_t file, const struct island *ranges, size_t count,
@@ -319,7 +319,7 @@ static size_t transfer_encode_held(uint32_t file, const struct island *ranges, s
 	const struct transfer_note note = { .type = TRANSFER_HELD, .file = file };
 	uint8_t *at = bytes + transfer_encode(&note, bytes);
 
-	for (size_t i = 0; i < count && i < TRANSFER_RANGES_MOST; i++) {
+	for (size_t i = 0; i < count && i < TRANSFER_RANGES_MAX; i++) {
 		cursor_put(&at, ranges[i].from, TRANSFER_NUMBER_BYTES);
 		cursor_put(&at, ranges[i].end, TRANSFER_NUMBER_BYTES);
 	}
@@ -328,13 +328,13 @@ static size_t transfer_encode_held(uint32_t file, const struct island *ranges, s
 
 /* In order, apart, and within `size`.  False: they are not. */
 static bool transfer_decode_held(const uint8_t *bytes, size_t length, uint64_t size,
-				 struct island ret_ranges[TRANSFER_RANGES_MOST], size_t *ret_count)
+				 struct island ret_ranges[TRANSFER_RANGES_MAX], size_t *ret_count)
 {
 	struct cursor cursor = { .at = bytes + TRANSFER_HELD_HEADER, .end = bytes + length };
 	uint64_t last = 0;
 	size_t count = 0;
 
-	while (cursor.at < cursor.end && count < TRANSFER_RANGES_MOST) {
+	while (cursor.at < cursor.end && count < TRANSFER_RANGES_MAX) {
 		struct island range;
 
 		range.from = cursor_number(&cursor, TRANSFER_NUMBER_BYTES);
@@ -357,7 +357,7 @@ bool transfer_send_held(struct nopal_session *session, uint32_t file, const stru
 }
 
 bool transfer_held(const struct nopal_message *message, uint64_t size,
-		   struct island ret_ranges[TRANSFER_RANGES_MOST], size_t *ret_count)
+		   struct island ret_ranges[TRANSFER_RANGES_MAX], size_t *ret_count)
 {
 	uint8_t bytes[TRANSFER_HELD_LONGEST + 1];
 	size_t length = nopal_message_copy(message, 0, bytes, sizeof(bytes));

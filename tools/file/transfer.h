@@ -61,9 +61,9 @@ enum {
 	TRANSFER_NOTE_LONGEST = 5 + 1 + 8 + 8 + 8 + 2 + TRANSFER_TEXT_LONGEST,
 	TRANSFER_CHUNK_BYTES = 256 << 10, /* of a DATA note, where the plan takes it */
 	TRANSFER_OUTBOX_NOTES = 8,
-	TRANSFER_RANGES_MOST = ISLANDS_MOST + 1, /* and the beginning */
-	TRANSFER_HASHES_MOST = 4096,		 /* of a HASHES note */
-	TRANSFER_STEP_BYTES = 4 << 20,		 /* hashed at a time, so that the loop lives */
+	TRANSFER_RANGES_MAX = ISLANDS_MAX + 1, /* and the beginning */
+	TRANSFER_HASHES_MAX = 4096,	       /* of a HASHES note */
+	TRANSFER_STEP_BYTES = 4 << 20,	       /* hashed at a time, so that the loop lives */
 };
 #define TRANSFER_PREFIX	      "."
 #define TRANSFER_PART_SUFFIX  ".nopal-part"
@@ -155,7 +155,7 @@ bool transfer_send_held(struct nopal_session *session, uint32_t file, const stru
 			size_t count);
 /* The ranges of a HELD message, of a file so long.  False: not canonical. */
 bool transfer_held(const struct nopal_message *message, uint64_t size,
-		   struct island ret_ranges[TRANSFER_RANGES_MOST], size_t *ret_count);
+		   struct island ret_ranges[TRANSFER_RANGES_MAX], size_t *ret_count);
 /* The hashes that a LIST asked for, from the hash of its first on.  Not 0: as nopal_send. */
 int transfer_send_hashes(struct nopal_session *session, const struct transfer_note *list,
 			 const uint64_t *hashes);

@@ -307,9 +307,9 @@ static bool tool_count_words(const struct tool_line *line)
 	const struct tool *tool = line->tool;
 	int count = line->call->word_count;
 
-	if (count < tool->least_words)
+	if (count < tool->min_words)
 		return tool_say(line, "something is missing: nopal", tool->words);
-	if (tool->most_words >= 0 && count > tool->most_words)
+	if (tool->max_words >= 0 && count > tool->max_words)
 		return tool_say(line, "one word too many:", line->call->words[count - 1]);
 	return true;
 }

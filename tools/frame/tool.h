@@ -40,7 +40,7 @@ struct tool_call {
 struct tool {
 	const char *name, *words, *summary; /* words: "CONF..." */
 	const char *help;		    /* paragraphs: what it does, examples */
-	int least_words, most_words;	    /* most < 0: any number */
+	int min_words, max_words;	    /* most < 0: any number */
 	const struct tool_option *options;
 	enum tool_exit (*run)(const struct tool_call *call);
 };

@@ -68,8 +68,8 @@ const struct tool tool_check = {
 		"one; warnings alone are no refusal.\n\n"
 		"  nopal check bulk\n"
 		"  nopal check my.conf --set resize.mtu=9000B",
-	.least_words = 1,
-	.most_words = -1,
+	.min_words = 1,
+	.max_words = -1,
 	.options = check_options,
 	.run = check_run,
 };

@@ -182,9 +182,9 @@ static void doc_parameters(const struct doc_style *style, const struct nopal_mic
 		snprintf(text, sizeof(text), "%s (%s, default %s%s%s%s%s%s)",
 			 entry->doc ? entry->doc : "",
 			 entry->choices ? entry->choices : show_unit(entry->unit),
-			 *entry->initial ? entry->initial : "none", entry->least ? ", from " : "",
-			 entry->least ? entry->least : "", entry->most ? ", to " : "",
-			 entry->most ? entry->most : "",
+			 *entry->initial ? entry->initial : "none", entry->min ? ", from " : "",
+			 entry->min ? entry->min : "", entry->max ? ", to " : "",
+			 entry->max ? entry->max : "",
 			 entry->wire ? ", the same at both ends" : "");
 		doc_entry(style, entry->name, text);
 	}
@@ -340,8 +340,8 @@ const struct tool tool_doc = {
 	.help = "  nopal doc positive_ack\n"
 		"  nopal doc SEGMENT_LOST\n"
 		"  nopal doc retransmit --markdown",
-	.least_words = 1,
-	.most_words = -1,
+	.min_words = 1,
+	.max_words = -1,
 	.options = doc_options,
 	.run = doc_run,
 };

@@ -204,8 +204,8 @@ const struct tool tool_explain = {
 		"to whom; which microprotocols requires = auto\nadded; and "
 		"whether its fused unit runs, or why it is interpreted.\n\n"
 		"  nopal explain ctp_video",
-	.least_words = 1,
-	.most_words = 1,
+	.min_words = 1,
+	.max_words = 1,
 	.options = explain_options,
 	.run = explain_run,
 };

@@ -21,7 +21,7 @@
 #define NOPAL_FUSE_FLAGS /* "-one", "-two", */
 #endif
 
-enum { FUSE_MOST_WORDS = TOOL_MAX_REPEATS + 48 };
+enum { FUSE_MAX_WORDS = TOOL_MAX_REPEATS + 48 };
 
 static const struct tool_option fuse_options[] = {
 	{ "output", 'o', "FILE",
@@ -101,7 +101,7 @@ static enum tool_exit fuse_write(const struct tool_call *call, const struct nopa
 static void fuse_exec(const struct tool_call *call, const char *source, const char *output)
 {
 	char *root;
-	const char *words[FUSE_MOST_WORDS];
+	const char *words[FUSE_MAX_WORDS];
 	int count = 0;
 	const char *compiler = tool_value(call, "cc");
 	const char *named = getenv("NOPAL_SOURCES");
@@ -235,8 +235,8 @@ const struct tool tool_fuse = {
 		"  nopal fuse mine.conf --source my_policy.c\n"
 		"  nopal fuse bulk -o /tmp/mine/bulk.fused.so && NOPAL_FUSED=/tmp/mine nopal "
 		"explain bulk",
-	.least_words = 1,
-	.most_words = 1,
+	.min_words = 1,
+	.max_words = 1,
 	.options = fuse_options,
 	.run = fuse_run,
 };

@@ -231,8 +231,8 @@ const struct tool tool_graph = {
 		"who\nreads what from whom.\n\n"
 		"  nopal graph bulk\n"
 		"  nopal graph bulk --dot | dot -Tsvg > bulk.svg",
-	.least_words = 1,
-	.most_words = 1,
+	.min_words = 1,
+	.max_words = 1,
 	.options = graph_options,
 	.run = graph_run,
 };

@@ -203,8 +203,8 @@ const struct tool tool_list = {
 	.help = "  nopal list\n"
 		"  nopal list roles\n"
 		"  nopal list configs --names",
-	.least_words = 0,
-	.most_words = 1,
+	.min_words = 0,
+	.max_words = 1,
 	.options = list_options,
 	.run = list_run,
 };

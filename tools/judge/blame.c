@@ -14,8 +14,8 @@
 #include "judge/judge.h"
 
 enum {
-	HOARD_LEAST = 16, /* segments */
-	RAISED_LEAST = 100000,
+	HOARD_MIN = 16, /* segments */
+	RAISED_MIN = 100000,
 };
 
 /* ------------------------------------------------------------------- suspects */
@@ -85,36 +85,35 @@ void judge_suspect_held(struct judge_suspects *suspects, const struct nopal_sess
 
 static void stranded_visit(const struct nopal_held *held, void *user)
 {
-	uint64_t *most = user;
+	uint64_t *max = user;
 
-	if (held->barrier == NOPAL_DELIVER && held->items > *most)
-		*most = held->items;
+	if (held->barrier == NOPAL_DELIVER && held->items > *max)
+		*max = held->items;
 }
 
 uint64_t judge_stranded(const struct nopal_session *session)
 {
-	uint64_t most = 0;
+	uint64_t max = 0;
 
-	nopal_session_held(session, stranded_visit, &most);
-	return most;
+	nopal_session_held(session, stranded_visit, &max);
+	return max;
 }
 
 static void hoard_visit(const struct nopal_held *held, void *user)
 {
-	uint64_t *most = user;
+	uint64_t *max = user;
 
-	if (held->barrier == NOPAL_DEALLOCATE && held->alone > *most)
-		*most = held->alone;
+	if (held->barrier == NOPAL_DEALLOCATE && held->alone > *max)
+		*max = held->alone;
 }
 
 uint64_t judge_hoarded(const struct nopal_session *session)
 {
 	const struct nopal_counters *counters = nopal_session_counters(session);
-	uint64_t most = 0;
+	uint64_t max = 0;
 
-	nopal_session_held(session, hoard_visit, &most);
-	return most >= HOARD_LEAST && most >= counters->transmissions - counters->resends ? most
-											  : 0;
+	nopal_session_held(session, hoard_visit, &max);
+	return max >= HOARD_MIN && max >= counters->transmissions - counters->resends ? max : 0;
 }
 
 static void suspect_deeds(const struct nopal_conduct *conduct, void *user)
@@ -337,12 +336,12 @@ static const unsigned gravest[] = {
 
 /* A microprotocol with so much that others want for it: they stand still, and do not always say
  * why.  Or who raises so much that nobody else has a turn. */
-static void blame_most(struct judgement *judgement, const struct judge_suspects *suspects,
-		       enum nopal_deed deed, uint64_t least)
+static void blame_max(struct judgement *judgement, const struct judge_suspects *suspects,
+		      enum nopal_deed deed, uint64_t min)
 {
 	const struct judge_suspect *one = convicted(suspects, (int)deed);
 
-	if (one && !judgement->blamed && one->deed[deed] >= least)
+	if (one && !judgement->blamed && one->deed[deed] >= min)
 		blame_one(judgement, one, (int)deed);
 }
 
@@ -362,7 +361,7 @@ static void blame_rules(struct judgement *judgement, const struct judge_suspects
 
 void judge_blame(struct judgement *judgement, const struct judge_suspects *suspects)
 {
-	const struct judge_suspect *most;
+	const struct judge_suspect *max;
 
 	if (!judge_is_broken(judgement) && !judgement->end)
 		return;
@@ -370,15 +369,15 @@ void judge_blame(struct judgement *judgement, const struct judge_suspects *suspe
 	blame_rules(judgement, suspects);
 	/* Of a session that ended over its budget: did one take the most of that? A part that
 	 * breaks the session for a bound of its own says why itself. */
-	most = convicted(suspects, NOPAL_DEED_MEMORY);
-	if (judgement->end == NOPAL_RESOURCE && most &&
-	    most->deed[NOPAL_DEED_MEMORY] >= nopal_plan_budget(judgement->plan)->bytes / 2)
+	max = convicted(suspects, NOPAL_DEED_MEMORY);
+	if (judgement->end == NOPAL_RESOURCE && max &&
+	    max->deed[NOPAL_DEED_MEMORY] >= nopal_plan_budget(judgement->plan)->bytes / 2)
 		blame_by(judgement, suspects, of_memory, JUDGE_RULES);
-	blame_most(judgement, suspects, NOPAL_DEED_MEMORY,
-		   nopal_plan_budget(judgement->plan)->bytes / 2);
+	blame_max(judgement, suspects, NOPAL_DEED_MEMORY,
+		  nopal_plan_budget(judgement->plan)->bytes / 2);
 	if (judgement->end == NOPAL_RUNTIME_LIMIT) {
 		blame_by(judgement, suspects, of_limit, JUDGE_RULES);
-		blame_most(judgement, suspects, NOPAL_DEED_RAISED, RAISED_LEAST);
+		blame_max(judgement, suspects, NOPAL_DEED_RAISED, RAISED_MIN);
 	}
 	for (size_t i = 0; i < sizeof(gravest) / sizeof(*gravest); i++)
 		if (judgement->of[gravest[i]].verdict == JUDGE_BROKEN)

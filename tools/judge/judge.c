@@ -165,7 +165,7 @@ static void judge_progress(const struct judge_facts *facts, const struct nopal_s
 				       facts->receiver_end >= NOPAL_ENDED_WELL));
 }
 
-static uint64_t control_most(const struct judge_facts *facts)
+static uint64_t control_max(const struct judge_facts *facts)
 {
 	return STORM_FREE + STORM_RATIO * facts->data +
 	       STORM_PER_SECOND * (uint64_t)(facts->open_ns / NOPAL_SECOND);
@@ -188,7 +188,7 @@ static bool spins(const struct judge_facts *facts)
 
 bool judge_storms(const struct judge_facts *facts)
 {
-	return facts->control > control_most(facts) || wakes_too_often(facts);
+	return facts->control > control_max(facts) || wakes_too_often(facts);
 }
 
 /* Rules of the runtime: forbidden to each microprotocol, whatever is promised. */
@@ -213,7 +213,7 @@ static void judge_rules(const struct judge_facts *facts, struct judgement *judge
 		broken(one, "it took %llu wake-ups to send %llu datagrams",
 		       (unsigned long long)(facts->steps ? facts->steps : facts->expiries),
 		       (unsigned long long)(facts->data + facts->control));
-	} else if (facts->control > control_most(facts)) {
+	} else if (facts->control > control_max(facts)) {
 		judgement->against = JUDGE_STORM;
 		broken(one, "%llu control segments left, with %llu of data",
 		       (unsigned long long)facts->control, (unsigned long long)facts->data);

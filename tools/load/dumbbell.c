@@ -139,11 +139,11 @@ static void dumbbell_judge(struct dumbbell_run *run, const struct nopal_link_cou
 	uint64_t packets = to->delivered - from->delivered;
 	uint64_t bytes =
 		to->delivered_bytes - from->delivered_bytes + packets * DUMBBELL_UDP_IP_BYTES;
-	double most = (double)bell->forward.rate_bps / DUMBBELL_BYTE_BITS * (double)bell->run_ns /
-		      NOPAL_SECOND;
+	double max = (double)bell->forward.rate_bps / DUMBBELL_BYTE_BITS * (double)bell->run_ns /
+		     NOPAL_SECOND;
 	uint64_t entered = to->entered - from->entered;
 
-	bell->utilisation = most > 0 ? (double)bytes / most : 0;
+	bell->utilisation = max > 0 ? (double)bytes / max : 0;
 	bell->loss = entered ? (double)(to->overflowed - from->overflowed) / (double)entered : 0;
 	bell->queue_mean_ms = dumbbell_queue_ms(from, to);
 	if (run->span_count == 0) {

@@ -63,7 +63,7 @@ static void socket_at_once(int fd)
 /* Sends and receives as much as can be now; false: nothing can, or the other side is gone. */
 static bool socket_move(int fd, struct echo_file *file, bool *gone)
 {
-	uint8_t bytes[ECHO_MOST_BYTES];
+	uint8_t bytes[ECHO_MAX_BYTES];
 	uint32_t length = file_next(file, bytes);
 	ssize_t sent = 0, got;
 
@@ -129,7 +129,7 @@ static void client_over(struct echo_client *client)
 /* Callbacks may come from within nopal_send(): one at a time. */
 static void client_push(struct echo_client *client)
 {
-	uint8_t bytes[ECHO_MOST_BYTES];
+	uint8_t bytes[ECHO_MAX_BYTES];
 	uint32_t length;
 
 	if (client->sending || client->over)
@@ -159,7 +159,7 @@ static void client_on_received(struct nopal_session *session, struct nopal_messa
 			       void *user)
 {
 	struct echo_client *client = user;
-	uint8_t bytes[ECHO_MOST_BYTES];
+	uint8_t bytes[ECHO_MAX_BYTES];
 
 	(void)session;
 	file_came(&client->file, bytes, nopal_message_copy(message, 0, bytes, sizeof(bytes)));
@@ -197,7 +197,7 @@ static void *server_on_accepted(struct nopal_session *session, void *user)
 
 static bool server_answer(struct nopal_session *session, const struct nopal_message *message)
 {
-	uint8_t bytes[ECHO_MOST_BYTES];
+	uint8_t bytes[ECHO_MAX_BYTES];
 	size_t length = nopal_message_copy(message, 0, bytes, sizeof(bytes));
 
 	return nopal_send(session, bytes, length, 0) == 0;
@@ -277,7 +277,7 @@ static void serve_runs(void *user, const struct bench_place *place, int tell)
 		if (bench_partner_listen(loop, place, echo->plan, &server_callbacks, &server, tell))
 			loop_run(loop);
 	} else {
-		uint8_t bytes[ECHO_MOST_BYTES];
+		uint8_t bytes[ECHO_MAX_BYTES];
 		uint16_t port = 0;
 		int fd = bench_socket_bound(place->address, SOCK_STREAM, &port);
 		ssize_t got;

@@ -12,7 +12,7 @@
 
 #include "load/trips.h"
 
-enum { ECHO_MOST_BYTES = 8192, ECHO_AHEAD = 512 };
+enum { ECHO_MAX_BYTES = 8192, ECHO_AHEAD = 512 };
 
 struct echo {
 	enum trips_kind kind;	 /* TRIPS_TCP or TRIPS_CONFIG */

@@ -22,7 +22,7 @@ struct bench_place {
 bool bench_place_of(int argc, char **argv, struct bench_place *ret_place);
 
 /* Rows of a measurement, at most. */
-enum { BENCH_MOST_ROWS = 32 };
+enum { BENCH_MAX_ROWS = 32 };
 
 struct bench_partner {
 	pid_t process;

@@ -36,7 +36,7 @@ struct parallel_world {
 	struct nopal_plan *plan;
 	struct nopal_buffer *message;
 	int messages; /* of each connection */
-	struct parallel_end here[PARALLEL_MOST], there[PARALLEL_MOST];
+	struct parallel_end here[PARALLEL_MAX], there[PARALLEL_MAX];
 	int opened, accepted;
 	uint64_t delivered; /* bytes of all */
 	uint64_t data_packets, control_packets, control_bytes;
@@ -68,7 +68,7 @@ static void *parallel_on_accepted(struct nopal_session *session, void *user)
 	struct parallel_end *end = &all->there[all->accepted];
 
 	(void)session;
-	all->accepted += all->accepted < PARALLEL_MOST - 1;
+	all->accepted += all->accepted < PARALLEL_MAX - 1;
 	end->all = all;
 	return end;
 }
@@ -186,7 +186,7 @@ double parallel_fairness(const uint64_t *bytes, int count)
 
 static double parallel_evenness(const struct parallel_world *all, int count)
 {
-	uint64_t bytes[PARALLEL_MOST];
+	uint64_t bytes[PARALLEL_MAX];
 
 	for (int i = 0; i < count; i++)
 		bytes[i] = all->there[i].bytes;
@@ -225,7 +225,7 @@ static bool parallel_go(struct parallel *parallel, struct parallel_world *all)
 bool parallel_run(struct parallel *parallel)
 {
 	struct parallel_world *all = calloc(1, sizeof(*all));
-	bool good = all && parallel->connections <= PARALLEL_MOST && parallel_go(parallel, all);
+	bool good = all && parallel->connections <= PARALLEL_MAX && parallel_go(parallel, all);
 
 	if (all)
 		parallel_world_close(all);

@@ -16,7 +16,7 @@
 #include <nopal/nopal.h>
 
 enum {
-	PARALLEL_MOST = 1000, /* connections */
+	PARALLEL_MAX = 1000, /* connections */
 	PARALLEL_MESSAGE_BYTES = 11200,
 };
 

@@ -12,7 +12,7 @@
 #include "frame/tool.h"
 #include "load/playout.h"
 
-enum { PLAYOUT_HEAD_WORDS = 2, PLAYOUT_MOST_BYTES = 1200 };
+enum { PLAYOUT_HEAD_WORDS = 2, PLAYOUT_MAX_BYTES = 1200 };
 /* After the last is due: who is late by more is not waited for. */
 #define PLAYOUT_GRACE_NS (5 * NOPAL_SECOND)
 
@@ -65,7 +65,7 @@ static void flow_wait(struct playout_flow *flow)
 static void flow_on_tick(void *user)
 {
 	struct playout_flow *flow = user;
-	uint8_t bytes[PLAYOUT_MOST_BYTES] = { 0 };
+	uint8_t bytes[PLAYOUT_MAX_BYTES] = { 0 };
 	uint32_t head[PLAYOUT_HEAD_WORDS] = { flow->index, 0 };
 
 	while (flow->session && flow->next < flow->playout->count &&

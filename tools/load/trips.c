@@ -40,7 +40,7 @@ struct trips_socket {
 	int fd;
 	size_t length; /* of a message here */
 	bool spin;
-	uint8_t bytes[TRIPS_MOST_BYTES];
+	uint8_t bytes[TRIPS_MAX_BYTES];
 };
 
 static struct trips_socket trips_socket_of(const struct trips *trips, int fd)
@@ -166,7 +166,7 @@ static void side_over(struct trips_side *side)
 
 static void side_ping(struct trips_side *side)
 {
-	uint8_t bytes[TRIPS_MOST_BYTES] = { 0 };
+	uint8_t bytes[TRIPS_MAX_BYTES] = { 0 };
 
 	nopal_send(side->session, bytes, side->trips->bytes, 0);
 }

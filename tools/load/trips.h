@@ -12,7 +12,7 @@ enum trips_kind { TRIPS_UDP, TRIPS_TCP, TRIPS_CONFIG };
 /* A blocking receive, for a config its loop; receives that do not block, for a config
  * nopal_live_poll; its loop, that polls for a while after each arrival. */
 enum trips_way { TRIPS_SLEEP, TRIPS_SPIN, TRIPS_LINGER, TRIPS_WAYS };
-enum { TRIPS_MOST_BYTES = 1024 };
+enum { TRIPS_MAX_BYTES = 1024 };
 
 struct trips {
 	enum trips_kind kind;

@@ -70,7 +70,7 @@ static void volley_patience(const struct volley *volley, int fd)
 static void catch_all(int fd, const struct volley *volley)
 {
 	struct volley_arrivals arrivals = { 0 };
-	uint8_t bytes[VOLLEY_MOST_BYTES];
+	uint8_t bytes[VOLLEY_MAX_BYTES];
 	int64_t number, took_ns;
 	bool good;
 	struct sockaddr_storage from;
@@ -97,7 +97,7 @@ static void catch_all(int fd, const struct volley *volley)
 /* One volley; false: no answer came. */
 static bool throw_one(int fd, struct volley *volley, int64_t number)
 {
-	uint8_t bytes[VOLLEY_MOST_BYTES] = { 0 };
+	uint8_t bytes[VOLLEY_MAX_BYTES] = { 0 };
 	int64_t begun_ns = clock_now_ns();
 
 	memcpy(bytes, &number, sizeof(number));
@@ -141,7 +141,7 @@ static void side_over(struct volley_side *side)
 /* Callbacks may come from within nopal_send(): one at a time. */
 static void side_throw(struct volley_side *side)
 {
-	uint8_t bytes[VOLLEY_MOST_BYTES] = { 0 };
+	uint8_t bytes[VOLLEY_MAX_BYTES] = { 0 };
 
 	if (side->sending)
 		return;

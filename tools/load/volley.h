@@ -8,7 +8,7 @@
 
 #include "load/trips.h"
 
-enum { VOLLEY_MOST_BYTES = 1400 };
+enum { VOLLEY_MAX_BYTES = 1400 };
 
 struct volley {
 	enum trips_kind kind;

@@ -93,7 +93,7 @@ static bool account_seat(struct guests_house *house, const struct guests_key *ke
 			 "too many sessions: %u are here from the address of "
 			 "%s (--peer-sessions there)",
 			 account->seats, address);
-	else if (!account || house->seats >= GUESTS_SEATS_MOST)
+	else if (!account || house->seats >= GUESTS_SEATS_MAX)
 		snprintf(why, GUESTS_WHY_ROOM, "too many sessions: %u are here, of all addresses",
 			 house->seats);
 	else {
@@ -110,12 +110,12 @@ static bool account_claim(struct guests_house *house, const struct guests_key *k
 			  bool bounded, char *why)
 {
 	struct guests_account *account = account_of(house, key);
-	uint64_t most = house->bytes_each ? house->bytes_each : UINT64_MAX;
+	uint64_t max = house->bytes_each ? house->bytes_each : UINT64_MAX;
 	char had[PROGRESS_RATE_ROOM], limit[PROGRESS_RATE_ROOM];
 
 	if (!account)
 		return !bounded;
-	if (!bounded || (account->bytes <= most && bytes <= most - account->bytes)) {
+	if (!bounded || (account->bytes <= max && bytes <= max - account->bytes)) {
 		account->bytes += bytes;
 		account_settle(house, account);
 		return true;
@@ -123,7 +123,7 @@ static bool account_claim(struct guests_house *house, const struct guests_key *k
 	snprintf(why, GUESTS_WHY_ROOM,
 		 "too many unfinished bytes of one address: %s beside this, "
 		 "and %s may be (recv --peer-bytes)",
-		 progress_size((double)account->bytes, had), progress_size((double)most, limit));
+		 progress_size((double)account->bytes, had), progress_size((double)max, limit));
 	account_settle(house, account);
 	return false;
 }

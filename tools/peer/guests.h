@@ -22,7 +22,7 @@ enum {
 	GUESTS_WAIT_EACH = 8, /* of one address, on one loop */
 	GUESTS_WAIT_ALL = 256,
 	GUESTS_SEATS_EACH = 64, /* default of one address, on all loops */
-	GUESTS_SEATS_MOST = 1024,
+	GUESTS_SEATS_MAX = 1024,
 	GUESTS_KEY_BYTES = 16,
 	GUESTS_WHY_ROOM = 160,
 };

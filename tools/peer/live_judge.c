@@ -12,9 +12,9 @@
 
 enum {
 	LIVE_BITS = 8,
-	LIVE_LEAST_SEGMENT = 500, /* bytes: a guess at what is short */
+	LIVE_MIN_SEGMENT = 500, /* bytes: a guess at what is short */
 	LIVE_FIRST_ROOM = 256,
-	LIVE_MOST_ROOM = 1 << 24, /* bytes of bits: more are not judged */
+	LIVE_MAX_ROOM = 1 << 24, /* bytes of bits: more are not judged */
 };
 #define LIVE_PATIENCE_NS (60 * NOPAL_SECOND)
 
@@ -78,7 +78,7 @@ static bool seen_room(struct live_judge *one, uint64_t number)
 	if (wanted <= room)
 		return true;
 	room = room ? 2 * room : LIVE_FIRST_ROOM;
-	while (room < wanted && room < LIVE_MOST_ROOM)
+	while (room < wanted && room < LIVE_MAX_ROOM)
 		room *= 2;
 	if (room >= wanted)
 		seen = realloc(one->seen, room);
@@ -119,7 +119,7 @@ void live_judge_missing(struct live_judge *one, uint64_t first, uint64_t end)
 {
 	struct judge_facts *facts = &one->facts;
 
-	if (!facts->numbered || end / LIVE_BITS > LIVE_MOST_ROOM)
+	if (!facts->numbered || end / LIVE_BITS > LIVE_MAX_ROOM)
 		return;
 	facts->sent = end;
 	facts->counted = true;
@@ -152,7 +152,7 @@ static struct judge_suspects *suspects_of(struct live_judge *one)
 	return one->suspects;
 }
 
-static uint64_t most(uint64_t a, uint64_t b)
+static uint64_t max(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
@@ -165,11 +165,11 @@ static void facts_add(const struct live_judge *one, const struct nopal_session *
 
 	facts->misuses += counters->misuses;
 	facts->data += counters->transmissions + counters->messages_delivered +
-		       counters->bytes_delivered / LIVE_LEAST_SEGMENT;
+		       counters->bytes_delivered / LIVE_MIN_SEGMENT;
 	facts->control += counters->control_out;
 	facts->open_ns += nopal_world_now(one->world) - one->began_ns;
-	facts->hoarded = most(facts->hoarded, judge_hoarded(session));
-	facts->stranded = most(facts->stranded, judge_stranded(session));
+	facts->hoarded = max(facts->hoarded, judge_hoarded(session));
+	facts->stranded = max(facts->stranded, judge_stranded(session));
 }
 
 static void facts_of(struct live_judge *one, const struct nopal_session *session)

@@ -44,11 +44,11 @@ struct spread spread_of(const double *values, int count)
 		return (struct spread){ 0 };
 	memcpy(sorted, values, (size_t)count * sizeof(*sorted));
 	qsort(sorted, (size_t)count, sizeof(*sorted), stats_compare);
-	spread.least = sorted[0];
+	spread.min = sorted[0];
 	spread.low = stats_quantile(sorted, count, LOW_QUARTILE);
 	spread.median = stats_quantile(sorted, count, MEDIAN);
 	spread.high = stats_quantile(sorted, count, HIGH_QUARTILE);
-	spread.most = sorted[count - 1];
+	spread.max = sorted[count - 1];
 	free(sorted);
 	return spread;
 }

@@ -8,7 +8,7 @@
 /* Quartiles by linear interpolation between neighbours: of one value they are that value.  `count`
  * 0: all are 0. */
 struct spread {
-	double least, low, median, high, most;
+	double min, low, median, high, max;
 	int count;
 };
 

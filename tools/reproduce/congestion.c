@@ -228,7 +228,7 @@ static const int congestion_full[] = { CONGESTION_RENO,	     CONGESTION_NEWRENO,
  * run. */
 static double congestion_extreme(const struct reproduce_options *options,
 				 enum congestion_table table, const int *policies,
-				 const char *column, bool most)
+				 const char *column, bool max)
 {
 	double found = congestion_mean(options, table, policies[0], column);
 
@@ -237,7 +237,7 @@ static double congestion_extreme(const struct reproduce_options *options,
 
 		if (isnan(value) || isnan(found))
 			return NAN;
-		if (most ? value > found : value < found)
+		if (max ? value > found : value < found)
 			found = value;
 	}
 	return found;

@@ -62,8 +62,8 @@ static void plot_data(const struct reproduce_table *table, int number, int colum
 static void plot_curves(const struct reproduce_table *table, int number, FILE *out)
 {
 	const char *comma = "";
-	double least = INFINITY;
-	double most = 0;
+	double min = INFINITY;
+	double max = 0;
 
 	for (int column = 0; column < table->column_count; column++)
 		plot_data(table, number, column, true, out);
@@ -77,11 +77,11 @@ static void plot_curves(const struct reproduce_table *table, int number, FILE *o
 
 			if (!(mean > 0))
 				continue;
-			least = fmin(least, mean);
-			most = fmax(most, mean);
+			min = fmin(min, mean);
+			max = fmax(max, mean);
 		}
 	}
-	if (most > PLOT_WIDE * least)
+	if (max > PLOT_WIDE * min)
 		fprintf(out, "set logscale y\nset yrange [*:*]\n");
 	fprintf(out, "plot ");
 	for (int column = 0; column < table->column_count; column++) {

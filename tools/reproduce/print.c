@@ -15,13 +15,13 @@
 
 #include "reproduce/print.h"
 
-enum { CELL_BYTES = 80, ROW_LEAST = 12, CELL_LEAST = 10, GAP = 2 };
+enum { CELL_BYTES = 80, ROW_MIN = 12, CELL_MIN = 10, GAP = 2 };
 
 static size_t print_pair(char *text, size_t room, double mean, double deviation)
 {
 	size_t used = strlen(reproduce_number(text, room, mean));
 
-	if (isnan(deviation) || used + CELL_LEAST >= room)
+	if (isnan(deviation) || used + CELL_MIN >= room)
 		return used;
 	used += (size_t)snprintf(text + used, room - used, " +- ");
 	return used + strlen(reproduce_number(text + used, room - used, deviation));
@@ -37,7 +37,7 @@ static void print_cell_text(const struct reproduce_values *values, char *text, s
 	if (values->ours.count > 0)
 		used = print_pair(text, room, series_mean(&values->ours),
 				  values->ours.count > 1 ? series_deviation(&values->ours) : NAN);
-	if (!values->paper || used + CELL_LEAST >= room)
+	if (!values->paper || used + CELL_MIN >= room)
 		return;
 	used += (size_t)snprintf(text + used, room - used, "%s[", used ? " " : "");
 	used += print_pair(text + used, room - used, values->paper_mean,
@@ -54,7 +54,7 @@ static int print_longer(int a, size_t b)
 static int print_column_width(const struct reproduce_table *table, int column)
 {
 	const struct reproduce_column *head = &table->columns[column];
-	int width = print_longer(CELL_LEAST, strlen(head->name) + strlen(head->unit) + 1);
+	int width = print_longer(CELL_MIN, strlen(head->name) + strlen(head->unit) + 1);
 	char text[CELL_BYTES];
 
 	for (int row = 0; row < table->row_count; row++) {
@@ -66,7 +66,7 @@ static int print_column_width(const struct reproduce_table *table, int column)
 
 static int print_row_width(const struct reproduce_table *table)
 {
-	int width = ROW_LEAST;
+	int width = ROW_MIN;
 
 	for (int row = 0; row < table->row_count; row++)
 		width = print_longer(width, strlen(table->rows[row]));

@@ -89,11 +89,11 @@ static bool reproduce_read(const struct tool_call *call, struct reproduce_option
 			   options->quick ? REPRODUCE_RUNS_QUICK : REPRODUCE_RUNS, &runs) ||
 	    !tool_quantity(call, "seed", NOPAL_COUNT, 1, &seed))
 		return false;
-	if (runs < 1 || runs > REPRODUCE_RUNS_MOST) {
+	if (runs < 1 || runs > REPRODUCE_RUNS_MAX) {
 		fprintf(stderr,
 			"error: --runs %lld is no number of runs\n"
 			"  fix: say 1 to %d\n",
-			(long long)runs, REPRODUCE_RUNS_MOST);
+			(long long)runs, REPRODUCE_RUNS_MAX);
 		return false;
 	}
 	options->runs = (int)runs;
@@ -183,8 +183,8 @@ const struct tool tool_reproduce = {
 		"  nopal reproduce ctp-table2\n"
 		"  nopal reproduce ctp-fig5 --sim --plot fig5.png\n"
 		"  nopal reproduce ctp-table1 --live --paths lo --runs 3\n",
-	.least_words = 0,
-	.most_words = 1,
+	.min_words = 0,
+	.max_words = 1,
 	.options = reproduce_options_table,
 	.run = reproduce_run,
 };

@@ -31,7 +31,7 @@ struct reproduce_report;
 enum {
 	REPRODUCE_RUNS = 10, /* as in the paper */
 	REPRODUCE_RUNS_QUICK = 2,
-	REPRODUCE_RUNS_MOST = 1000,
+	REPRODUCE_RUNS_MAX = 1000,
 };
 
 /* The command line; an experiment takes what it has a use for. */

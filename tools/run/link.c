@@ -332,8 +332,8 @@ const struct tool tool_link = {
 		"`late` says how long after its time a packet came out, `missed` what\n"
 		"the kernel dropped before the link: if these are large, the machine was\n"
 		"too busy for this link, and figures speak of the machine.\n",
-	.least_words = 1,
-	.most_words = LINK_RELAY_WORDS,
+	.min_words = 1,
+	.max_words = LINK_RELAY_WORDS,
 	.options = link_options,
 	.run = link_run,
 };

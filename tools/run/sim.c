@@ -21,16 +21,16 @@
 
 enum {
 	SIM_PORT = 9000,
-	SIM_MOST_FLOWS = 10000,
+	SIM_MAX_FLOWS = 10000,
 	SIM_BULK_BYTES = 64 << 10, /* messages of reliable configs */
 	SIM_DECIMAL = 10,
 	SIM_TEXT = 256, /* bytes of what is said about a mistake */
 };
-#define SIM_BYTES	 INT64_C(10000000)    /* unless said otherwise */
-#define SIM_DURATION_NS	 (300 * NOPAL_SECOND) /* unless said otherwise */
-#define SIM_MOST_BYTES	 (INT64_C(1) << 40)   /* of a flow */
-#define SIM_MOST_MESSAGE (INT64_C(1) << 30)   /* bytes of a message */
-#define SIM_LINK	 "rate 100mbit delay 25ms limit 400"
+#define SIM_BYTES	INT64_C(10000000)    /* unless said otherwise */
+#define SIM_DURATION_NS (300 * NOPAL_SECOND) /* unless said otherwise */
+#define SIM_MAX_BYTES	(INT64_C(1) << 40)   /* of a flow */
+#define SIM_MAX_MESSAGE (INT64_C(1) << 30)   /* bytes of a message */
+#define SIM_LINK	"rate 100mbit delay 25ms limit 400"
 
 /* ------------------------------------------------------------------- options */
 
@@ -70,7 +70,7 @@ static bool read_topology(const char *text, struct sim_options *options)
 		if (strncmp(text, kinds[i].prefix, length))
 			continue;
 		count = strtol(text + length, &end, SIM_DECIMAL);
-		if (end == text + length || *end || count < 1 || count > SIM_MOST_FLOWS)
+		if (end == text + length || *end || count < 1 || count > SIM_MAX_FLOWS)
 			break;
 		options->flows = (int)count;
 		options->topology = kinds[i].topology;
@@ -84,7 +84,7 @@ static uint64_t longest_message(const struct nopal_plan *plan)
 {
 	uint64_t limit = nopal_plan_message_limit(plan);
 
-	return limit < SIM_MOST_MESSAGE ? limit : SIM_MOST_MESSAGE;
+	return limit < SIM_MAX_MESSAGE ? limit : SIM_MAX_MESSAGE;
 }
 
 /* The size of a message where no option says: a reliable config is for bulk where it cuts messages;
@@ -116,8 +116,8 @@ static bool read_amount(const struct tool_call *call, const struct nopal_plan *p
 			      "--size: this config takes messages from 1 to %llu bytes",
 			      (unsigned long long)longest_message(plan));
 	if (tool_value(call, "messages"))
-		bytes = messages > SIM_MOST_BYTES / size ? -1 : messages * size;
-	if (bytes < 1 || bytes > SIM_MOST_BYTES)
+		bytes = messages > SIM_MAX_BYTES / size ? -1 : messages * size;
+	if (bytes < 1 || bytes > SIM_MAX_BYTES)
 		return refuse("send from 1 byte to 1 TiB, and from 1 message on",
 			      "nothing, or too much, is to be sent");
 	options->size = (uint64_t)(size < bytes ? size : bytes);
@@ -365,8 +365,8 @@ const struct tool tool_sim = {
 		"  nopal sim bulk --link \"rate 100mbit delay 25ms loss 1%\"\n"
 		"  nopal sim ctp_audio --messages 500 --interval 20ms --size 160B\n"
 		"  nopal sim bulk --topology dumbbell:10 --bytes 100MB --jsonl\n",
-	.least_words = 1,
-	.most_words = 1,
+	.min_words = 1,
+	.max_words = 1,
 	.options = sim_table,
 	.run = sim_main,
 };

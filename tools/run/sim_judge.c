@@ -24,7 +24,7 @@ enum {
 	STUCK_SECONDS = 60,   /* and so long besides */
 
 	PACKET_BITS = 1500 * 8,
-	AGAIN_MOST = 100000000, /* bytes of a run that is made once more */
+	AGAIN_MAX = 100000000, /* bytes of a run that is made once more */
 };
 
 static const struct nopal_counters *end_counters(const struct sim_end *end)
@@ -294,7 +294,7 @@ void sim_judge(struct sim_run *run)
 	} else {
 		struct sim_run again;
 
-		if (sim_traffic_delivered(run) <= AGAIN_MOST) {
+		if (sim_traffic_delivered(run) <= AGAIN_MAX) {
 			if (sim_again(run, &again))
 				judge_suspect_deeds(run->suspects, again.world);
 			nopal_world_free(again.world);

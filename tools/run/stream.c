@@ -479,8 +479,8 @@ const struct tool tool_stream = {
 		"\n"
 		"  nopal stream -c bulk B:9000 --meet 9001 --in pipe:\n"
 		"  nopal stream -c bulk A:9001 --meet 9000 --out pipe:\n",
-	.least_words = 0,
-	.most_words = 1,
+	.min_words = 0,
+	.max_words = 1,
 	.options = stream_options,
 	.run = stream_run,
 };

@@ -18,8 +18,8 @@
 #include "run/stream_udp.h"
 
 enum {
-	STREAM_PIECES = 256,	  /* written at once */
-	STREAM_QUEUE_MOST = 4096, /* messages that wait where some may be dropped */
+	STREAM_PIECES = 256,	 /* written at once */
+	STREAM_QUEUE_MAX = 4096, /* messages that wait where some may be dropped */
 	STREAM_FILE_MODE = 0666,
 };
 
@@ -129,7 +129,7 @@ bool stream_out_put(struct stream_out *out, struct nopal_session *session,
 
 	if (!out->first && stream_out_write(out, message))
 		return !out->broken;
-	if (may_drop && out->queued >= STREAM_QUEUE_MOST) {
+	if (may_drop && out->queued >= STREAM_QUEUE_MAX) {
 		out->dropped++;
 		return true;
 	}

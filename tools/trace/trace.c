@@ -115,8 +115,8 @@ const struct tool tool_trace = {
 		"  json   an object a line, with the same names\n\n"
 		"  nopal trace run.trace --to seq --until 200ms\n"
 		"  nopal trace run.trace --to json | jq 'select(.what==\"leave\")'\n",
-	.least_words = 1,
-	.most_words = 1,
+	.min_words = 1,
+	.max_words = 1,
 	.options =
 		(const struct tool_option[]){
 			{ "to", 0, "text|seq|json", "the form; default text" },

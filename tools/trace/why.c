@@ -381,8 +381,8 @@ const struct tool tool_why = {
 		"The trace must\nhave events, not packets alone, for holds to be told.\n\n"
 		"  nopal why run.trace 17\n"
 		"  nopal why run.trace 17 --session 2\n",
-	.least_words = 2,
-	.most_words = 2,
+	.min_words = 2,
+	.max_words = 2,
 	.options = (const struct tool_option[]){ TRACE_VIEW_OPTIONS, { 0 } },
 	.run = why_run,
 };

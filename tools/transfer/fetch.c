@@ -176,9 +176,9 @@ static void fetching_check(void *user)
 {
 	struct fetching *fetching = user;
 	const struct file_blocks *blocks = &fetching->fetch.blocks;
-	uint64_t most = TRANSFER_STEP_BYTES / blocks->block_bytes;
+	uint64_t max = TRANSFER_STEP_BYTES / blocks->block_bytes;
 
-	while (fetching->stage == FETCH_CHECKING && most-- > 0 &&
+	while (fetching->stage == FETCH_CHECKING && max-- > 0 &&
 	       fetching->compared < blocks->count) {
 		if (!fetching_compare(fetching) && part_is_existing(fetching->part)) {
 			/* One file of its name is not it: what is here of it is not there. */
@@ -512,8 +512,8 @@ const struct tool tool_fetch = {
 		"\n"
 		"  nopal serve films                     # on A, B and C\n"
 		"  nopal fetch film.mkv A:9000 B:9000 C:9000\n",
-	.least_words = 2,
-	.most_words = -1,
+	.min_words = 2,
+	.max_words = -1,
 	.options = fetch_options,
 	.run = fetch_run,
 };

@@ -104,8 +104,8 @@ static void choice_go_on(struct fetch *fetch)
 				      .offset = blocks->known,
 				      .size = blocks->count - blocks->known };
 
-	if (list.size > TRANSFER_HASHES_MOST)
-		list.size = TRANSFER_HASHES_MOST;
+	if (list.size > TRANSFER_HASHES_MAX)
+		list.size = TRANSFER_HASHES_MAX;
 	if (list.size)
 		fetch_say(fetch->lister, &list);
 	else if (file_blocks_root(blocks) == fetch->hash)
@@ -122,11 +122,11 @@ static bool choice_take(struct fetch *fetch, const struct nopal_message *message
 {
 	struct file_blocks *blocks = &fetch->blocks;
 	uint64_t left = blocks->count - blocks->known;
-	uint64_t hashes[TRANSFER_HASHES_MOST];
-	size_t count = transfer_hashes(message, 0, hashes, TRANSFER_HASHES_MOST);
+	uint64_t hashes[TRANSFER_HASHES_MAX];
+	size_t count = transfer_hashes(message, 0, hashes, TRANSFER_HASHES_MAX);
 
-	if (left > TRANSFER_HASHES_MOST)
-		left = TRANSFER_HASHES_MOST;
+	if (left > TRANSFER_HASHES_MAX)
+		left = TRANSFER_HASHES_MAX;
 	if (note->offset != blocks->known || count != left ||
 	    nopal_message_length(message) != TRANSFER_DATA_HEADER + left * sizeof(hashes[0]))
 		return false;

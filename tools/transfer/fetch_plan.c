@@ -8,21 +8,21 @@
 #include "transfer/fetch_plan.h"
 
 enum {
-	PLAN_HERE = 255,       /* in place of how many are asked */
-	PLAN_COPIES = 2,       /* of one part under way */
-	PLAN_WINDOW_LEAST = 2, /* one comes, one is next */
-	PLAN_QUICK = 2,	       /* the rate follows a higher sample by half, */
-	PLAN_SLOW = 8,	       /* and a lower one by so little: gaps are common */
-	PLAN_LATE_PARTS = 4,   /* so many times its time is silence */
+	PLAN_HERE = 255,     /* in place of how many are asked */
+	PLAN_COPIES = 2,     /* of one part under way */
+	PLAN_WINDOW_MIN = 2, /* one comes, one is next */
+	PLAN_QUICK = 2,	     /* the rate follows a higher sample by half, */
+	PLAN_SLOW = 8,	     /* and a lower one by so little: gaps are common */
+	PLAN_LATE_PARTS = 4, /* so many times its time is silence */
 	PLAN_NS_PER_US = 1000,
 	PLAN_US_PER_S = 1000000,
 };
-#define PLAN_NS_PER_S	INT64_C(1000000000)
-#define PLAN_AHEAD_NS	(PLAN_NS_PER_S / 5) /* beyond a round trip */
-#define PLAN_ROUND_MOST (5 * PLAN_NS_PER_S)
-#define PLAN_SILENT_NS	(PLAN_NS_PER_S / 2)
-#define PLAN_FIRST_NS	(2 * PLAN_NS_PER_S) /* silence of who is new */
-#define PLAN_NEVER	INT64_MAX
+#define PLAN_NS_PER_S  INT64_C(1000000000)
+#define PLAN_AHEAD_NS  (PLAN_NS_PER_S / 5) /* beyond a round trip */
+#define PLAN_ROUND_MAX (5 * PLAN_NS_PER_S)
+#define PLAN_SILENT_NS (PLAN_NS_PER_S / 2)
+#define PLAN_FIRST_NS  (2 * PLAN_NS_PER_S) /* silence of who is new */
+#define PLAN_NEVER     INT64_MAX
 
 bool fetch_plan_init(struct fetch_plan *plan, uint64_t size, uint32_t part_bytes, unsigned servers)
 {
@@ -33,12 +33,12 @@ bool fetch_plan_init(struct fetch_plan *plan, uint64_t size, uint32_t part_bytes
 		.part_bytes = part_bytes,
 		.parts = parts,
 		.servers = servers,
-		.window_most = FETCH_APART_MOST / servers,
+		.window_max = FETCH_APART_MAX / servers,
 		.part = calloc(parts + 1, 1),
 		.server = calloc(servers, sizeof(*plan->server)),
 	};
-	if (plan->window_most > FETCH_WINDOW_MOST)
-		plan->window_most = FETCH_WINDOW_MOST;
+	if (plan->window_max > FETCH_WINDOW_MAX)
+		plan->window_max = FETCH_WINDOW_MAX;
 	if (plan->part && plan->server)
 		return true;
 	fetch_plan_fini(plan);
@@ -93,9 +93,9 @@ static unsigned plan_window(const struct fetch_plan *plan, const struct fetch_se
 	uint64_t parts = 1 + (server->rate * (uint64_t)(ns / PLAN_NS_PER_US) / PLAN_US_PER_S) /
 				     plan->part_bytes;
 
-	if (parts < PLAN_WINDOW_LEAST)
-		return PLAN_WINDOW_LEAST;
-	return parts < plan->window_most ? (unsigned)parts : plan->window_most;
+	if (parts < PLAN_WINDOW_MIN)
+		return PLAN_WINDOW_MIN;
+	return parts < plan->window_max ? (unsigned)parts : plan->window_max;
 }
 
 /* The server owes a part, and has brought nothing since. */
@@ -166,14 +166,14 @@ void fetch_plan_leave(struct fetch_plan *plan, unsigned server)
 static bool plan_is_silent(const struct fetch_plan *plan, const struct fetch_server *server,
 			   int64_t now_ns)
 {
-	int64_t most_ns = PLAN_FIRST_NS;
+	int64_t max_ns = PLAN_FIRST_NS;
 
 	if (!server->there || !server->asked_count)
 		return false;
 	if (server->rate)
-		most_ns = PLAN_SILENT_NS + 2 * server->round_ns +
-			  PLAN_LATE_PARTS * plan_gap_ns(plan, server);
-	return plan_waited_ns(server, now_ns) > most_ns;
+		max_ns = PLAN_SILENT_NS + 2 * server->round_ns +
+			 PLAN_LATE_PARTS * plan_gap_ns(plan, server);
+	return plan_waited_ns(server, now_ns) > max_ns;
 }
 
 void fetch_plan_look(struct fetch_plan *plan, int64_t now_ns)
@@ -354,8 +354,8 @@ enum fetch_came fetch_plan_came(struct fetch_plan *plan, unsigned server, uint64
 	since_ns = now_ns - asked.brought_ns;
 	if (took_ns < 1)
 		took_ns = 1;
-	if (took_ns > PLAN_ROUND_MOST)
-		took_ns = PLAN_ROUND_MOST;
+	if (took_ns > PLAN_ROUND_MAX)
+		took_ns = PLAN_ROUND_MAX;
 	if (!from->round_ns || took_ns < from->round_ns)
 		from->round_ns = took_ns;
 	if (since_ns < PLAN_NS_PER_US)
@@ -383,7 +383,7 @@ bool fetch_plan_wrong(struct fetch_plan *plan, unsigned server, uint64_t offset,
 	struct fetch_wrong *wrong = &from->wrong;
 	unsigned index;
 
-	if (!plan_find(plan, from, offset, length, &index) || wrong->count == FETCH_WRONG_MOST)
+	if (!plan_find(plan, from, offset, length, &index) || wrong->count == FETCH_WRONG_MAX)
 		return false;
 	if (!plan_was_wrong(from, from->asked[index].part))
 		wrong->part[wrong->count++] = from->asked[index].part;

@@ -24,10 +24,10 @@
 #include "file/islands.h"
 
 enum {
-	FETCH_SERVERS_MOST = 64,
-	FETCH_WINDOW_MOST = 256, /* parts under way from one server */
-	FETCH_APART_MOST = 960,	 /* and from all */
-	FETCH_WRONG_MOST = 8,	 /* parts that one may bring wrong */
+	FETCH_SERVERS_MAX = 64,
+	FETCH_WINDOW_MAX = 256, /* parts under way from one server */
+	FETCH_APART_MAX = 960,	/* and from all */
+	FETCH_WRONG_MAX = 8,	/* parts that one may bring wrong */
 };
 
 /* A part that one server was asked for, and its counters then. */
@@ -41,7 +41,7 @@ struct fetch_asked {
 /* Parts that a server brought wrong, wherever it was meanwhile. */
 struct fetch_wrong {
 	unsigned count;
-	uint64_t part[FETCH_WRONG_MOST];
+	uint64_t part[FETCH_WRONG_MAX];
 };
 
 struct fetch_server {
@@ -52,7 +52,7 @@ struct fetch_server {
 	int64_t round_ns; /* from asking to having, at best; 0: not known */
 	uint64_t rate;	  /* bytes a second; 0: not known */
 	unsigned asked_count;
-	struct fetch_asked asked[FETCH_WINDOW_MOST]; /* the oldest first */
+	struct fetch_asked asked[FETCH_WINDOW_MAX]; /* the oldest first */
 };
 
 struct fetch_plan {
@@ -60,7 +60,7 @@ struct fetch_plan {
 	uint32_t part_bytes;
 	uint64_t parts, here, lowest; /* no part below the lowest is free */
 	uint8_t *part;		      /* by how many it is asked now; or it is here */
-	unsigned servers, window_most;
+	unsigned servers, window_max;
 	struct fetch_server *server;
 };
 

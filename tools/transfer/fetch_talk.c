@@ -14,7 +14,7 @@
 enum {
 	FETCH_FILE = 1,	    /* its number in every session */
 	FETCH_PIECES = 256, /* of a message, hashed at once */
-	FETCH_ABORTS_MOST = 3,
+	FETCH_ABORTS_MAX = 3,
 };
 #define FETCH_AGAIN_NS (1 * NOPAL_SECOND)
 #define FETCH_PING_NS  NOPAL_SECOND		 /* of silence */
@@ -260,7 +260,7 @@ static bool fetch_aborts_always(struct fetch_one *one, int end)
 {
 	if (end == NOPAL_ABORTED && one->state == FETCH_ASKED)
 		one->aborts++;
-	return one->aborts == FETCH_ABORTS_MOST;
+	return one->aborts == FETCH_ABORTS_MAX;
 }
 
 /* A server that refuses the composition, or the request, will do so the next time, too. */

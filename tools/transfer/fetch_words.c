@@ -98,12 +98,12 @@ bool fetch_words_count(const struct tool_call *call, int names)
 {
 	int servers = call->word_count - names;
 
-	if (servers <= FETCH_SERVERS_MOST)
+	if (servers <= FETCH_SERVERS_MAX)
 		return true;
 	fprintf(stderr,
 		"error: %d servers\n"
 		"  fix: give at most %d\n",
-		servers, FETCH_SERVERS_MOST);
+		servers, FETCH_SERVERS_MAX);
 	return false;
 }
 

@@ -75,11 +75,11 @@ static bool recv_loops_fit(const struct tool_call *call, unsigned *ret_count)
 	unsigned long count = text ? strtoul(text, &end, RECV_DECIMAL) : 1;
 
 	if (text &&
-	    (text[0] < '0' || text[0] > '9' || *end || count < 1 || count > NOPAL_SHARDS_MOST)) {
+	    (text[0] < '0' || text[0] > '9' || *end || count < 1 || count > NOPAL_SHARDS_MAX)) {
 		fprintf(stderr,
 			"error: --loops %s\n"
 			"  fix: give a number from 1 to %d, one a core\n",
-			text, NOPAL_SHARDS_MOST);
+			text, NOPAL_SHARDS_MAX);
 		return false;
 	}
 	if (count > 1 && tool_value(call, "meet")) {
@@ -238,8 +238,8 @@ const struct tool tool_recv = {
 		"\n"
 		"  nopal recv --listen 0.0.0.0:9000 --meet A:9001\n"
 		"  nopal send big.iso B:9000 --meet 9001\n",
-	.least_words = 0,
-	.most_words = 0,
+	.min_words = 0,
+	.max_words = 0,
 	.options = recv_options,
 	.run = recv_run,
 };

@@ -470,8 +470,8 @@ const struct tool tool_send = {
 		"beginning that one of them has, when all of them have one; else all begin anew, "
 		"as always where the file is spread.\n\n"
 		"  nopal send big.iso A:9000 B:9000 C:9000 -c one_to_many_all\n",
-	.least_words = 2,
-	.most_words = -1,
+	.min_words = 2,
+	.max_words = -1,
 	.options = send_options,
 	.run = send_run,
 };

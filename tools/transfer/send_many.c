@@ -15,7 +15,7 @@
 #include "transfer/send_many_shares.h"
 
 enum {
-	SEND_SPREAD_CHUNK_MOST = 4 << 20,
+	SEND_SPREAD_CHUNK_MAX = 4 << 20,
 	SEND_AHEAD_CHUNKS = 2, /* for each receiver */
 };
 #define SEND_TICK_NS  (200 * NOPAL_MILLISECOND)
@@ -115,12 +115,12 @@ static void send_many_begin(struct many *many)
 	many->table.file.total_bytes = many->feed.source.size;
 	/* A receiver holds so many pieces apart, and no more. */
 	chunk = transfer_chunk_bytes(many->plan);
-	apart = many->feed.source.size / ISLANDS_MOST + 1;
+	apart = many->feed.source.size / ISLANDS_MAX + 1;
 	if (!many->table.spread || apart <= chunk)
 		many->feed.chunk_bytes = chunk;
 	else
 		many->feed.chunk_bytes =
-			apart < SEND_SPREAD_CHUNK_MOST ? (uint32_t)apart : SEND_SPREAD_CHUNK_MOST;
+			apart < SEND_SPREAD_CHUNK_MAX ? (uint32_t)apart : SEND_SPREAD_CHUNK_MAX;
 	live_judge_begin(&many->judge, many->plan, loop_world(many->loop), &many->judges, true);
 	many->group = nopal_group_open(many->endpoint, many->plan, &many_callbacks, many);
 	if (!many->group) {

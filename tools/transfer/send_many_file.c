@@ -9,7 +9,7 @@
 #include "transfer/send_many_file.h"
 #include "transfer/send_many_shares.h"
 
-enum { MANY_ROUNDS_MOST = 16 };
+enum { MANY_ROUNDS_MAX = 16 };
 
 int64_t many_now(const struct many *many)
 {
@@ -274,7 +274,7 @@ void many_pump(struct many *many)
 static void many_judge_shares(struct many *many)
 {
 	if (!many_unite(many) || !many_any(many, MANY_TAKING) ||
-	    many->table.union_bytes == many->feed.source.size || many->rounds == MANY_ROUNDS_MOST) {
+	    many->table.union_bytes == many->feed.source.size || many->rounds == MANY_ROUNDS_MAX) {
 		many_close(many);
 		return;
 	}

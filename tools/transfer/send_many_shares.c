@@ -21,7 +21,7 @@ void many_on_held(struct many *many, struct many_one *one, const struct nopal_me
 					   .file = many->feed.file,
 					   .size = many->feed.source.size,
 					   .hash = many->table.file.hash };
-	struct island held[TRANSFER_RANGES_MOST];
+	struct island held[TRANSFER_RANGES_MAX];
 	size_t count;
 
 	many_forget_held(one);

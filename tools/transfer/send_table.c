@@ -8,7 +8,7 @@
 #include "transfer/send_table.h"
 
 enum {
-	TABLE_LINES_MOST = 24, /* of a terminal */
+	TABLE_LINES_MAX = 24, /* of a terminal */
 	TABLE_PERCENT = 100,
 	TABLE_BITS = 8,
 	TABLE_TEXT_ROOM = 160,
@@ -54,7 +54,7 @@ bool table_is_kept(const struct table *table)
 /* How far as many are as must have it; or all of them together. */
 static uint64_t table_bytes(const struct table *table)
 {
-	uint64_t most = 0, sum = 0;
+	uint64_t max = 0, sum = 0;
 
 	for (unsigned i = 0; i < table->count; i++) {
 		uint64_t bytes = table->rows[i].bytes;
@@ -63,13 +63,13 @@ static uint64_t table_bytes(const struct table *table)
 		sum += bytes;
 		for (unsigned j = 0; j < table->count; j++)
 			so_far += table->rows[j].bytes >= bytes;
-		if (so_far >= table->needed && bytes > most)
-			most = bytes;
+		if (so_far >= table->needed && bytes > max)
+			max = bytes;
 	}
 	if (table->fetched)
 		return table->union_bytes;
 	if (!table->spread)
-		return most;
+		return max;
 	return sum < table->file.total_bytes ? sum : table->file.total_bytes;
 }
 
@@ -257,8 +257,8 @@ void table_show(struct table *table, int64_t now_ns)
 		unsigned shown = table->count;
 
 		table_clear(table);
-		if (shown > TABLE_LINES_MOST)
-			shown = TABLE_LINES_MOST;
+		if (shown > TABLE_LINES_MAX)
+			shown = TABLE_LINES_MAX;
 		for (unsigned i = 0; i < shown; i++) {
 			char done[PROGRESS_RATE_ROOM];
 			unsigned percent = TABLE_PERCENT;

@@ -162,8 +162,8 @@ const struct tool tool_serve = {
 		"it leaves; it is read again only when it has changed.\n"
 		"\n"
 		"  nopal serve incoming --listen 192.0.2.1:9000\n",
-	.least_words = 1,
-	.most_words = 1,
+	.min_words = 1,
+	.max_words = 1,
 	.options = serve_options,
 	.run = serve_run,
 };

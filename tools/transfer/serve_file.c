@@ -12,7 +12,7 @@
 #include "transfer/serve_file.h"
 
 /* Lists of hashes that are kept though nobody has the file, and hashes in them. */
-enum { SERVE_FILES_MOST = 256, SERVE_HASHES_MOST = 8 << 20 };
+enum { SERVE_FILES_MAX = 256, SERVE_HASHES_MAX = 8 << 20 };
 #define SERVE_NS_PER_S INT64_C(1000000000)
 
 /* -------------------------------------------------------------------- looking up */
@@ -161,7 +161,7 @@ struct serve_file *serve_file_open(struct serve_files *files, const char *name,
 		if (!at->users)
 			oldest = at;
 	}
-	if (oldest && (files->count > SERVE_FILES_MOST || hashes > SERVE_HASHES_MOST))
+	if (oldest && (files->count > SERVE_FILES_MAX || hashes > SERVE_HASHES_MAX))
 		serve_file_free(files, oldest);
 	return file;
 }
@@ -177,7 +177,7 @@ void serve_file_close(struct serve_files *files, struct serve_file *file)
 
 static bool serve_file_read_block(struct serve_file *file)
 {
-	static uint8_t bytes[FILE_BLOCK_MOST];
+	static uint8_t bytes[FILE_BLOCK_MAX];
 	struct file_blocks *blocks = &file->blocks;
 	struct island range = file_blocks_range(blocks, blocks->known);
 	struct source *source = &file->source;

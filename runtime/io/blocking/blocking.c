@@ -291,7 +291,7 @@ int nopal_connection_send_to(struct nopal_connection *connection, uint32_t desti
 
 	if (length > nopal_plan_message_limit(connection->hub->plan) || length >= UINT32_MAX)
 		return -EMSGSIZE;
-	if (length < nopal_plan_message_least(connection->hub->plan))
+	if (length < nopal_plan_message_min(connection->hub->plan))
 		return -EINVAL;
 	item.buffer = nopal_buffer_new((uint32_t)length + 1);
 	if (!item.buffer)

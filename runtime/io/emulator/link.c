@@ -174,7 +174,7 @@ static const struct link_unit *link_find_unit(const struct link_quantity *quanti
  * where there is no number, or a longer one. */
 static const char *link_decimal(const char *at, int64_t *ret_digits, int64_t *ret_divisor)
 {
-	const int64_t most = INT64_MAX / LINK_DECIMAL - 1;
+	const int64_t max = INT64_MAX / LINK_DECIMAL - 1;
 	int64_t digits = 0, divisor = 1;
 	bool any = false, point = false;
 
@@ -183,7 +183,7 @@ static const char *link_decimal(const char *at, int64_t *ret_digits, int64_t *re
 			point = true;
 			continue;
 		}
-		if (digits > most || divisor > most)
+		if (digits > max || divisor > max)
 			return NULL;
 		digits = digits * LINK_DECIMAL + (*at - '0');
 		divisor *= point ? LINK_DECIMAL : 1;
@@ -206,20 +206,20 @@ static bool link_scale(int64_t digits, int64_t divisor, int64_t scale, int64_t *
 	return true;
 }
 
-static void link_refuse_range(struct link_parser *parser, const struct link_unit *unit,
-			      int64_t least, int64_t most)
+static void link_refuse_range(struct link_parser *parser, const struct link_unit *unit, int64_t min,
+			      int64_t max)
 {
 	char fix[LINK_TEXT];
 
 	snprintf(fix, sizeof(fix), "it lies between %lld%s and %lld%s",
-		 (long long)(least / unit->scale), unit->name, (long long)(most / unit->scale),
+		 (long long)(min / unit->scale), unit->name, (long long)(max / unit->scale),
 		 unit->name);
 	link_refuse(parser, fix, "`%s %s` is out of range", parser->word, parser->token);
 }
 
 /* The next token as a quantity within [least, most] of base units. */
 static bool link_quantity_read(struct link_parser *parser, const struct link_quantity *quantity,
-			       int64_t least, int64_t most, int64_t *ret_value)
+			       int64_t min, int64_t max, int64_t *ret_value)
 {
 	const struct link_unit *unit;
 	int64_t digits, divisor, value;
@@ -239,8 +239,8 @@ static bool link_quantity_read(struct link_parser *parser, const struct link_qua
 	else if (!link_scale(digits, divisor, unit->scale, &value))
 		link_refuse(parser, "write fewer digits", "`%s %s`: finer than can be kept",
 			    parser->word, parser->token);
-	else if (value < least || value > most)
-		link_refuse_range(parser, quantity->table, least, most);
+	else if (value < min || value > max)
+		link_refuse_range(parser, quantity->table, min, max);
 	else
 		return *ret_value = value, true;
 	return false;
@@ -248,7 +248,7 @@ static bool link_quantity_read(struct link_parser *parser, const struct link_qua
 
 static bool link_time_read(struct link_parser *parser, int64_t *ret_ns)
 {
-	return link_quantity_read(parser, &link_time, 0, NOPAL__LINK_MOST_NS, ret_ns);
+	return link_quantity_read(parser, &link_time, 0, NOPAL__LINK_MAX_NS, ret_ns);
 }
 
 static bool link_percent_read(struct link_parser *parser, uint32_t *ret_ppm)
@@ -261,12 +261,12 @@ static bool link_percent_read(struct link_parser *parser, uint32_t *ret_ppm)
 	return true;
 }
 
-static bool link_count_read(struct link_parser *parser, uint32_t least, uint32_t most,
+static bool link_count_read(struct link_parser *parser, uint32_t min, uint32_t max,
 			    uint32_t *ret_count)
 {
 	int64_t count;
 
-	if (!link_quantity_read(parser, &link_count, least, most, &count))
+	if (!link_quantity_read(parser, &link_count, min, max, &count))
 		return false;
 	*ret_count = (uint32_t)count;
 	return true;
@@ -414,7 +414,7 @@ static void link_word_reorder(struct link_parser *parser)
 	parser->link->gap = 1;
 	if (link_word_follows(parser, "gap")) {
 		link_next(parser);
-		link_count_read(parser, 1, NOPAL__LINK_MOST_PACKETS, &parser->link->gap);
+		link_count_read(parser, 1, NOPAL__LINK_MAX_PACKETS, &parser->link->gap);
 	}
 }
 
@@ -422,19 +422,19 @@ static void link_word_rate(struct link_parser *parser)
 {
 	int64_t rate_bps;
 
-	if (link_quantity_read(parser, &link_rate, (int64_t)NOPAL__LINK_LEAST_BPS,
-			       (int64_t)NOPAL__LINK_MOST_BPS, &rate_bps))
+	if (link_quantity_read(parser, &link_rate, (int64_t)NOPAL__LINK_MIN_BPS,
+			       (int64_t)NOPAL__LINK_MAX_BPS, &rate_bps))
 		parser->link->rate_bps = (uint64_t)rate_bps;
 }
 
 static void link_word_limit(struct link_parser *parser)
 {
-	link_count_read(parser, 1, NOPAL__LINK_MOST_PACKETS, &parser->link->limit);
+	link_count_read(parser, 1, NOPAL__LINK_MAX_PACKETS, &parser->link->limit);
 }
 
 static void link_word_mtu(struct link_parser *parser)
 {
-	link_count_read(parser, NOPAL__LINK_LEAST_MTU, NOPAL__LINK_MOST_MTU, &parser->link->mtu);
+	link_count_read(parser, NOPAL__LINK_MIN_MTU, NOPAL__LINK_MAX_MTU, &parser->link->mtu);
 }
 
 static void link_word_down(struct link_parser *parser)

@@ -49,8 +49,8 @@ enum {
 	LINK_NORMAL_DRAWS = 3,
 	/* Uniform numbers of 30 bits make Pareto's by inversion. */
 	LINK_PARETO_BITS = 30,
-	LINK_PARETO_LEAST = 1 << 12, /* cuts 4 of a million at x = 64 */
-	LINK_SAMPLE_SHIFT = 20,	     /* NOPAL__SAMPLE_ONE */
+	LINK_PARETO_MIN = 1 << 12, /* cuts 4 of a million at x = 64 */
+	LINK_SAMPLE_SHIFT = 20,	   /* NOPAL__SAMPLE_ONE */
 };
 /* x = u^(-1/3), Pareto with shape 3 as netem's table: mean 3/2, deviation sqrt(3)/2; both in units
  * of the sample. */
@@ -101,8 +101,8 @@ static int64_t link_sample_pareto(uint64_t *stream)
 	link_unsigned_wide cube = 1;
 	int64_t x;
 
-	if (u < LINK_PARETO_LEAST)
-		u = LINK_PARETO_LEAST;
+	if (u < LINK_PARETO_MIN)
+		u = LINK_PARETO_MIN;
 	cube <<= LINK_PARETO_BITS + 3 * LINK_SAMPLE_SHIFT;
 	x = (int64_t)link_cube_root(cube / u);
 	return (x - LINK_PARETO_MEAN) * NOPAL__SAMPLE_ONE / LINK_PARETO_DEVIATION;
@@ -127,7 +127,7 @@ int64_t nopal__link_sample(uint64_t *stream, enum nopal_distribution distributio
 
 static bool link_time_is_sound(int64_t time_ns)
 {
-	return time_ns >= 0 && time_ns <= NOPAL__LINK_MOST_NS;
+	return time_ns >= 0 && time_ns <= NOPAL__LINK_MAX_NS;
 }
 
 static bool link_shares_are_sound(const struct nopal_link *link)
@@ -149,10 +149,10 @@ static bool link_is_sound(const struct nopal_link *link)
 {
 	return link_time_is_sound(link->delay_ns) && link_time_is_sound(link->jitter_ns) &&
 	       link_time_is_sound(link->ce_threshold_ns) && link_shares_are_sound(link) &&
-	       (link->rate_bps == 0 || (link->rate_bps >= NOPAL__LINK_LEAST_BPS &&
-					link->rate_bps <= NOPAL__LINK_MOST_BPS)) &&
-	       link->limit <= NOPAL__LINK_MOST_PACKETS && link->mtu >= NOPAL__LINK_LEAST_MTU &&
-	       link->mtu <= NOPAL__LINK_MOST_MTU;
+	       (link->rate_bps == 0 ||
+		(link->rate_bps >= NOPAL__LINK_MIN_BPS && link->rate_bps <= NOPAL__LINK_MAX_BPS)) &&
+	       link->limit <= NOPAL__LINK_MAX_PACKETS && link->mtu >= NOPAL__LINK_MIN_MTU &&
+	       link->mtu <= NOPAL__LINK_MAX_MTU;
 }
 
 int nopal__link_change(struct nopal__link_engine *engine, const struct nopal_link *link)
@@ -193,7 +193,7 @@ void nopal__link_fini(struct nopal__link_engine *engine)
 
 bool nopal__link_fits(const struct nopal__link_engine *engine, uint32_t length)
 {
-	return length <= NOPAL__LINK_MOST_MTU && length + engine->header_bytes <= engine->link.mtu;
+	return length <= NOPAL__LINK_MAX_MTU && length + engine->header_bytes <= engine->link.mtu;
 }
 
 /* How many packets of IP the datagram takes; 0: it may not pass. */
@@ -205,7 +205,7 @@ static uint32_t link_pieces(const struct nopal__link_engine *engine,
 
 	if (nopal__link_fits(engine, packet->length))
 		return 1;
-	if (!packet->fragments || packet->length > NOPAL__LINK_MOST_MTU)
+	if (!packet->fragments || packet->length > NOPAL__LINK_MAX_MTU)
 		return 0;
 	return (body + room - 1) / room;
 }

@@ -23,12 +23,12 @@ enum {
 };
 
 /* Bounds of a link's numbers: sums of them fit in 64 bits. */
-#define NOPAL__LINK_MOST_NS	 (INT64_C(1000000) * INT64_C(1000000000))
-#define NOPAL__LINK_LEAST_BPS	 UINT64_C(1000)
-#define NOPAL__LINK_MOST_BPS	 UINT64_C(1000000000000000)
-#define NOPAL__LINK_MOST_PACKETS 1000000u
-#define NOPAL__LINK_LEAST_MTU	 68u /* RFC 791 */
-#define NOPAL__LINK_MOST_MTU	 65535u
+#define NOPAL__LINK_MAX_NS	(INT64_C(1000000) * INT64_C(1000000000))
+#define NOPAL__LINK_MIN_BPS	UINT64_C(1000)
+#define NOPAL__LINK_MAX_BPS	UINT64_C(1000000000000000)
+#define NOPAL__LINK_MAX_PACKETS 1000000u
+#define NOPAL__LINK_MIN_MTU	68u /* RFC 791 */
+#define NOPAL__LINK_MAX_MTU	65535u
 
 /* Every purpose draws from a stream of its own. */
 enum nopal__link_stream {

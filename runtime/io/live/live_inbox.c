@@ -174,13 +174,13 @@ static bool inbox_goes_on(struct live_socket *sock, unsigned *errors)
 }
 
 static size_t inbox_gather_in_place(struct live_socket *sock, struct nopal_arrival *arrivals,
-				    unsigned most)
+				    unsigned max)
 {
 	struct live_inbox *inbox = sock->inbox;
 	size_t count = 0, bytes = 0;
 	unsigned errors = 0;
 
-	for (unsigned i = 0; i < most && bytes < INBOX_WARM_BYTES && inbox_block(inbox); i++) {
+	for (unsigned i = 0; i < max && bytes < INBOX_WARM_BYTES && inbox_block(inbox); i++) {
 		ssize_t length;
 
 		inbox_header(inbox, 0, inbox->block->bytes + inbox->used, LIVE_RECEIVE_BYTES);

@@ -159,12 +159,12 @@ int nopal__live_socket_hear(struct live_socket *sock, const struct nopal_address
 static int cast4(struct live_socket *sock, const struct nopal_casting *casting)
 {
 	struct in_addr ours;
-	int most = (int)casting->hops, error = way_to4(casting->toward, &ours);
+	int max = (int)casting->hops, error = way_to4(casting->toward, &ours);
 
 	if (!error)
 		error = set(sock->fd, IPPROTO_IP, IP_MULTICAST_IF, &ours, sizeof(ours));
 	if (!error)
-		error = set(sock->fd, IPPROTO_IP, IP_MULTICAST_TTL, &most, sizeof(most));
+		error = set(sock->fd, IPPROTO_IP, IP_MULTICAST_TTL, &max, sizeof(max));
 	return error;
 }
 
@@ -172,7 +172,7 @@ static int cast6(struct live_socket *sock, const struct nopal_casting *casting)
 {
 	union live_sockaddr ours;
 	socklen_t length = sizeof(ours);
-	int most = (int)casting->hops, error;
+	int max = (int)casting->hops, error;
 
 	memset(&ours, 0, sizeof(ours));
 	if (getsockname(sock->fd, &ours.any, &length))
@@ -181,7 +181,7 @@ static int cast6(struct live_socket *sock, const struct nopal_casting *casting)
 		return -EAFNOSUPPORT;
 	error = way_to6(casting->group, casting->toward, &ours, &sock->cast_from);
 	if (!error)
-		error = set(sock->fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &most, sizeof(most));
+		error = set(sock->fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &max, sizeof(max));
 	return error;
 }
 

@@ -41,7 +41,7 @@ struct live_shard {
 struct nopal_shards {
 	struct nopal_address local;
 	unsigned count;
-	struct live_shard shard[NOPAL_SHARDS_MOST];
+	struct live_shard shard[NOPAL_SHARDS_MAX];
 };
 
 static int shard_filter(int fd, uint32_t count)
@@ -107,10 +107,10 @@ static int shards_fill(struct nopal_shards *shards)
 
 static bool shards_few(unsigned count, struct nopal_problems *problems)
 {
-	if (count > 0 && count <= NOPAL_SHARDS_MOST)
+	if (count > 0 && count <= NOPAL_SHARDS_MAX)
 		return true;
 	nopal_problems_add(problems, NULL, 0, "one a core is enough",
-			   "a port has 1 to %d loops, and not %u", NOPAL_SHARDS_MOST, count);
+			   "a port has 1 to %d loops, and not %u", NOPAL_SHARDS_MAX, count);
 	return false;
 }
 

@@ -20,8 +20,8 @@
 enum {
 	SOCKET_SEND_BYTES = 4 << 20, /* asked for; what was granted is read back */
 	SOCKET_RECEIVE_BYTES = 8 << 20,
-	SOCKET_LEAST_IPV6_MTU = 1280, /* RFC 8200, section 5 */
-	SOCKET_TRIES = 4,	      /* of a call that fails by what the network said */
+	SOCKET_MIN_IPV6_MTU = 1280, /* RFC 8200, section 5 */
+	SOCKET_TRIES = 4,	    /* of a call that fails by what the network said */
 };
 
 /* ----------------------------------------------------------------- opening */
@@ -63,7 +63,7 @@ static void socket_fragments(int fd, int family)
 	if (family != AF_INET6)
 		return;
 	socket_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT);
-	socket_set(fd, IPPROTO_IPV6, IPV6_MTU, SOCKET_LEAST_IPV6_MTU);
+	socket_set(fd, IPPROTO_IPV6, IPV6_MTU, SOCKET_MIN_IPV6_MTU);
 }
 
 /* What arrives tells its marks. */

@@ -21,7 +21,7 @@
 enum {
 	SIM_NET = 10,	 /* hosts live in 10.0.0.0/8 */
 	SIM_NET6 = 0xfd, /* and in fd00::/104 */
-	SIM_MOST_HOSTS = 1 << 24,
+	SIM_MAX_HOSTS = 1 << 24,
 	SIM_BYTE = 0xff,
 	SIM_STREAM_LINKS = 1, /* stream of link i: this and i */
 };
@@ -162,7 +162,7 @@ static int sim_router_new(struct sim *sim)
 
 static int sim_host_new(struct sim *sim)
 {
-	if (sim->host_count >= SIM_MOST_HOSTS)
+	if (sim->host_count >= SIM_MAX_HOSTS)
 		return -ENOSPC;
 	return sim_node_new(sim, false, &sim->hosts, &sim->host_count, &sim->host_room);
 }

@@ -299,7 +299,7 @@ static inline void monolith__train_add(struct monolith_connection *connection, u
 }
 void monolith__flush(struct monolith_endpoint *endpoint);
 /* Where the body of a control datagram is written; NULL: the kernel is busy. */
-uint8_t *monolith__control_begin(struct monolith_connection *connection, uint32_t most);
+uint8_t *monolith__control_begin(struct monolith_connection *connection, uint32_t max);
 void monolith__control_end(struct monolith_connection *connection, enum monolith_kind kind,
 			   uint32_t length);
 struct monolith_connection *monolith__connection_new(struct monolith_endpoint *endpoint,

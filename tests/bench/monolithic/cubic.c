@@ -19,22 +19,22 @@ enum {
 	CUBIC_TENTHS = 10,
 	CUBIC_ALPHA = 9,
 	CUBIC_ALPHA_PER = 17,
-	CUBIC_LEAST_SEGMENTS = 2,
-	CUBIC_MOST_TICKS = 2000000,
+	CUBIC_MIN_SEGMENTS = 2,
+	CUBIC_MAX_TICKS = 2000000,
 	/* RFC 9406, section 4.3. */
 	CUBIC_ROUND_SAMPLES = 8,
 	CUBIC_RISE_SHARE = 8,
 };
 static const int64_t CUBIC_TICK_NS = 100 * NOPAL_MICROSECOND;
 static const uint64_t CUBIC_CUBED_SECOND = 1000 * NOPAL_SECOND;
-static const int64_t CUBIC_LEAST_RISE_NS = 4 * NOPAL_MILLISECOND;
-static const int64_t CUBIC_MOST_RISE_NS = 16 * NOPAL_MILLISECOND;
+static const int64_t CUBIC_MIN_RISE_NS = 4 * NOPAL_MILLISECOND;
+static const int64_t CUBIC_MAX_RISE_NS = 16 * NOPAL_MILLISECOND;
 
-static inline int64_t between(int64_t value, int64_t least, int64_t most)
+static inline int64_t between(int64_t value, int64_t min, int64_t max)
 {
-	if (value < least)
-		return least;
-	return value < most ? value : most;
+	if (value < min)
+		return min;
+	return value < max ? value : max;
 }
 
 /* --------------------------------------------------------------- round trips */
@@ -83,7 +83,7 @@ void monolith__rtt_sample(struct monolith_connection *connection, const struct m
 	}
 	if (!ack->largest_is_new || !ack->largest_sent_ns)
 		return;
-	sample_ns = between(connection->now_ns - ack->largest_sent_ns, 1, setup->rtt_most_ns);
+	sample_ns = between(connection->now_ns - ack->largest_sent_ns, 1, setup->rtt_max_ns);
 	steady_ns = rtt_steady(rtt, sample_ns);
 	if (rtt->minimum_ns == 0 || steady_ns < rtt->minimum_ns)
 		rtt->minimum_ns = steady_ns;
@@ -97,7 +97,7 @@ void monolith__rtt_sample(struct monolith_connection *connection, const struct m
 	if (spread_ns < RTT_GRANULARITY_NS)
 		spread_ns = RTT_GRANULARITY_NS;
 	rtt->timeout_ns =
-		between(rtt->smoothed_ns + spread_ns, setup->rtt_least_ns, setup->rtt_most_ns);
+		between(rtt->smoothed_ns + spread_ns, setup->rtt_min_ns, setup->rtt_max_ns);
 }
 
 /* ------------------------------------------------------------------ reductions */
@@ -118,7 +118,7 @@ static void cubic_reduce(struct monolith_connection *connection)
 {
 	struct monolith_cubic *cubic = &connection->cubic;
 	int64_t window = connection->sender.window;
-	int64_t least = CUBIC_LEAST_SEGMENTS * (int64_t)connection->setup->body_bytes;
+	int64_t min = CUBIC_MIN_SEGMENTS * (int64_t)connection->setup->body_bytes;
 
 	cubic->prior_bytes = window;
 	if (window < cubic->maximum_bytes)
@@ -126,8 +126,8 @@ static void cubic_reduce(struct monolith_connection *connection)
 	else
 		cubic->maximum_bytes = window;
 	cubic->threshold_bytes = window * CUBIC_BETA / CUBIC_TENTHS;
-	if (cubic->threshold_bytes < least)
-		cubic->threshold_bytes = least;
+	if (cubic->threshold_bytes < min)
+		cubic->threshold_bytes = min;
 	cubic->avoiding = false;
 	cubic->fresh = false;
 	cubic->reduced_at = connection->sender.packet_next;
@@ -198,8 +198,8 @@ static int64_t cubic_target(const struct monolith_cubic *cubic, int64_t ticks,
 	int64_t away = ticks - cubic->k_ticks, bytes;
 	uint64_t side = (uint64_t)(away < 0 ? -away : away);
 
-	if (side > CUBIC_MOST_TICKS)
-		side = CUBIC_MOST_TICKS;
+	if (side > CUBIC_MAX_TICKS)
+		side = CUBIC_MAX_TICKS;
 	bytes = (int64_t)nopal_scale(side * side * side, segment_bytes * CUBIC_C,
 				     CUBIC_C_PER * CUBIC_CUBED_SECOND);
 	if (away >= 0)
@@ -256,8 +256,8 @@ static bool cubic_is_delayed(struct monolith_connection *connection, const struc
 	cubic->round_samples++;
 	if (latest_ns < cubic->round_rtt_ns)
 		cubic->round_rtt_ns = latest_ns;
-	rise_ns = between(cubic->last_round_rtt_ns / CUBIC_RISE_SHARE, CUBIC_LEAST_RISE_NS,
-			  CUBIC_MOST_RISE_NS);
+	rise_ns = between(cubic->last_round_rtt_ns / CUBIC_RISE_SHARE, CUBIC_MIN_RISE_NS,
+			  CUBIC_MAX_RISE_NS);
 	return cubic->round_samples >= CUBIC_ROUND_SAMPLES &&
 	       cubic->round_rtt_ns - rise_ns >= cubic->last_round_rtt_ns;
 }

@@ -113,9 +113,9 @@ static int64_t wait_after(const struct monolith_setup *setup, uint32_t sends)
 {
 	int64_t wait_ns = setup->retry_ns;
 
-	while (--sends && wait_ns < setup->retry_most_ns)
+	while (--sends && wait_ns < setup->retry_max_ns)
 		wait_ns *= 2;
-	return wait_ns < setup->retry_most_ns ? wait_ns : setup->retry_most_ns;
+	return wait_ns < setup->retry_max_ns ? wait_ns : setup->retry_max_ns;
 }
 
 static void opening_repeat(struct monolith_connection *connection)
@@ -346,7 +346,7 @@ static void close_repeat(struct monolith_connection *connection)
 
 	connection->closing_sends++;
 	if (connection->close_acked)
-		wait_ns = setup->retry_most_ns;
+		wait_ns = setup->retry_max_ns;
 	else if (!connection->peer_closed)
 		wait_ns = wait_after(setup, connection->closing_sends);
 	close_send(connection, MONOLITH_CLOSE, connection->peer_closed);

@@ -40,7 +40,7 @@ enum {
 	BAD_INPUT = 2,
 	ENVIRONMENT = 3,
 };
-static const int64_t SIM_MOST_NS = 3600 * NOPAL_SECOND;
+static const int64_t SIM_MAX_NS = 3600 * NOPAL_SECOND;
 
 struct options {
 	const char *config, *link;
@@ -197,7 +197,7 @@ static int simulate(struct run *run)
 	nopal_sim_address(1, SIM_PORT, &there);
 	if (traffic_open(&to, world, &there, NULL, &run->problems) &&
 	    traffic_open(&from, world, &here, &there, &run->problems)) {
-		while ((!from.ended || !to.ended) && nopal_world_now(world) < SIM_MOST_NS &&
+		while ((!from.ended || !to.ended) && nopal_world_now(world) < SIM_MAX_NS &&
 		       nopal_sim_step(world))
 			;
 		result = sim_report(&from, &to, nopal_world_now(world));

@@ -24,13 +24,13 @@ struct monolith_setup {
 	char *canonical;
 	uint64_t fingerprint, message_limit, send_bytes;
 	uint32_t body_bytes, trailer_bytes, datagram_bytes;
-	int64_t retry_ns, retry_most_ns, attempts, linger_ns;
+	int64_t retry_ns, retry_max_ns, attempts, linger_ns;
 	int64_t alive_interval_ns, alive_timeout_ns, alive_probes;
 	int64_t filter_window, ack_window, ack_every, ack_delay_ns;
-	int64_t status_least_ns, status_most_ns, backoff_most;
+	int64_t status_min_ns, status_max_ns, backoff_max;
 	int64_t loss_threshold, loss_adapts;
-	int64_t rtt_first_ns, rtt_least_ns, rtt_most_ns;
-	int64_t overdue_most;
+	int64_t rtt_first_ns, rtt_min_ns, rtt_max_ns;
+	int64_t overdue_max;
 	int64_t buffer_bytes, edge_initial, probe_ns;
 	int64_t cubic_initial, cubic_hystart;
 };

@@ -17,8 +17,8 @@ enum {
 	SENDER_AT_FIRST = 256, /* room of each ring */
 	SENDER_LINE = 64,      /* bytes of a cache line */
 	SENDER_STRIDE = 4 * SENDER_LINE,
-	SENDER_PROBE_BACKOFF = 6,  /* doublings of the wait between probes */
-	SENDER_EDGE_MOST = 1 << 24 /* a farther edge is not believed */
+	SENDER_PROBE_BACKOFF = 6, /* doublings of the wait between probes */
+	SENDER_EDGE_MAX = 1 << 24 /* a farther edge is not believed */
 };
 
 /* --------------------------------------------------------------------- rings */
@@ -140,17 +140,17 @@ void monolith__sender_free(struct monolith_connection *connection)
 static int64_t status_wait(const struct monolith_connection *connection)
 {
 	int64_t wait_ns = connection->rtt.timeout_ns;
-	int64_t least_ns = connection->setup->status_least_ns;
+	int64_t min_ns = connection->setup->status_min_ns;
 
-	return wait_ns > least_ns ? wait_ns : least_ns;
+	return wait_ns > min_ns ? wait_ns : min_ns;
 }
 
 static int64_t status_backed_off(const struct monolith_connection *connection)
 {
-	int64_t most_ns = connection->setup->status_most_ns;
+	int64_t max_ns = connection->setup->status_max_ns;
 	int64_t wait_ns = status_wait(connection) << connection->sender.backoff;
 
-	return wait_ns < most_ns ? wait_ns : most_ns;
+	return wait_ns < max_ns ? wait_ns : max_ns;
 }
 
 static inline void datagram_write(const struct monolith_connection *connection,
@@ -406,7 +406,7 @@ static void overdue(struct monolith_connection *connection, int64_t left_ns)
 		connection->counters.segments_timeout++;
 		monolith__cubic_timeout(connection, segment->packet);
 		monolith__lose(connection, segment, number);
-		if (++segment->overdue >= connection->setup->overdue_most)
+		if (++segment->overdue >= connection->setup->overdue_max)
 			monolith__end(connection, NOPAL_GAVE_UP,
 				      "the peer fell silent: a segment used up its attempts");
 	}
@@ -419,7 +419,7 @@ void monolith__sender_status(struct monolith_connection *connection)
 	int64_t deadline_ns = monolith__deadline(connection);
 
 	if (deadline_ns <= connection->now_ns) {
-		if (sender->backoff < connection->setup->backoff_most)
+		if (sender->backoff < connection->setup->backoff_max)
 			sender->backoff++;
 		overdue(connection, connection->now_ns - wait_ns);
 		monolith__oldest(sender);
@@ -440,7 +440,7 @@ void monolith__window_receive(struct monolith_connection *connection, const uint
 	if (length != sizeof(uint32_t))
 		return;
 	edge = monolith_near(sender->edge, monolith_get32(body));
-	if (edge <= sender->edge || edge > sender->next + SENDER_EDGE_MOST)
+	if (edge <= sender->edge || edge > sender->next + SENDER_EDGE_MAX)
 		return;
 	sender->edge = edge;
 	sender->probes = 0;

@@ -78,7 +78,7 @@ static void read_session(struct monolith_setup *setup, const struct nopal_plan *
 	static const char circuit[] = "virtual_circuit", alive[] = "keep_alive";
 
 	setup->retry_ns = value_of(plan, circuit, "retry", 0);
-	setup->retry_most_ns = value_of(plan, circuit, "retry_most", 0);
+	setup->retry_max_ns = value_of(plan, circuit, "retry_most", 0);
 	setup->attempts = value_of(plan, circuit, "attempts", 0);
 	setup->linger_ns = value_of(plan, circuit, "linger", 0);
 	setup->alive_interval_ns = value_of(plan, alive, "interval", 0);
@@ -98,15 +98,15 @@ static void read_status(struct monolith_setup *setup, const struct nopal_plan *p
 	setup->ack_window = value_of(plan, ack, "window", 0);
 	setup->ack_every = value_of(plan, ack, "every", 0);
 	setup->ack_delay_ns = value_of(plan, ack, "delay", 0);
-	setup->status_least_ns = value_of(plan, timer, "timeout_min", 0);
-	setup->status_most_ns = value_of(plan, timer, "timeout_max", 0);
-	setup->backoff_most = value_of(plan, timer, "backoff", 0);
+	setup->status_min_ns = value_of(plan, timer, "timeout_min", 0);
+	setup->status_max_ns = value_of(plan, timer, "timeout_max", 0);
+	setup->backoff_max = value_of(plan, timer, "backoff", 0);
 	setup->loss_threshold = value_of(plan, loss, "threshold", 0);
 	setup->loss_adapts = value_of(plan, loss, "adapt", 0);
 	setup->rtt_first_ns = value_of(plan, rtt, "initial_timeout", 0);
-	setup->rtt_least_ns = value_of(plan, rtt, "timeout_min", 0);
-	setup->rtt_most_ns = value_of(plan, rtt, "timeout_max", 0);
-	setup->overdue_most = value_of(plan, "retransmit", "attempts", 0);
+	setup->rtt_min_ns = value_of(plan, rtt, "timeout_min", 0);
+	setup->rtt_max_ns = value_of(plan, rtt, "timeout_max", 0);
+	setup->overdue_max = value_of(plan, "retransmit", "attempts", 0);
 	setup->cubic_initial =
 		value_of(plan, "cubic_congestion", "initial",
 			 NOPAL_TRAIN_DATAGRAMS * (int64_t)plan->layers[0].body_bytes);

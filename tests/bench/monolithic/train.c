@@ -57,9 +57,9 @@ uint32_t monolith__train_room(struct monolith_connection *connection, uint32_t b
 	return room < NOPAL_TRAIN_DATAGRAMS ? room : NOPAL_TRAIN_DATAGRAMS;
 }
 
-uint8_t *monolith__control_begin(struct monolith_connection *connection, uint32_t most)
+uint8_t *monolith__control_begin(struct monolith_connection *connection, uint32_t max)
 {
-	uint32_t bytes = MONOLITH_HEAD + most + connection->setup->trailer_bytes;
+	uint32_t bytes = MONOLITH_HEAD + max + connection->setup->trailer_bytes;
 
 	if (!monolith__train_room(connection, bytes))
 		return NULL;

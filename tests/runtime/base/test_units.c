@@ -307,7 +307,7 @@ TEST(test_writing)
 	writes(-4, false, NOPAL_COUNT, NULL, "-4");
 }
 
-static bool outside(const char *text, enum nopal_unit unit, const char *least, const char *most)
+static bool outside(const char *text, enum nopal_unit unit, const char *min, const char *max)
 {
 	struct nopal_problems problems;
 	struct nopal_quantity quantity;
@@ -315,7 +315,7 @@ static bool outside(const char *text, enum nopal_unit unit, const char *least, c
 
 	nopal_problems_init(&problems);
 	assert_true(nopal__quantity_read(text, unit, NULL, "key", &quantity, &problems));
-	out = nopal__quantity_outside(quantity, unit, least, most, "key", &problems);
+	out = nopal__quantity_outside(quantity, unit, min, max, "key", &problems);
 	assert_int_equal(problems.errors, out);
 	nopal_problems_fini(&problems);
 	return out;

@@ -50,14 +50,14 @@ static int first_of(const struct model *m)
 
 static void arm(struct model *m, int i, int64_t deadline_ns)
 {
-	int64_t least = m->now_ns / TICK_NS * TICK_NS;
+	int64_t min = m->now_ns / TICK_NS * TICK_NS;
 
 	nopal_wheel_arm(&m->wheel, &m->entry[i], deadline_ns);
 	m->armed[i] = true;
 	m->deadline_ns[i] = deadline_ns;
 	m->due_ns[i] = rounded_up(deadline_ns);
-	if (m->due_ns[i] < least)
-		m->due_ns[i] = least;
+	if (m->due_ns[i] < min)
+		m->due_ns[i] = min;
 	m->order[i] = m->arms++;
 }
 

@@ -114,7 +114,7 @@ static unsigned value_of_layers(const char *text, const char *names)
 	return found;
 }
 
-TEST(test_network_promises_least)
+TEST(test_network_promises_min)
 {
 	assert_int_equal(value_of("", NOPAL_DELIVERY, NULL), 0);
 	assert_int_equal(value_of("", NOPAL_ORDER, NULL), 0);

@@ -74,13 +74,13 @@ TEST(test_a_copy_begins_and_ends_anywhere)
 	for (size_t from = 0; from <= LENGTH + 1; from++)
 		for (size_t room = 0; room <= LENGTH + 1; room++) {
 			size_t left = from < LENGTH ? LENGTH - from : 0;
-			size_t most = left < room ? left : room;
+			size_t max = left < room ? left : room;
 			char copy[LENGTH + 2] = { 0 };
 
-			assert_int_equal(nopal_message_copy(message, from, copy, room), most);
-			if (most)
-				assert_memory_equal(copy, text + from, most);
-			assert_int_equal(copy[most], 0);
+			assert_int_equal(nopal_message_copy(message, from, copy, room), max);
+			if (max)
+				assert_memory_equal(copy, text + from, max);
+			assert_int_equal(copy[max], 0);
 		}
 	assert_int_equal(nopal_message_pieces(message), 3);
 	assert_memory_equal(nopal_message_piece(message, 1, &length), "efg", 3);

@@ -340,11 +340,11 @@ TEST(test_what_is_cut_fits_the_mtu_of_its_family)
 TEST(test_a_whole_message_too_long_for_ipv6)
 {
 	struct nopal_plan *plan = many_plan(MANY_PLAIN("fan_out {}"));
-	const size_t most = (size_t)nopal_plan_message_limit(plan);
+	const size_t max = (size_t)nopal_plan_message_limit(plan);
 
 	nopal_plan_unref(plan);
-	assert_true(most > UDP_IPV6 - 100);
-	transmit_from(MANY_PLAIN("fan_out {}"), MANY_MIXED, &most, 1);
+	assert_true(max > UDP_IPV6 - 100);
+	transmit_from(MANY_PLAIN("fan_out {}"), MANY_MIXED, &max, 1);
 	assert_in_range(transmitted.longest[0], UDP_IPV6 + 1, UDP_IPV4);
 	assert_int_equal(transmitted.cut[0], 0);
 	assert_int_equal(transmitted.cut[1], 1);

@@ -137,11 +137,11 @@ struct fake_parameters {
 
 FAKE_PARAMETER(fake_no_default, .unit = NOPAL_COUNT);
 FAKE_PARAMETER(fake_bad_default, .unit = NOPAL_TIME, .initial = "7");
-FAKE_PARAMETER(fake_wide_default, .unit = NOPAL_COUNT, .initial = "7", .most = "6");
+FAKE_PARAMETER(fake_wide_default, .unit = NOPAL_COUNT, .initial = "7", .max = "6");
 FAKE_PARAMETER(fake_outside, .unit = NOPAL_COUNT, .initial = "7", .offset = 8);
 FAKE_PARAMETER(fake_no_choices, .unit = NOPAL_WORD, .initial = "a");
 FAKE_PARAMETER(fake_shared_file, .unit = NOPAL_FILE, .initial = "", .wire = true);
-FAKE_PARAMETER(fake_bad_bound, .unit = NOPAL_TIME, .initial = "7s", .most = "6");
+FAKE_PARAMETER(fake_bad_bound, .unit = NOPAL_TIME, .initial = "7s", .max = "6");
 
 FAKE(fake_mute, .offer = &(const struct nopal_offer){ .bytes = 4 });
 

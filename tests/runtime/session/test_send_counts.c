@@ -63,7 +63,7 @@ TEST(test_messages_have_a_length)
 	limit = nopal__composite(session)->layer->plan->message_limit;
 	assert_int_equal(nopal_send(session, bytes, limit + 1, 0), -EMSGSIZE);
 	assert_int_equal(nopal_send(session, bytes, limit, 0), 0);
-	rig.plan->message_least = 2;
+	rig.plan->message_min = 2;
 	assert_int_equal(nopal_send(session, bytes, 1, 0), -EINVAL);
 	assert_int_equal(nopal_send(session, bytes, 2, 0), 0);
 	assert_int_equal(awake->counters.messages_sent, 2);

@@ -10,8 +10,8 @@
 #include "support/test.h"
 
 enum {
-	AT_FIRST = 16,	/* room of a table of ids */
-	MOST = 1 << 17, /* sessions of an endpoint */
+	AT_FIRST = 16, /* room of a table of ids */
+	MAX = 1 << 17, /* sessions of an endpoint */
 	CORES = 64,
 	DRAWS = 8,
 	PORT = 4711,
@@ -198,17 +198,17 @@ TEST(test_an_upper_layer_is_not_found)
 	assert_int_equal(endpoint.by_id.used, 0);
 }
 
-TEST(test_an_endpoint_has_most_sessions)
+TEST(test_an_endpoint_has_max_sessions)
 {
 	struct nopal_composite *composite = core_of(0);
 
-	endpoint.by_id.room = 2 * MOST;
-	endpoint.by_id.slots = calloc(2 * MOST, sizeof(*endpoint.by_id.slots));
-	endpoint.by_id.used = MOST - 1;
+	endpoint.by_id.room = 2 * MAX;
+	endpoint.by_id.slots = calloc(2 * MAX, sizeof(*endpoint.by_id.slots));
+	endpoint.by_id.used = MAX - 1;
 	assert_int_equal(enter_as(composite, 5), 0);
-	assert_int_equal(endpoint.by_id.used, MOST);
+	assert_int_equal(endpoint.by_id.used, MAX);
 	assert_int_equal(enter_as(core_of(1), 6), -ENOMEM);
-	assert_int_equal(endpoint.by_id.used, MOST);
+	assert_int_equal(endpoint.by_id.used, MAX);
 	nopal__demux_forget(composite);
 	assert_int_equal(enter_as(core_of(1), 6), 0);
 }

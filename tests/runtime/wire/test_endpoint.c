@@ -290,7 +290,7 @@ TEST(test_a_train_outlives_another_session)
 	nopal_plan_unref(sealed);
 }
 
-TEST(test_a_train_has_most_datagrams_and_most_bytes)
+TEST(test_a_train_has_max_datagrams_and_max_bytes)
 {
 	enum { FULL = NOPAL_TRAIN_BYTES / (HEAD + 1400) };
 	struct nopal_session *session = session_to(7, NULL);

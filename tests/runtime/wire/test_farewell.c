@@ -9,7 +9,7 @@
 
 #define CIRCUIT "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n"
 
-enum { ABORT_HEAD = 1 + NOPAL_ID_BYTES, SAID_MOST = 132, RESET = 21 };
+enum { ABORT_HEAD = 1 + NOPAL_ID_BYTES, SAID_MAX = 132, RESET = 21 };
 
 static struct rig rig;
 
@@ -164,9 +164,9 @@ TEST(test_a_long_reason_is_cut)
 	begin(CIRCUIT);
 	breaks(&rig.acceptor, NOPAL_RESOURCE, text);
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(seen.length, ABORT_HEAD + 1 + SAID_MOST);
+	assert_int_equal(seen.length, ABORT_HEAD + 1 + SAID_MAX);
 	assert_int_equal(rig.opener.end, NOPAL_RESOURCE);
-	assert_int_equal(strspn(strrchr(rig.opener.end_text, ' ') + 1, "x"), SAID_MOST);
+	assert_int_equal(strspn(strrchr(rig.opener.end_text, ' ') + 1, "x"), SAID_MAX);
 	rig_close(&rig);
 }
 
@@ -187,7 +187,7 @@ static void give(const uint8_t *body, size_t length)
 
 TEST(test_what_is_no_reason_ends_nothing)
 {
-	uint8_t body[1 + SAID_MOST + 1];
+	uint8_t body[1 + SAID_MAX + 1];
 
 	memset(body, 'x', sizeof(body));
 	begin(CIRCUIT);

@@ -13,7 +13,7 @@ enum {
 	HEAD = 1 + NOPAL_ID_BYTES + NOPAL_FINGERPRINT_BYTES,
 	REPLY_HEAD = 1 + NOPAL_ID_BYTES,
 	REPLY_CHECK = 2,
-	REPLY_MOST = 1200,
+	REPLY_MAX = 1200,
 	REFUSED = 255,
 	ANSWER = 2,
 	ID = 0x01020304,
@@ -290,7 +290,7 @@ TEST(test_a_refusal_is_as_long_as_its_cause_allows)
 	text[sizeof(text) - 1] = '\0';
 	for (size_t length = sizeof(text); length > 100; length -= 150) {
 		all = arrive(&one, text + sizeof(text) - length, length);
-		assert_int_equal(said_length, all - 1 < REPLY_MOST ? all - 1 : REPLY_MOST);
+		assert_int_equal(said_length, all - 1 < REPLY_MAX ? all - 1 : REPLY_MAX);
 	}
 	assert_true(said_count > 5);
 }
@@ -310,7 +310,7 @@ TEST(test_an_opening_is_as_its_manual_says)
 	reader = nopal_reader_over(said, said_length);
 	fingerprint = nopal_plan_fingerprint(rig.plan);
 	id = nopal_session_id(rig.opener.session);
-	assert_int_equal(said_length, REPLY_MOST);
+	assert_int_equal(said_length, REPLY_MAX);
 	assert_int_equal(nopal_read(&reader, 1), nopal__first_byte(NOPAL_KIND_CONNECT));
 	assert_int_equal(nopal_read(&reader, NOPAL_ID_BYTES), id);
 	assert_true(nopal_read(&reader, NOPAL_FINGERPRINT_BYTES) == fingerprint);

@@ -4,7 +4,7 @@
 #include "support/test.h"
 
 /* The least that a path takes, and what an Ethernet does, in UDP payload. */
-enum { FLOOR = 1200 - 28, MOST = 1500 - 28 };
+enum { FLOOR = 1200 - 28, MAX = 1500 - 28 };
 
 /* By enum nopal_ecn, how many data segments arrived anywhere. */
 static uint32_t arrived[4];
@@ -87,8 +87,8 @@ TEST(test_without_the_role_the_path_is_the_plans)
 	before = nopal_body_limit(rig.opener.session);
 	limit(FLOOR);
 	assert_int_equal(nopal_body_limit(rig.opener.session), before);
-	assert_int_equal(nopal_path_limit(rig.opener.session), MOST);
-	assert_int_equal(rig.plan->path_floor, MOST);
+	assert_int_equal(nopal_path_limit(rig.opener.session), MAX);
+	assert_int_equal(rig.plan->path_floor, MAX);
 	rig_close(&rig);
 }
 
@@ -96,24 +96,24 @@ TEST(test_a_limit_lies_between_the_floor_and_the_plans)
 {
 	struct nopal_at acks;
 	struct nopal_session *session;
-	uint32_t most;
+	uint32_t max;
 
 	begin(ASKS, NULL);
 	session = rig.opener.session;
 	acks = rig_at(session, "positive_ack");
-	most = nopal_body_limit(session);
-	assert_int_equal(nopal_path_limit(session), MOST);
+	max = nopal_body_limit(session);
+	assert_int_equal(nopal_path_limit(session), MAX);
 	limit(0);
 	assert_int_equal(nopal_path_limit(session), FLOOR);
-	assert_int_equal(nopal_body_limit(session), most - (MOST - FLOOR));
-	assert_int_equal(nopal_body_most(session), most);
+	assert_int_equal(nopal_body_limit(session), max - (MAX - FLOOR));
+	assert_int_equal(nopal_body_max(session), max);
 	assert_int_equal(nopal_control_limit(acks, 0), FLOOR - 1 - NOPAL_ID_BYTES);
 	limit(1300);
 	assert_int_equal(nopal_path_limit(session), 1300);
-	assert_int_equal(nopal_body_limit(session), most - (MOST - 1300));
+	assert_int_equal(nopal_body_limit(session), max - (MAX - 1300));
 	limit(70000);
-	assert_int_equal(nopal_path_limit(session), MOST);
-	assert_int_equal(nopal_path_limit(rig.acceptor.session), MOST);
+	assert_int_equal(nopal_path_limit(session), MAX);
+	assert_int_equal(nopal_path_limit(rig.acceptor.session), MAX);
 	rig_close(&rig);
 }
 
@@ -143,7 +143,7 @@ TEST(test_a_limit_outlives_rest)
 /* Messages of which a longest one is many segments; the limit moves while they are under way. */
 static void swing(const char *config, uint64_t message_bytes)
 {
-	static const uint32_t limits[] = { FLOOR, MOST, 1280, 1300, MOST };
+	static const uint32_t limits[] = { FLOOR, MAX, 1280, 1300, MAX };
 
 	begin(config, "rate 20mbit delay 10ms loss 3%");
 	for (unsigned i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
@@ -166,10 +166,10 @@ TEST(test_segments_are_cut_by_the_limit_of_their_time)
 	rig_send_bytes(&rig, 50000);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(longest(), 1234);
-	limit(MOST);
+	limit(MAX);
 	rig_send_bytes(&rig, 50000);
 	rig_run(&rig, NOPAL_SECOND);
-	assert_int_equal(longest(), MOST);
+	assert_int_equal(longest(), MAX);
 	rig_close(&rig);
 }
 
@@ -177,7 +177,7 @@ TEST(test_a_message_that_is_a_segment_may_exceed_it)
 {
 	begin(WHOLE, NULL);
 	limit(0);
-	assert_int_equal(nopal_plan_message_limit(rig.plan), nopal_body_most(rig.opener.session));
+	assert_int_equal(nopal_plan_message_limit(rig.plan), nopal_body_max(rig.opener.session));
 	rig_send_bytes(&rig, nopal_plan_message_limit(rig.plan));
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 1);
@@ -206,7 +206,7 @@ TEST(test_gathered_messages_fill_what_there_is)
 	swing(GATHERED, 600);
 	for (int i = 0; i < 2; i++) {
 		longest();
-		limit(i ? FLOOR : MOST);
+		limit(i ? FLOOR : MAX);
 		outermost = nopal__turn_begin(rig.world);
 		for (int m = 0; m < 30; m++)
 			rig_send_bytes(&rig, 100);
@@ -215,7 +215,7 @@ TEST(test_gathered_messages_fill_what_there_is)
 		if (i)
 			assert_in_range(longest(), FLOOR - 120, FLOOR);
 		else
-			assert_in_range(longest(), MOST - 120, MOST);
+			assert_in_range(longest(), MAX - 120, MAX);
 	}
 	rig_close(&rig);
 }
@@ -285,7 +285,7 @@ TEST(test_a_stack_has_the_path_of_its_lowest_layer)
 
 	begin(STACK, NULL);
 	limit(FLOOR);
-	assert_int_equal(nopal_path_limit(rig.opener.session), MOST);
+	assert_int_equal(nopal_path_limit(rig.opener.session), MAX);
 	bottom = &nopal__composite(rig.opener.session)->below->session;
 	nopal_path_limit_set(bottom, FLOOR);
 	assert_int_equal(nopal_path_limit(rig.opener.session), FLOOR);

@@ -209,12 +209,12 @@ TEST(test_there_are_no_other_numbers)
 {
 	assert_int_equal(here(PORT), 1);
 	nopal_path_open(session, 2); /* no path has it */
-	nopal_path_open(session, NOPAL_PATHS_MOST);
+	nopal_path_open(session, NOPAL_PATHS_MAX);
 	assert_int_equal(composite->awake->paths->open, 1);
 	nopal_path_open(session, 1);
 	assert_int_equal(composite->awake->paths->open, 3);
-	composite->awake->paths->open |= 1u << NOPAL_PATHS_MOST;
-	assert_false(nopal_path_is_open(session, NOPAL_PATHS_MOST));
+	composite->awake->paths->open |= 1u << NOPAL_PATHS_MAX;
+	assert_false(nopal_path_is_open(session, NOPAL_PATHS_MAX));
 	assert_int_equal(nopal_session_paths(session), 2);
 }
 
@@ -260,7 +260,7 @@ TEST(test_a_session_moves_to_a_path_of_its_endpoint)
 	assert_stays(0);
 	assert_stays(2);
 	assert_stays(3);
-	assert_stays(NOPAL_PATHS_MOST);
+	assert_stays(NOPAL_PATHS_MAX);
 	assert_true(nopal_path_move(session, 1, &elsewhere));
 	assert_true(nopal_address_equal(&composite->peer, &there));
 	assert_false(elsewhere);

@@ -75,12 +75,12 @@ TEST(test_golden_opening_datagram)
 	rig_close(&rig);
 }
 
-enum { GOLDEN_MOST = 8, GOLDEN_BYTES = 64, ID_AT = 1, ID_LENGTH = 4 };
+enum { GOLDEN_MAX = 8, GOLDEN_BYTES = 64, ID_AT = 1, ID_LENGTH = 4 };
 
 static struct {
 	uint8_t bytes[GOLDEN_BYTES];
 	size_t length;
-} golden[GOLDEN_MOST];
+} golden[GOLDEN_MAX];
 static unsigned golden_count;
 
 static void golden_tap(void *user, int64_t now_ns, const struct nopal_address *from,
@@ -90,7 +90,7 @@ static void golden_tap(void *user, int64_t now_ns, const struct nopal_address *f
 	(void)now_ns;
 	(void)from;
 	(void)to;
-	if (golden_count == GOLDEN_MOST || length > GOLDEN_BYTES)
+	if (golden_count == GOLDEN_MAX || length > GOLDEN_BYTES)
 		return;
 	memcpy(golden[golden_count].bytes, bytes, length);
 	golden[golden_count++].length = length;

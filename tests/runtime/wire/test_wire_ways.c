@@ -106,13 +106,13 @@ TEST(test_it_does_so_again_now_and_then)
 TEST(test_control_introduces_where_it_fits)
 {
 	const struct nopal_part *part;
-	uint32_t most, head;
+	uint32_t max, head;
 
 	begin(CODED);
 	part = rig_part(session, "forward_error_correction");
 	head = HEAD + plan->kinds[part->kind[0]].header.bytes;
-	most = plan->datagram_bytes - head - 1 - NOPAL_FINGERPRINT_BYTES;
-	for (uint32_t length = most; length <= most + 1; length++) {
+	max = plan->datagram_bytes - head - 1 - NOPAL_FINGERPRINT_BYTES;
+	for (uint32_t length = max; length <= max + 1; length++) {
 		uint8_t *bytes;
 		struct nopal_segment *segment =
 			nopal_control_new((struct nopal_at){ session, part }, 0, length, &bytes);
@@ -124,7 +124,7 @@ TEST(test_control_introduces_where_it_fits)
 	}
 	assert_int_equal(fake.trains, 2);
 	assert_int_equal(fake.train[0].length, plan->datagram_bytes);
-	assert_int_equal(fake.train[1].length, head + most + 1);
+	assert_int_equal(fake.train[1].length, head + max + 1);
 }
 
 /* ----------------------------------------------------------------- its ways */
@@ -171,7 +171,7 @@ TEST(test_a_datagram_leaves_by_its_path)
 		assert_int_equal(fake.train[path].port, ports[path]);
 		assert_int_equal(fake.train[path].length, HEAD);
 	}
-	leave_by(NOPAL_PATHS_MOST);
+	leave_by(NOPAL_PATHS_MAX);
 	paths.path[2].endpoint = NULL;
 	leave_by(2);
 	composite->peer_known = false; /* it hears of us by the first path */
@@ -246,20 +246,20 @@ TEST(test_copies_leave_by_all_open_paths)
 
 TEST(test_longer_than_the_path_travels_alone)
 {
-	uint32_t most;
+	uint32_t max;
 
 	begin(ASKS);
 	nopal_session_set_peer_id(session, ID);
 	nopal__be_awake(composite);
 	nopal_path_limit_set(session, 0);
 	assert_int_equal(nopal_path_limit(session), plan->path_floor);
-	most = nopal_path_limit(session) - nopal_plan_header_bytes(plan);
+	max = nopal_path_limit(session) - nopal_plan_header_bytes(plan);
 	for (uint32_t more = 0; more < 2; more++) {
 		bool outermost = nopal__turn_begin(&fake.world);
 
 		fake.trains = 0;
-		send_one(most + more);
-		send_one(most + more);
+		send_one(max + more);
+		send_one(max + more);
 		nopal__turn_end(&fake.world, outermost);
 		assert_int_equal(fake.trains, 1 + more);
 		assert_int_equal(fake.train[0].fragments, more);
@@ -273,8 +273,8 @@ TEST(test_limits_are_of_the_plan_and_the_path)
 	begin(CIRCUIT);
 	composite->by_ipv6 = false;
 	head = plan->head_bytes + plan->trailer_bytes;
-	body = nopal_body_most(session);
-	assert_int_equal(nopal_path_most(session), plan->datagram_bytes);
+	body = nopal_body_max(session);
+	assert_int_equal(nopal_path_max(session), plan->datagram_bytes);
 	assert_int_equal(nopal_path_limit(session), plan->datagram_bytes);
 	assert_int_equal(nopal_body_limit(session), body);
 	composite->by_ipv6 = true;
@@ -307,25 +307,25 @@ static struct nopal_segment *unpack(uint32_t length)
 TEST(test_what_is_too_short_is_malformed)
 {
 	struct nopal_segment *segment;
-	uint32_t least;
+	uint32_t min;
 
 	begin(CODED);
 	nopal__be_awake(composite);
-	least = nopal_plan_header_bytes(plan);
-	assert_null(unpack(least - 1));
+	min = nopal_plan_header_bytes(plan);
+	assert_null(unpack(min - 1));
 	assert_int_equal(composite->awake->counters.rx_malformed, 1);
-	segment = unpack(least);
+	segment = unpack(min);
 	assert_int_equal(segment->body.length, 0);
 	assert_true(segment->incoming);
 	nopal_segment_drop(session, segment);
-	segment = unpack(least + 3);
+	segment = unpack(min + 3);
 	assert_int_equal(segment->body.length, 3);
 	assert_int_equal(segment->path, 0);
 	nopal_segment_drop(session, segment);
 	assert_int_equal(composite->awake->segments.alive, 0);
 	assert_int_equal(composite->awake->counters.rx_malformed, 1);
 	composite->awake->budget.objects = 0;
-	assert_null(unpack(least));
+	assert_null(unpack(min));
 	assert_int_equal(composite->awake->counters.rx_over_budget, 1);
 }
 
@@ -422,20 +422,20 @@ TEST(test_what_its_format_does_not_know_is_malformed)
 {
 	struct nopal_segment *segment;
 	struct nopal_part part;
-	uint32_t least;
+	uint32_t min;
 
 	begin(PLAIN);
 	nopal__be_awake(composite);
 	give_format(&part);
-	least = plan->head_bytes + TOLD_BYTES;
+	min = plan->head_bytes + TOLD_BYTES;
 	understood = true;
-	assert_null(unpack(least - 1));
+	assert_null(unpack(min - 1));
 	assert_int_equal(composite->awake->counters.rx_malformed, 1);
-	segment = unpack(least + 3);
+	segment = unpack(min + 3);
 	assert_int_equal(segment->body.length, 3);
 	nopal_segment_drop(session, segment);
 	understood = false;
-	assert_null(unpack(least + 3));
+	assert_null(unpack(min + 3));
 	assert_int_equal(composite->awake->counters.rx_malformed, 2);
 	assert_int_equal(composite->awake->segments.alive, 0);
 }

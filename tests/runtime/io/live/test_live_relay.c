@@ -84,11 +84,11 @@ static void turn(struct scene *scene)
 }
 
 /* Receives what comes within ROUNDS turns, at most `most`. */
-static unsigned receive(struct scene *scene, int fd, unsigned most, uint8_t *last)
+static unsigned receive(struct scene *scene, int fd, unsigned max, uint8_t *last)
 {
 	unsigned count = 0;
 
-	for (int i = 0; i < ROUNDS && count < most; i++) {
+	for (int i = 0; i < ROUNDS && count < max; i++) {
 		scene->from_length = sizeof(scene->from);
 		while (recvfrom(fd, last, PACKET_BYTES, 0, &scene->from.any, &scene->from_length) ==
 		       PACKET_BYTES)

@@ -238,7 +238,7 @@ TEST(test_misuses_are_refused)
 	nopal_problems_init(&problems);
 	loopback(&local);
 	assert_null(nopal_shards_open(&local, 0, &problems));
-	assert_null(nopal_shards_open(&local, NOPAL_SHARDS_MOST + 1, &problems));
+	assert_null(nopal_shards_open(&local, NOPAL_SHARDS_MAX + 1, &problems));
 	assert_null(nopal_shard_endpoint(group->shards, 0, group->world[0], &problems));
 	assert_null(nopal_shard_endpoint(group->shards, SHARDS, group->world[0], &problems));
 	assert_int_equal(problems.errors, 4);

@@ -188,12 +188,12 @@ static void send_packet(struct scene *scene, int from, size_t length)
 }
 
 /* How many of `most` come to a side within ROUNDS turns. */
-static unsigned receive(struct scene *scene, int side, unsigned most)
+static unsigned receive(struct scene *scene, int side, unsigned max)
 {
 	uint8_t bytes[2 * LINK_BYTES];
 	unsigned count = 0;
 
-	for (int i = 0; i < ROUNDS && count < most; i++) {
+	for (int i = 0; i < ROUNDS && count < max; i++) {
 		while (recv(scene->udp[side], bytes, sizeof(bytes), 0) > 0)
 			count++;
 		turn(scene);
