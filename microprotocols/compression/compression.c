@@ -190,7 +190,7 @@ static void compression_idle(struct nopal_at at)
 	const struct compression_parameters *set = nopal_parameters(at);
 	struct compression *self = nopal_state(at);
 
-	compression_codec(set)->rest(at.session, &self->memory);
+	compression_codec(set)->idle(at.session, &self->memory);
 }
 
 static void compression_validate(const void *parameters, struct nopal_problems *problems)

@@ -506,20 +506,6 @@ static void member_detach(struct nopal_composite *composite)
 	free(composite->destination);
 }
 
-static struct nopal_composite *member_taker(struct nopal_composite *composite,
-					    const uint64_t *attribute)
-{
-	(void)attribute;
-	return composite->above;
-}
-
-static struct nopal_composite *member_waiting(const struct nopal_composite *composite,
-					      const uint64_t *attribute)
-{
-	(void)attribute;
-	return composite->above;
-}
-
 static void member_arrives(struct nopal_composite *composite, struct nopal_segment *segment)
 {
 	segment->attribute[composite->layer->plan->destination_slot] = composite->destination->id;
@@ -550,8 +536,8 @@ static const struct nopal_up member_up = {
 	.attach = member_attach,
 	.detach = member_detach,
 	.opened = member_opened,
-	.taker = member_taker,
-	.waiting = member_waiting,
+	.taker = nopal__layer_taker,
+	.waiting = nopal__layer_waiting,
 	.arrives = member_arrives,
 	.pop = nopal__stack_up,
 	.outcome = member_outcome,
@@ -579,8 +565,8 @@ static const struct nopal_up destinations_whole_up = {
 	.attach = member_attach,
 	.detach = member_detach,
 	.opened = whole_opened,
-	.taker = member_taker,
-	.waiting = member_waiting,
+	.taker = nopal__layer_taker,
+	.waiting = nopal__layer_waiting,
 	.arrives = member_arrives,
 	.pop = nopal__stack_up,
 	.outcome = member_outcome,

@@ -168,7 +168,7 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 		      ".path_floor = %uu,\n"
 		      "\t.demux = %u, .many_paths = %u, .head_bytes = %uu, .data_field_bytes = "
 		      "%uu,\n"
-		      "\t.message_limit = UINT64_C(%llu), .message_least = %uu,\n\t",
+		      "\t.message_limit = UINT64_C(%llu), .message_min = %uu,\n\t",
 		      (unsigned long long)plan->fingerprint, plan->layer_count, plan->part_count,
 		      plan->slot_count, plan->serial_count, plan->destination_slot,
 		      plan->stream_slot, plan->header_bytes, plan->trailer_bytes,

@@ -274,14 +274,14 @@ void nopal__stack_segment_outcome(struct nopal_composite *composite,
 
 /* ------------------------------------------------- two layers of one stack */
 
-static struct nopal_composite *layer_taker(struct nopal_composite *composite,
+struct nopal_composite *nopal__layer_taker(struct nopal_composite *composite,
 					   const uint64_t *attribute)
 {
 	(void)attribute;
 	return composite->above;
 }
 
-static struct nopal_composite *layer_waiting(const struct nopal_composite *composite,
+struct nopal_composite *nopal__layer_waiting(const struct nopal_composite *composite,
 					     const uint64_t *attribute)
 {
 	(void)attribute;
@@ -302,8 +302,8 @@ const struct nopal_up nopal__layer_up = {
 	.name = "layer",
 	.same_stack = true,
 	.opened = layer_opened,
-	.taker = layer_taker,
-	.waiting = layer_waiting,
+	.taker = nopal__layer_taker,
+	.waiting = nopal__layer_waiting,
 	.pop = nopal__stack_up,
 	.outcome = nopal__stack_outcome,
 	.segment_outcome = nopal__stack_segment_outcome,

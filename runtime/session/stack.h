@@ -22,6 +22,11 @@ void nopal__stack_outcome(struct nopal_composite *composite, const struct nopal_
 			  enum nopal_outcome outcome);
 void nopal__stack_segment_outcome(struct nopal_composite *composite,
 				  const struct nopal_segment *segment);
+/* The composite above, whatever the attributes. */
+struct nopal_composite *nopal__layer_taker(struct nopal_composite *composite,
+					   const uint64_t *attribute);
+struct nopal_composite *nopal__layer_waiting(const struct nopal_composite *composite,
+					     const uint64_t *attribute);
 /* It has closed in good order, and the layer below closes, too. */
 void nopal__layer_closed(struct nopal_composite *composite);
 

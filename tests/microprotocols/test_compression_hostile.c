@@ -39,7 +39,7 @@ static struct wire squeezed(unsigned algorithm, const uint8_t *bytes, size_t len
 	nopal_write_varint(&writer, claim);
 	form = codec_of(algorithm)->squeeze(NULL, &memory, 1, bytes, length, writer.at,
 					    (size_t)(writer.end - writer.at));
-	codec_of(algorithm)->rest(NULL, &memory);
+	codec_of(algorithm)->idle(NULL, &memory);
 	assert_true(form > 0);
 	wire.length = nopal_written(&writer) + form;
 	return wire;

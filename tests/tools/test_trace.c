@@ -97,7 +97,7 @@ TEST(text_is_a_line_a_record)
 	expect("0.001000000 s1   raise    MSG_FROM_USER, message 7, depth 0\n");
 	expect("s1   hold     send, segment 1, waits bit 0; bit 2\n");
 	expect("s1   release  send, segment 1, by runtime, left bit 2, in SEGMENT_TO_NET\n");
-	expect("s1   leave   data, segment 2, packet 104\n");
+	expect("s1   leave    data, segment 2, packet 104\n");
 	expect("s2   deliver  message 51, bytes 1000\n");
 	expect("s3   note     stale handle, by runtime, number 3\n");
 }

@@ -529,7 +529,7 @@ int nopal_link_parse(const char *text, struct nopal_link *ret_forward,
 		     struct nopal_link *ret_reverse, struct nopal_problems *problems)
 {
 	struct link_parser parser = {
-		.idle = text,
+		.rest = text,
 		.problems = problems,
 		.forward = { .limit = NOPAL__LINK_LIMIT, .mtu = NOPAL__LINK_MTU },
 	};
