@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "base/address.h"
+#include "base/address_text.h"
 #include "base/text.h"
 
 struct units_word {

@@ -8,7 +8,7 @@
 #ifndef NOPAL_WATCHING_H
 #define NOPAL_WATCHING_H
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include <nopal/watch.h>
 
 enum {

@@ -15,7 +15,7 @@
  */
 #include <string.h>
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 enum { SESSIONS_MAX = 1 << 20, LAYERS_MAX = 256, DIGITS_MAX = 20 };
 

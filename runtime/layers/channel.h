@@ -5,7 +5,7 @@
 #ifndef NOPAL_CHANNEL_H
 #define NOPAL_CHANNEL_H
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 /* What a destination hears of its group's channel, and where (channel.c). */
 struct nopal_channel {

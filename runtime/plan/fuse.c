@@ -3,11 +3,11 @@
  * fuse.c -- writes a plan as C: the source of its fused unit (fused.h).
  *
  *   #define NOPAL_FUSED_LAYERS	  what follows is compiled for this plan
- *   #include "session.h"
- *   #include "FAMILY/NAME.c" ... the plan's microprotocols
+ *   the headers of the runtime
+ *   FAMILY/NAME.c, included ...  the plan's microprotocols
  *   constants			  parameters, parts, layers, the plan
  *   call_all_EVENT ...		  the handlers of each event, by name, in order
- *   #include "event.c" ...	  the packet path of the runtime
+ *   engine/event.c, included ... the packet path of the runtime
  *   nopal_fused_unit		  what the library enters it by
  *   section nopal_unit		  which library and plan it was made for
  *

@@ -6,7 +6,7 @@
 #define NOPAL_SESSION_H
 
 #include "engine/composite.h"
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 /* Sets the pointers of what is awake; false: no memory, but never a second time. */
 bool nopal__awake_lay_out(struct nopal_composite *composite);

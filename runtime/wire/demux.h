@@ -5,7 +5,7 @@
 #ifndef NOPAL_DEMUX_H
 #define NOPAL_DEMUX_H
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 /* The session with this id, if that address is its peer's, or may become one of them.  NULL:
  * nobody. */

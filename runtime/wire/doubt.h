@@ -5,7 +5,7 @@
 #ifndef NOPAL_DOUBT_H
 #define NOPAL_DOUBT_H
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 void nopal__doubt_look(struct nopal_composite *bottom);
 /* An ask arrived: its answer, but for the type; full: it gets none. */

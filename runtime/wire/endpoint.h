@@ -5,7 +5,7 @@
 #ifndef NOPAL_ENDPOINT_H
 #define NOPAL_ENDPOINT_H
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 void nopal__ready_push(struct nopal_composite *composite, const struct nopal_segment *segment);
 void nopal__endpoint_forget(struct nopal_composite *bottom);

@@ -5,7 +5,7 @@
 #ifndef NOPAL_FAREWELL_H
 #define NOPAL_FAREWELL_H
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 /* What ended the session goes to its peer, which is heard of no more. */
 void nopal__farewell_tell(struct nopal_composite *bottom);

@@ -6,7 +6,7 @@
 #define NOPAL_FIELDS_H
 
 #include "base/bytes.h"
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 static inline __attribute__((always_inline)) uint8_t *nopal__fields_put(
 	const struct nopal_header *header, const struct nopal_segment *segment, uint8_t *at)

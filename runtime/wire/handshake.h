@@ -5,7 +5,7 @@
 #ifndef NOPAL_HANDSHAKE_H
 #define NOPAL_HANDSHAKE_H
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 uint64_t nopal__opening_key(const struct nopal_endpoint *endpoint, const struct nopal_address *from,
 			    uint32_t peer_id);

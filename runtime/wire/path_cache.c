@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "wire/path_cache.h"
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 struct path_record {
 	struct nopal_path_pair pair;

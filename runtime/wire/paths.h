@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 /* What a session has once it has a second path; the first one is not among them. */
 struct nopal_path {

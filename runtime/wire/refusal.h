@@ -6,7 +6,7 @@
 #ifndef NOPAL_REFUSAL_H
 #define NOPAL_REFUSAL_H
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 /* Text that a peer sent, up to a zero byte, as a clean string: an opening request begins with that
  * of its composition. */

@@ -5,7 +5,7 @@
 #ifndef NOPAL_RENDEZVOUS_H
 #define NOPAL_RENDEZVOUS_H
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 /* The session that opens to this address and waits for its opening; NULL: none. It may end while it
  * is looked at, but not before the turn does. */

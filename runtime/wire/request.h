@@ -5,7 +5,7 @@
 #ifndef NOPAL_REQUEST_H
 #define NOPAL_REQUEST_H
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 /* What nopal_request.private points to. */
 struct request_context {

@@ -5,7 +5,7 @@
 #ifndef NOPAL_RESET_H
 #define NOPAL_RESET_H
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 enum {
 	NOPAL_RESET_TOKEN_BYTES = 16,

@@ -5,7 +5,7 @@
 #ifndef NOPAL_TRAIN_H
 #define NOPAL_TRAIN_H
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "wire/paths.h"
 
 void nopal__endpoint_flush(struct nopal_endpoint *endpoint);

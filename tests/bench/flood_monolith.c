@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "flood.h"
 #include "monolithic/monolith.h"
 #include <nopal/nopal.h>

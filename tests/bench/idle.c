@@ -19,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 enum {
 	IDLE_TENTH = 10,

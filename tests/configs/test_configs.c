@@ -9,7 +9,7 @@
 
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "support/suite.h"
 #include "support/test.h"
 

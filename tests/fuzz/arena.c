@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "arena.h"
 
 #include <stdlib.h>

@@ -22,7 +22,7 @@
 #define NOPAL_FUZZ_ARENA_H
 
 #include "families.h"
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 enum {
 	ARENA_SESSIONS = 8, /* at a time; more are refused */

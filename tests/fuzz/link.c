@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "input.h"
-#include "base/address.h"
+#include "base/address_text.h"
 #include "io/emulator/link_engine.h"
 #include <nopal/microprotocol.h>
 

@@ -8,7 +8,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "support/rig.h"
 #include "support/test.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "aead_crypto.h"
 #include "support/rig.h"
 #include "support/test.h"

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "support/covering.h"
 #include "support/failing.h"
 #include <nopal/microprotocol.h>

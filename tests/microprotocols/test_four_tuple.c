@@ -2,7 +2,7 @@
 /* Sessions without ids: who is whose is a matter of addresses. */
 #include <string.h>
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "support/rig.h"
 #include "support/test.h"
 

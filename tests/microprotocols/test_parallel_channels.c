@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "support/segments.h"
 #include "support/test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "support/remembered.h"
 #include "support/test.h"
 

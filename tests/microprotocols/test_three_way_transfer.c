@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "support/many.h"
 #include "support/rig.h"
 #include "support/test.h"

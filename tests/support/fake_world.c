@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "support/fake_world.h"
 #include "support/test.h"
 

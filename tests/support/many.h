@@ -15,7 +15,7 @@
 
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "support/test.h"
 
 enum {

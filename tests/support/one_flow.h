@@ -16,7 +16,7 @@
 
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 enum { STREAMS = 100, PORT = 9000, TEXT = 64 };
 

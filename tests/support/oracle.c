@@ -7,7 +7,7 @@
 
 #include "support/lines.h"
 #include "io/sim/sim.h"
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 enum {
 	PORT = 1000,

@@ -20,7 +20,7 @@
 
 #include "support/draw.h"
 #include <nopal/nopal.h>
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "support/weather.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "support/pair.h"
 #include "support/test.h"
 

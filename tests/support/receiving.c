@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "support/receiving.h"
 #include "support/test.h"
 

@@ -15,7 +15,7 @@
 
 #include <nopal/microprotocol.h>
 #include <nopal/nopal.h>
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "support/test.h"
 
 enum { RIG_OPENER_PORT = 1000, RIG_ACCEPTOR_PORT = 2000 };

@@ -12,7 +12,7 @@
 #ifndef NOPAL_TEST_SERVERS_H
 #define NOPAL_TEST_SERVERS_H
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "transfer/fetch_talk.h"
 #include "file/file_hash.h"
 #include "transfer/serve_session.h"

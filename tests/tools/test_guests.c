@@ -3,7 +3,7 @@
  * A guest who opens sessions and asks for nothing keeps nobody else out of `nopal serve`, and who
  * asks on many has his own share of it; what an address has unfinished is counted for it alone.
  */
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "support/servers.h"
 #include "support/test.h"
 

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "support/receiving.h"
 #include "support/test.h"
 

@@ -17,7 +17,7 @@
 
 #include <event2/event.h>
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "file/file_hash.h"
 #include <nopal/microprotocol.h>
 #include "transfer/recv_session.h"

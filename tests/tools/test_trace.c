@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "support/own_file.h"
 #include "support/told.h"
 #include "support/test.h"

@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "io/blocking/blocking.h"
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 void nopal__blocking_abandon(struct nopal_connection *connection)
 {

@@ -21,7 +21,7 @@
 #include <event2/event.h>
 
 #include "io/live/live.h"
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 enum {
 	LIVE_RANDOM_WORDS = 32,	 /* fetched from the kernel at a time */

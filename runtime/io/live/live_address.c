@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/address.h"
+#include "base/address_text.h"
 #include "base/problems.h"
 #include "io/live/live.h"
 

@@ -16,7 +16,7 @@
 
 #include "io/sim/sim.h"
 #include "io/sim/random.h"
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 enum {
 	SIM_STREAM_WORLD = 0, /* links have the streams from 1 */

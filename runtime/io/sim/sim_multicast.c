@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "io/sim/sim.h"
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 int nopal__sim_cast_open(struct sim *sim, struct nopal_endpoint *endpoint)
 {

@@ -12,7 +12,7 @@
 #include <endian.h>
 #include <string.h>
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "crc32c.h"
 #include "monolith.h"
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "connection.h"
 #include <nopal/microprotocol.h>
 

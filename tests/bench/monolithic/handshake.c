@@ -11,7 +11,7 @@
  */
 #include "connection.h"
 #include "handshake.h"
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 enum {
 	CONNECT_CHECK_AT = 1 + 4 + 8,

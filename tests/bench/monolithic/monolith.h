@@ -16,7 +16,7 @@
 #ifndef NOPAL_MONOLITH_H
 #define NOPAL_MONOLITH_H
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 /* The config's values, read once from its plan; runtime/nopal/nopal.h and the microprotocols'
  * manuals say what each means. */

@@ -4,7 +4,7 @@
  * The linker's --wrap gives the worlds' calls to this file, so neither core knows of the other, and
  * both may share a world.
  */
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "monolith.h"
 
 void __real_nopal__endpoint_receive(struct nopal_endpoint *endpoint,

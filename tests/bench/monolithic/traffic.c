@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "io/sim/random.h"
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "traffic.h"
 
 enum { TRAFFIC_TRAIN = 44 /* segments a message */ };

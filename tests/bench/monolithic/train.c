@@ -3,7 +3,7 @@
  * train.c -- datagrams that leave together: equal ones in one block, the last may be shorter.
  * Segments and control are written in place.
  */
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "connection.h"
 
 void monolith__flush(struct monolith_endpoint *endpoint)

@@ -5,7 +5,7 @@
 #include "engine/segment.h"
 #include "engine/timer.h"
 #include "engine/turn.h"
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "support/kept.h"
 #include "support/test.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "engine/turn.h"
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "support/many.h"
 #include "support/test.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sessions, endpoints and worlds end in every order while a channel is open. */
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "support/many.h"
 #include "support/test.h"
 

@@ -2,7 +2,7 @@
 /* One to many: destinations come and go, and each copy has one outcome. */
 #include <errno.h>
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "support/many.h"
 #include "support/test.h"
 

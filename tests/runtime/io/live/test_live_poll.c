@@ -2,7 +2,7 @@
 /* The live world for who will not sleep: polls, and lingering after arrivals. */
 #include <event2/event.h>
 
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "support/test.h"
 
 struct awake {

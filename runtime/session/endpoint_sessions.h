@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * endpoint.h -- one UDP port, as the sessions on it and the wire see it: its struct, and its list of
+ * endpoint_sessions.h -- one UDP port, as the sessions on it and the wire see it: its struct, and its list of
  * sessions.
  */
 #ifndef NOPAL_SESSION_ENDPOINT_H

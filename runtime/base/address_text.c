@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * address.c -- addresses of UDP as text, in digits, and compared.  Asks nobody but the kernel, which
+ * address_text.c -- addresses of UDP as text, in digits, and compared.  Asks nobody but the kernel, which
  * interface has a name.
  */
 #include <arpa/inet.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/address.h"
+#include "base/address_text.h"
 
 enum {
 	ADDRESS_PORT_LAST = 65535,

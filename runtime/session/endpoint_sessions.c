@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * endpoint.c -- the lists of sessions that an endpoint has: those that are awake, and the idle ones.
+ * endpoint_sessions.c -- the lists of sessions that an endpoint has: those that are awake, and the idle ones.
  */
-#include "session/endpoint.h"
+#include "session/endpoint_sessions.h"
 
 void nopal__endpoint_unlink(struct nopal_composite *bottom)
 {

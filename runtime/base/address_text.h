@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * address.h -- addresses of UDP, read in digits: address.c.  Each function returns a cause in words
+ * address_text.h -- addresses of UDP, read in digits: address_text.c.  Each function returns a cause in words
  * for people, or NULL where nothing is wrong.
  */
 #ifndef NOPAL_BASE_ADDRESS_H
