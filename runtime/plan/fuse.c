@@ -164,6 +164,7 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 		      "\t.fingerprint = UINT64_C(0x%llx), .layer_count = %uu, .part_count = "
 		      "%uu,\n\t.slot_count = %uu, .serial_count = %uu, .destination_slot = %u, "
 		      ".stream_slot = %u,\n"
+		      "\t.destinations = %u, .flow = %u,\n"
 		      "\t.header_bytes = %uu, .trailer_bytes = %uu, .datagram_bytes = %uu, "
 		      ".path_floor = %uu,\n"
 		      "\t.demux = %u, .many_paths = %u, .head_bytes = %uu, .data_field_bytes = "
@@ -171,9 +172,9 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 		      "\t.message_limit = UINT64_C(%llu), .message_min = %uu,\n\t",
 		      (unsigned long long)plan->fingerprint, plan->layer_count, plan->part_count,
 		      plan->slot_count, plan->serial_count, plan->destination_slot,
-		      plan->stream_slot, plan->header_bytes, plan->trailer_bytes,
-		      plan->datagram_bytes, plan->path_floor, plan->demux, plan->many_paths,
-		      plan->head_bytes, plan->data_field_bytes,
+		      plan->stream_slot, plan->destinations, plan->flow, plan->header_bytes,
+		      plan->trailer_bytes, plan->datagram_bytes, plan->path_floor, plan->demux,
+		      plan->many_paths, plan->head_bytes, plan->data_field_bytes,
 		      (unsigned long long)plan->message_limit, plan->message_min);
 	write_bytes(out, "serial_of", plan->serial_of, NOPAL_SLOT_ROOM);
 	nopal__append(out, "\n\t");

@@ -36,8 +36,8 @@ enum {
 #define CONGESTION_QUICK_RUN_NS (20 * NOPAL_SECOND)
 #define CONGESTION_LINK		"fwd: rate 20mbit delay 30ms limit 100 rev: rate 20mbit delay 30ms"
 
-#define CONGESTION_WINDOW "windowed_cc {}\n"
-#define CONGESTION_BOTH	  "windowed_cc {}\nrate_cc {}\n"
+#define CONGESTION_WINDOW "windowed_cc {}\nresend_copies { copies = 2 }\n"
+#define CONGESTION_BOTH	  CONGESTION_WINDOW "rate_cc {}\n"
 
 static const struct congestion_policy {
 	const char *name, *section;
@@ -101,7 +101,7 @@ static bool congestion_compose(struct nopal_plan **ret_plans)
 
 		snprintf(text, sizeof(text),
 			 "extends = \"bulk\"\n"
-			 "without = { windowed_cc, rate_cc, bbr_congestion,\n"
+			 "without = { resend_copies, windowed_cc, rate_cc, bbr_congestion,\n"
 			 "usual_rtt, loss_compensation, ack_train, standing_queue,\n"
 			 "ack_aggregation, queue_drain, marked_drain }\n%s\n",
 			 congestion_policies[i].section);
