@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * address_text.h -- addresses of UDP, read in digits: address_text.c.  Each function returns a cause in words
- * for people, or NULL where nothing is wrong.
+ * address_text.h -- addresses of UDP, read in digits: address_text.c.  Each function returns a
+ * cause in words for people, or NULL where nothing is wrong.
  */
 #ifndef NOPAL_BASE_ADDRESS_H
 #define NOPAL_BASE_ADDRESS_H

@@ -107,8 +107,7 @@ void nopal__turn_end(struct nopal_world *world, bool outermost)
 		touched_run(world);
 		bury_one(world);
 	} while (world->touched || world->ended);
-	while (world->unflushed)
-		nopal__endpoint_ops.flush(world->unflushed);
+	nopal__endpoint_ops.flush(world);
 	world->in_core = false;
 	nopal__turn_of = NULL;
 	world->ops->wake_at(world, nopal_wheel_next(&world->wheel));

@@ -536,8 +536,6 @@ static const struct nopal_up member_up = {
 	.attach = member_attach,
 	.detach = member_detach,
 	.opened = member_opened,
-	.taker = nopal__layer_taker,
-	.waiting = nopal__layer_waiting,
 	.arrives = member_arrives,
 	.pop = nopal__stack_up,
 	.outcome = member_outcome,
@@ -553,11 +551,6 @@ static void whole_opened(struct nopal_composite *composite)
 	member_opened(composite);
 }
 
-static void whole_peer_closed(struct nopal_composite *composite)
-{
-	nopal_session_peer_closed(&composite->above->session);
-}
-
 /* or the next layer of a listener's session. */
 static const struct nopal_up destinations_whole_up = {
 	.name = "layer above the only destination",
@@ -565,13 +558,11 @@ static const struct nopal_up destinations_whole_up = {
 	.attach = member_attach,
 	.detach = member_detach,
 	.opened = whole_opened,
-	.taker = nopal__layer_taker,
-	.waiting = nopal__layer_waiting,
 	.arrives = member_arrives,
 	.pop = nopal__stack_up,
 	.outcome = member_outcome,
 	.segment_outcome = member_segment_outcome,
-	.peer_closed = whole_peer_closed,
+	.peer_closed = nopal__layer_peer_closed,
 };
 
 const struct nopal_junction nopal__destinations = {

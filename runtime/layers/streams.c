@@ -474,7 +474,7 @@ static const struct nopal_up streams_up = {
 	.turn_end = flow_turn,
 	.end = streams_end,
 	.in_use = streams_in_use,
-	.rests = streams_idle,
+	.idle = streams_idle,
 };
 
 static bool flow_push(struct nopal_composite *stream, struct nopal_segment *segment)

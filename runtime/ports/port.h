@@ -61,10 +61,11 @@ struct nopal_up {
 	int (*attach)(struct nopal_composite *composite);
 	void (*detach)(struct nopal_composite *composite);
 	void (*opened)(struct nopal_composite *composite);
-	/* The composite above that takes an arriving item with these attributes; NULL: none does. */
+	/* The composite above that takes an arriving item with these attributes, which returns NULL
+	 * where none does; and the one that waits for the outcome of such an item.  Both optional:
+	 * NULL is `above`. */
 	struct nopal_composite *(*taker)(struct nopal_composite *composite,
 					 const uint64_t *attribute);
-	/* The one that waits for the outcome of such an item. */
 	struct nopal_composite *(*waiting)(const struct nopal_composite *composite,
 					   const uint64_t *attribute);
 	/* An arriving segment is about to enter the layer above: its attributes by this place. */
@@ -87,7 +88,7 @@ struct nopal_up {
 	void (*ended)(struct nopal_composite *composite, enum nopal_end end, const char *text);
 	bool (*in_use)(const struct nopal_composite *composite);
 	/* Several stacks stand on it: is nothing under way on any?  NULL: one does. */
-	bool (*rests)(const struct nopal_composite *composite);
+	bool (*idle)(const struct nopal_composite *composite);
 };
 
 /* The application; the next layer of the same stack, by stack.c; an endpoint of datagrams. */
@@ -129,7 +130,7 @@ struct nopal_endpoint_ops {
 	void (*tell_end)(struct nopal_composite *bottom);  /* to the peer */
 	void (*finish)(struct nopal_composite *composite); /* before its parts close */
 	void (*wait)(struct nopal_composite *composite, const struct nopal_segment *segment);
-	void (*flush)(struct nopal_endpoint *endpoint);
+	void (*flush)(struct nopal_world *world); /* all trains that wait */
 	bool (*suits)(struct nopal_endpoint *endpoint, const struct nopal_plan *plan);
 };
 extern const struct nopal_endpoint_ops nopal__endpoint_ops;

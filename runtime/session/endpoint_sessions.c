@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * endpoint_sessions.c -- the lists of sessions that an endpoint has: those that are awake, and the idle ones.
+ * endpoint_sessions.c -- the lists of sessions that an endpoint has: those that are awake, and the
+ * idle ones.
  */
 #include "session/endpoint_sessions.h"
 

@@ -177,7 +177,7 @@ static bool may_idle(const struct nopal_composite *bottom, int64_t now_ns)
 	for (const struct nopal_composite *composite = bottom; composite;
 	     composite = nopal__over(composite))
 		if (now_ns - composite->now_ns < NOPAL_IDLE_NS || !nothing_under_way(composite) ||
-		    (composite->up->rests && !composite->up->rests(composite)))
+		    (composite->up->idle && !composite->up->idle(composite)))
 			return false;
 	return true;
 }
@@ -209,7 +209,7 @@ static void give_back(struct nopal_composite *composite)
 }
 
 /* False: no memory even for that; it stays awake. */
-static bool core_pack(struct nopal_composite *composite)
+static bool composite_pack(struct nopal_composite *composite)
 {
 	struct nopal_awake *awake = composite->awake;
 	uint8_t *packed;
@@ -233,7 +233,7 @@ static void stack_idle(struct nopal_composite *bottom)
 {
 	for (struct nopal_composite *composite = bottom; composite;
 	     composite = nopal__over(composite))
-		if (!core_pack(composite)) {
+		if (!composite_pack(composite)) {
 			nopal__resume(bottom);
 			return;
 		}
@@ -242,7 +242,7 @@ static void stack_idle(struct nopal_composite *bottom)
 
 /* --------------------------------------------------------------- and awake */
 
-static bool core_unpack(struct nopal_composite *composite)
+static bool composite_unpack(struct nopal_composite *composite)
 {
 	struct nopal_awake *awake = malloc(composite->layer->awake_bytes);
 
@@ -265,7 +265,7 @@ bool nopal__resume(struct nopal_composite *composite)
 		nopal__resume(flow);
 	nopal__endpoint_link(bottom, &bottom->endpoint->sessions);
 	for (composite = bottom; composite; composite = nopal__over(composite))
-		if (!composite->awake && !core_unpack(composite)) {
+		if (!composite->awake && !composite_unpack(composite)) {
 			nopal__session_end(bottom, NOPAL_RESOURCE, NULL);
 			return false;
 		}
@@ -295,7 +295,7 @@ static bool endpoint_idle(struct nopal_endpoint *endpoint, bool flows)
 
 	for (; bottom; bottom = next) {
 		next = bottom->next;
-		if ((nopal__top(bottom)->up->rests != NULL) != flows)
+		if ((nopal__top(bottom)->up->idle != NULL) != flows)
 			continue;
 		if (may_idle(bottom, now_ns))
 			stack_idle(bottom);

@@ -89,7 +89,7 @@ void nopal__awake_forget(struct nopal_composite *composite)
 	awake->messages.pool = NULL;
 }
 
-static bool core_lay_out(struct nopal_composite *composite)
+static bool composite_lay_out(struct nopal_composite *composite)
 {
 	composite->awake = malloc(composite->layer->awake_bytes);
 	if (!composite->awake)
@@ -138,9 +138,10 @@ static void ports_detach(struct nopal_composite *composite)
 		composite->up->detach(composite);
 }
 
-static struct nopal_composite *core_make(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
-					 uint32_t index, uint32_t first, uint32_t end,
-					 const struct nopal_address *peer)
+static struct nopal_composite *composite_make(struct nopal_endpoint *endpoint,
+					      struct nopal_plan *plan, uint32_t index,
+					      uint32_t first, uint32_t end,
+					      const struct nopal_address *peer)
 {
 	struct nopal_composite *composite = calloc(1, sizeof(*composite));
 
@@ -153,7 +154,7 @@ static struct nopal_composite *core_make(struct nopal_endpoint *endpoint, struct
 	composite->peer = *peer;
 	composite->by_ipv6 = peer->port && !nopal_address_is_v4(peer);
 	composite->now_ns = composite->world->now_ns;
-	if (ports_attach(composite) < 0 || !core_lay_out(composite)) {
+	if (ports_attach(composite) < 0 || !composite_lay_out(composite)) {
 		ports_detach(composite);
 		free(composite->awake);
 		free(composite);
@@ -177,7 +178,7 @@ static int parts_open(struct nopal_composite *composite)
 	return 0;
 }
 
-static void core_free(struct nopal_composite *composite)
+static void composite_free(struct nopal_composite *composite)
 {
 	struct nopal_segment *segment = composite->awake
 						? nopal__pool_oldest(&composite->awake->segments)
@@ -207,22 +208,23 @@ static void stack_free(struct nopal_composite *bottom)
 	while (bottom) {
 		struct nopal_composite *over = nopal__over(bottom);
 
-		core_free(bottom);
+		composite_free(bottom);
 		bottom = over;
 	}
 }
 
 /* The cores from `first` on, the lowest of which is returned. */
-static struct nopal_composite *cores_make(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
-					  uint32_t first, uint32_t end,
-					  struct nopal_composite *above,
-					  const struct nopal_address *peer)
+static struct nopal_composite *composites_make(struct nopal_endpoint *endpoint,
+					       struct nopal_plan *plan, uint32_t first,
+					       uint32_t end, struct nopal_composite *above,
+					       const struct nopal_address *peer)
 {
 	struct nopal_composite *bottom = NULL;
 
 	nopal__fused_load(plan);
 	for (uint32_t i = first; i < end; i++) {
-		struct nopal_composite *composite = core_make(endpoint, plan, i, first, end, peer);
+		struct nopal_composite *composite =
+			composite_make(endpoint, plan, i, first, end, peer);
 
 		if (!composite) {
 			stack_free(bottom);
@@ -252,7 +254,7 @@ struct nopal_composite *nopal__stack_make(struct nopal_endpoint *endpoint, struc
 					  struct nopal_composite *above,
 					  const struct nopal_address *peer, bool opener)
 {
-	struct nopal_composite *bottom = cores_make(endpoint, plan, first, end, above, peer);
+	struct nopal_composite *bottom = composites_make(endpoint, plan, first, end, above, peer);
 
 	if (!bottom)
 		return NULL;

@@ -122,7 +122,9 @@ static void serials_expand(const struct nopal_composite *composite, struct nopal
 static struct nopal_composite *taker(struct nopal_composite *composite, const uint64_t *attribute,
 				     uint8_t *ret_kind)
 {
-	struct nopal_composite *above = nopal__up(composite)->taker(composite, attribute);
+	const struct nopal_up *up = nopal__up(composite);
+	struct nopal_composite *above =
+		up->taker ? up->taker(composite, attribute) : composite->above;
 	uint64_t kind = attribute[nopal__layer(composite)->above_kind_slot];
 
 	if (!above)
@@ -218,7 +220,9 @@ bool nopal_segment_rise(struct nopal_session *session, struct nopal_segment *seg
 static struct nopal_composite *waits_above(const struct nopal_composite *composite,
 					   const uint64_t *attribute)
 {
-	struct nopal_composite *above = nopal__up(composite)->waiting(composite, attribute);
+	const struct nopal_up *up = nopal__up(composite);
+	struct nopal_composite *above =
+		up->waiting ? up->waiting(composite, attribute) : composite->above;
 
 	return above && above->life != NOPAL_LIFE_ENDED && above->awake ? above : NULL;
 }
@@ -274,26 +278,12 @@ void nopal__stack_segment_outcome(struct nopal_composite *composite,
 
 /* ------------------------------------------------- two layers of one stack */
 
-struct nopal_composite *nopal__layer_taker(struct nopal_composite *composite,
-					   const uint64_t *attribute)
-{
-	(void)attribute;
-	return composite->above;
-}
-
-struct nopal_composite *nopal__layer_waiting(const struct nopal_composite *composite,
-					     const uint64_t *attribute)
-{
-	(void)attribute;
-	return composite->above;
-}
-
 static void layer_opened(struct nopal_composite *composite)
 {
 	nopal__session_start(composite->above);
 }
 
-static void layer_peer_closed(struct nopal_composite *composite)
+void nopal__layer_peer_closed(struct nopal_composite *composite)
 {
 	nopal_session_peer_closed(&composite->above->session);
 }
@@ -302,12 +292,10 @@ const struct nopal_up nopal__layer_up = {
 	.name = "layer",
 	.same_stack = true,
 	.opened = layer_opened,
-	.taker = nopal__layer_taker,
-	.waiting = nopal__layer_waiting,
 	.pop = nopal__stack_up,
 	.outcome = nopal__stack_outcome,
 	.segment_outcome = nopal__stack_segment_outcome,
-	.peer_closed = layer_peer_closed,
+	.peer_closed = nopal__layer_peer_closed,
 };
 
 void nopal__layer_closed(struct nopal_composite *composite)

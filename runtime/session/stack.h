@@ -22,11 +22,8 @@ void nopal__stack_outcome(struct nopal_composite *composite, const struct nopal_
 			  enum nopal_outcome outcome);
 void nopal__stack_segment_outcome(struct nopal_composite *composite,
 				  const struct nopal_segment *segment);
-/* The composite above, whatever the attributes. */
-struct nopal_composite *nopal__layer_taker(struct nopal_composite *composite,
-					   const uint64_t *attribute);
-struct nopal_composite *nopal__layer_waiting(const struct nopal_composite *composite,
-					     const uint64_t *attribute);
+/* The peer has closed, and the layer above learns it. */
+void nopal__layer_peer_closed(struct nopal_composite *composite);
 /* It has closed in good order, and the layer below closes, too. */
 void nopal__layer_closed(struct nopal_composite *composite);
 

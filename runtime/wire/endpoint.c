@@ -171,16 +171,15 @@ static bool endpoint_ends(struct nopal_composite *bottom, enum nopal_end end)
 	return bottom->meets && nopal__meeting_ends(bottom, end);
 }
 
-static void endpoint_flush(struct nopal_endpoint *endpoint)
+static void endpoints_flush(struct nopal_world *world)
 {
-	struct nopal_world *world = endpoint->port.world;
-	struct nopal_endpoint **at = &world->unflushed;
+	while (world->unflushed) {
+		struct nopal_endpoint *endpoint = world->unflushed;
 
-	while (*at != endpoint)
-		at = &(*at)->next_unflushed;
-	*at = endpoint->next_unflushed;
-	endpoint->unflushed = false;
-	nopal__endpoint_flush(endpoint);
+		world->unflushed = endpoint->next_unflushed;
+		endpoint->unflushed = false;
+		nopal__endpoint_flush(endpoint);
+	}
 }
 
 const struct nopal_endpoint_ops nopal__endpoint_ops = {
@@ -192,7 +191,7 @@ const struct nopal_endpoint_ops nopal__endpoint_ops = {
 	.tell_end = nopal__farewell_tell,
 	.finish = nopal__train_finish,
 	.wait = ready_push,
-	.flush = endpoint_flush,
+	.flush = endpoints_flush,
 	.suits = nopal__demux_suits,
 };
 
