@@ -53,7 +53,7 @@ struct ecn_response {
 	/* of what leaves */
 	bool marking, proved; /* something that may be marked arrived */
 	uint64_t raised_at;   /* packets below left before the last raise */
-	uint64_t overdue;     /* before anything arrived */
+	uint64_t timed_out;   /* before anything arrived */
 };
 
 /* ------------------------------------------------------------- the receiver */
@@ -166,7 +166,7 @@ static enum nopal_verdict ecn_response_on_timeout(struct nopal_at at, struct nop
 	struct ecn_response *self = nopal_state(at);
 
 	(void)segment;
-	if (self->marking && !self->proved && ++self->overdue >= (uint64_t)set->vanished)
+	if (self->marking && !self->proved && ++self->timed_out >= (uint64_t)set->vanished)
 		ecn_response_mark(at.session, self, false);
 	return NOPAL_CONTINUE;
 }

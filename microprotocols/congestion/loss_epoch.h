@@ -55,7 +55,7 @@ static inline bool loss_epoch_marked(struct nopal_session *session, struct loss_
 	return true;
 }
 
-/* True: the first of what one timeout finds overdue.  It ends a recovery: there is no window left
+/* True: the first of what one timeout finds timed out.  It ends a recovery: there is no window left
  * to recover. */
 static inline bool loss_epoch_timed_out(struct nopal_session *session, struct loss_epoch *epoch,
 					const struct nopal_segment *segment)

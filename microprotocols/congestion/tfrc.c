@@ -14,11 +14,11 @@
  *            for unicast applications, SIGCOMM 2000.  As a policy: Bridges et al.,
  *            CTP, ToN 2007, section III.D (b).
  * Differs:   all is computed at the sender: acknowledgements tell which segments arrived, so loss
- *            events are made of transmissions that are known to be lost or overdue, by their own times
+ *            events are made of transmissions that are known to be lost or timed out, by their own times
  *            of transmission, and the receive rate is what was acknowledged in a round trip.  A
  *            segment is a full one, also where they are short: these get the bytes of full ones, as
  *            RFC 4828 has it, but for headers.  The round trip is smoothed by the role rtt.  What
- *            is overdue while nothing that left later is acknowledged is silence, as it is for a
+ *            is timed out while nothing that left later is acknowledged is silence, as it is for a
  *            receiver, and one event when that ends.  While what leaves is acknowledged, a segment
  *            a round trip may leave, as with the least window of TCP, whatever was lost before: the
  *            sender comes back from a storm as soon as that is over, not after many times t_mbi.
@@ -62,10 +62,10 @@ struct tfrc {
 	bool heard;			      /* there was an ack */
 	bool answered;			      /* and nothing was missing since the last */
 
-	/* The first that was overdue beyond `largest`. */
-	uint64_t overdue;
-	int64_t overdue_left_ns;
-	bool any_overdue;
+	/* The first that was timed out beyond `largest`. */
+	uint64_t timed_out;
+	int64_t timed_out_left_ns;
+	bool any_timed_out;
 
 	int64_t round_began_ns;
 	uint64_t round_acked, round_sent; /* bytes */
@@ -277,11 +277,11 @@ static enum nopal_verdict tfrc_on_timeout(struct nopal_at at, struct nopal_segme
 	if (!tfrc->heard || segment->packet_number <= tfrc->largest)
 		return tfrc_on_missing(at, segment);
 	tfrc->answered = false;
-	if (tfrc->any_overdue)
+	if (tfrc->any_timed_out)
 		return NOPAL_CONTINUE;
-	tfrc->any_overdue = true;
-	tfrc->overdue = segment->packet_number;
-	tfrc->overdue_left_ns = segment->transmitted_ns;
+	tfrc->any_timed_out = true;
+	tfrc->timed_out = segment->packet_number;
+	tfrc->timed_out_left_ns = segment->transmitted_ns;
 	return NOPAL_CONTINUE;
 }
 
@@ -355,10 +355,10 @@ static void tfrc_end_silence(struct nopal_at at)
 {
 	struct tfrc *tfrc = nopal_state(at);
 
-	if (!tfrc->any_overdue || tfrc->overdue > tfrc->largest)
+	if (!tfrc->any_timed_out || tfrc->timed_out > tfrc->largest)
 		return;
-	tfrc->any_overdue = false;
-	if (loss_intervals_lost(&tfrc->intervals, tfrc->overdue, tfrc->overdue_left_ns,
+	tfrc->any_timed_out = false;
+	if (loss_intervals_lost(&tfrc->intervals, tfrc->timed_out, tfrc->timed_out_left_ns,
 				nopal_shared_get(at, TFRC_SRTT)))
 		tfrc_suffer(at);
 }

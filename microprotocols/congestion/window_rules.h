@@ -164,7 +164,7 @@ static inline enum nopal_verdict window_rules_on_marked(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* One timeout raises the event for all that is overdue; only the first counts. */
+/* One timeout raises the event for all that is timed out; only the first counts. */
 static inline enum nopal_verdict window_rules_on_timeout(struct nopal_at at,
 							 struct nopal_segment *segment)
 {

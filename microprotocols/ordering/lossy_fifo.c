@@ -15,7 +15,7 @@ struct lossy_fifo_parameters {
 
 enum { LOSSY_FIFO_FIRST, LOSSY_FIFO_NEXT };		    /* attributes */
 enum { LOSSY_FIFO_PLAYOUT_DELAY, LOSSY_FIFO_INITIAL_PEER }; /* shared */
-enum { LOSSY_FIFO_OVERDUE };				    /* timers */
+enum { LOSSY_FIFO_TIMED_OUT };				    /* timers */
 
 struct lossy_fifo_early {
 	uint64_t first, next; /* the numbers that it covers */
@@ -100,21 +100,21 @@ static bool lossy_fifo_keep(struct nopal_at at, const struct lossy_fifo_early *e
 		self->ring = nopal_alloc(at.session, (size_t)set->waiting * sizeof(*self->ring));
 	if (!self->ring || !lossy_fifo_insert(at, self, early))
 		return false;
-	if (!nopal_timer_running(at, LOSSY_FIFO_OVERDUE))
-		nopal_timer_start(at, LOSSY_FIFO_OVERDUE, early->due_ns);
+	if (!nopal_timer_running(at, LOSSY_FIFO_TIMED_OUT))
+		nopal_timer_start(at, LOSSY_FIFO_TIMED_OUT, early->due_ns);
 	return true;
 }
 
-static void lossy_fifo_when_overdue(struct nopal_at at)
+static void lossy_fifo_when_timed_out(struct nopal_at at)
 {
 	struct lossy_fifo *self = nopal_state(at);
-	uint64_t overdue = 0; /* one past the highest overdue number */
+	uint64_t timed_out = 0; /* one past the highest timed out number */
 	int64_t next_ns = NOPAL_NEVER;
 
 	for (uint32_t place = 0; place < self->count; place++)
 		if (lossy_fifo_at(at, self, place)->due_ns <= at.session->now_ns)
-			overdue = lossy_fifo_at(at, self, place)->next;
-	lossy_fifo_deliver_below(at, overdue);
+			timed_out = lossy_fifo_at(at, self, place)->next;
+	lossy_fifo_deliver_below(at, timed_out);
 	for (uint32_t place = 0; place < self->count; place++) {
 		int64_t due_ns = lossy_fifo_at(at, self, place)->due_ns;
 
@@ -122,7 +122,7 @@ static void lossy_fifo_when_overdue(struct nopal_at at)
 			next_ns = due_ns;
 	}
 	if (next_ns != NOPAL_NEVER)
-		nopal_timer_start(at, LOSSY_FIFO_OVERDUE, next_ns);
+		nopal_timer_start(at, LOSSY_FIFO_TIMED_OUT, next_ns);
 }
 
 static enum nopal_verdict lossy_fifo_on_opened(struct nopal_at at, struct nopal_session *subject)
@@ -237,7 +237,7 @@ static const struct nopal_hold lossy_fifo_holds[] = {
 };
 
 static const struct nopal_timer lossy_fifo_timers[] = {
-	[LOSSY_FIFO_OVERDUE] = { "overdue", lossy_fifo_when_overdue },
+	[LOSSY_FIFO_TIMED_OUT] = { "timed_out", lossy_fifo_when_timed_out },
 	{ 0 },
 };
 

@@ -39,7 +39,7 @@ enum {
 	SEMANTIC_ORDER_SEGMENT,
 };
 enum { SEMANTIC_ORDER_UNMET, SEMANTIC_ORDER_FLOOR }; /* shared variables */
-enum { SEMANTIC_ORDER_OVERDUE };		     /* timers */
+enum { SEMANTIC_ORDER_TIMED_OUT };		     /* timers */
 enum {
 	SEMANTIC_ORDER_WIRE_BYTES = 4,
 	/* The receiver remembers so many times the labels that a sender may name: messages overtake
@@ -160,10 +160,10 @@ static void semantic_order_watch(struct nopal_at at)
 	const struct semantic_order *self = nopal_state(at);
 
 	if (self->arrived.oldest)
-		nopal_timer_start(at, SEMANTIC_ORDER_OVERDUE, self->arrived.oldest->due_ns);
+		nopal_timer_start(at, SEMANTIC_ORDER_TIMED_OUT, self->arrived.oldest->due_ns);
 }
 
-static void semantic_order_when_overdue(struct nopal_at at)
+static void semantic_order_when_timed_out(struct nopal_at at)
 {
 	semantic_order_give_up_due(at, at.session->now_ns);
 	semantic_order_watch(at);
@@ -229,7 +229,7 @@ static bool semantic_order_keep(struct nopal_at at, const struct nopal_message *
 		waiter->number = nopal_get(at, message, SEMANTIC_ORDER_SEGMENT);
 	self->look = true;
 	waiter->due_ns = at.session->now_ns + (unmet ? set->patience_ns : set->delay_ns);
-	if (!nopal_timer_running(at, SEMANTIC_ORDER_OVERDUE))
+	if (!nopal_timer_running(at, SEMANTIC_ORDER_TIMED_OUT))
 		semantic_order_watch(at);
 	return true;
 }
@@ -402,7 +402,7 @@ static const struct nopal_hold semantic_order_holds[] = {
 };
 
 static const struct nopal_timer semantic_order_timers[] = {
-	[SEMANTIC_ORDER_OVERDUE] = { "overdue", semantic_order_when_overdue },
+	[SEMANTIC_ORDER_TIMED_OUT] = { "timed_out", semantic_order_when_timed_out },
 	{ 0 },
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * go_back_n -- the peer takes only the next segment; what is overdue leaves again with all that
+ * go_back_n -- the peer takes only the next segment; what is timed out leaves again with all that
  * left after it.
  *
  * One of the ways to be reliable, with the acknowledgements that it needs and none that it does
@@ -232,7 +232,7 @@ static const struct nopal_hold go_back_n_holds[] = {
 };
 
 static const struct nopal_timer go_back_n_timers[] = {
-	[GO_BACK_N_OVERDUE] = { "overdue", nopal__go_back_sender_when_overdue },
+	[GO_BACK_N_TIMED_OUT] = { "timed_out", nopal__go_back_sender_when_timed_out },
 	{ 0 },
 };
 
@@ -241,7 +241,7 @@ const struct nopal_microprotocol nopal_go_back_n = {
 	.name = "go_back_n",
 	.family = "reliability",
 	.summary =
-		"the peer takes only the next segment; what is overdue leaves again with all that left after it",
+		"the peer takes only the next segment; what is timed out leaves again with all that left after it",
 	.provides = go_back_n_provides,
 	.standard = "in_sequence",
 	.needs = go_back_n_needs,

@@ -21,8 +21,8 @@ enum {
 };
 /* shared variables */
 enum { GO_BACK_N_UNMET, GO_BACK_N_LOCAL, GO_BACK_N_PEER, GO_BACK_N_TIMEOUT };
-enum { GO_BACK_N_ACK };	    /* kinds */
-enum { GO_BACK_N_OVERDUE }; /* timers */
+enum { GO_BACK_N_ACK };	      /* kinds */
+enum { GO_BACK_N_TIMED_OUT }; /* timers */
 enum { GO_BACK_N_NUMBER_BYTES = 4 };
 
 struct go_back_n {
@@ -52,7 +52,7 @@ nopal_SEGMENT_FROM_NET_handler nopal__go_back_sender_on_ack;
 nopal_SEGMENT_RECEIVED_handler nopal__go_back_sender_on_settled;
 nopal_SEGMENT_LOST_handler nopal__go_back_sender_on_lost;
 nopal_TURN_END_handler nopal__go_back_sender_on_turn_end;
-nopal_timer_handler nopal__go_back_sender_when_overdue;
+nopal_timer_handler nopal__go_back_sender_when_timed_out;
 /* What the peer waits for, modulo 2^32. */
 void nopal__go_back_sender_take_floor(struct nopal_at at, uint64_t wire);
 

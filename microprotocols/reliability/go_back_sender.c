@@ -73,7 +73,7 @@ static void go_back_sender_watch(struct nopal_at at, int64_t due_ns)
 	struct go_back_n *self = nopal_state(at);
 
 	self->due_ns = due_ns;
-	nopal_timer_start(at, GO_BACK_N_OVERDUE, due_ns);
+	nopal_timer_start(at, GO_BACK_N_TIMED_OUT, due_ns);
 }
 
 /* NULL: it is not outstanding. */
@@ -116,17 +116,17 @@ enum nopal_verdict nopal__go_back_sender_on_send(struct nopal_at at, struct nopa
 		nopal_set(at, segment, GO_BACK_N_FLOOR, self->next);
 		self->owed = false;
 	}
-	if (!nopal_timer_running(at, GO_BACK_N_OVERDUE) || due_ns < self->due_ns)
+	if (!nopal_timer_running(at, GO_BACK_N_TIMED_OUT) || due_ns < self->due_ns)
 		go_back_sender_watch(at, due_ns);
 	return NOPAL_CONTINUE;
 }
 
 /* ----------------------------------------------------------------- going back */
 
-/* Transmissions that nobody has told of yet are off the network: the one that is overdue or lost, and
+/* Transmissions that nobody has told of yet are off the network: the one that is timed out or lost, and
  * all after it, which the peer discards. */
 static void go_back_sender_tell(struct nopal_session *session, struct nopal_segment *segment,
-				bool overdue)
+				bool timed_out)
 {
 	const struct nopal_transmission *transmission =
 		nopal_transmission_find(session, segment->packet_number);
@@ -134,14 +134,14 @@ static void go_back_sender_tell(struct nopal_session *session, struct nopal_segm
 	if (!transmission || !transmission->open)
 		return;
 	nopal_segment_settle(session, segment);
-	if (overdue)
+	if (timed_out)
 		nopal_raise_SEGMENT_TIMEOUT(session, segment);
 	else
 		nopal_raise_SEGMENT_LOST(session, segment);
 }
 
 /* All are told before the first asks to leave: gates count what is on its way. */
-static void go_back_sender_back(struct nopal_at at, uint64_t from, bool overdue)
+static void go_back_sender_back(struct nopal_at at, uint64_t from, bool timed_out)
 {
 	struct go_back_n *self = nopal_state(at);
 	struct nopal_segment *segment;
@@ -149,7 +149,7 @@ static void go_back_sender_back(struct nopal_at at, uint64_t from, bool overdue)
 	for (uint64_t number = from; number < self->sent.end; number++) {
 		segment = go_back_sender_find(at.session, self, number);
 		if (segment)
-			go_back_sender_tell(at.session, segment, overdue);
+			go_back_sender_tell(at.session, segment, timed_out);
 	}
 	self->asking = true;
 	for (uint64_t number = from; number < self->sent.end; number++) {
@@ -163,7 +163,7 @@ static void go_back_sender_back(struct nopal_at at, uint64_t from, bool overdue)
 }
 
 /* The timer is not moved with every transmission; it looks when it fires. */
-void nopal__go_back_sender_when_overdue(struct nopal_at at)
+void nopal__go_back_sender_when_timed_out(struct nopal_at at)
 {
 	const struct go_back_n_parameters *set = nopal_parameters(at);
 	struct go_back_n *self = nopal_state(at);

@@ -187,7 +187,7 @@ static enum nopal_verdict partial_reliability_on_send(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* Lost or overdue.  A message that lacks one segment is worth no other. */
+/* Lost or timed out.  A message that lacks one segment is worth no other. */
 static enum nopal_verdict partial_reliability_on_missing(struct nopal_at at,
 							 struct nopal_segment *segment)
 {

@@ -7,7 +7,7 @@
  * truth about compositions that were built well:
  *
  *   1. Only events count that a handler may raise as often as it likes.  A
- *      segment is received once, a transmission is lost or overdue once, a resend
+ *      segment is received once, a transmission is lost or timed out once, a resend
  *      waits for a transmission, and what the runtime raises behind a barrier waits
  *      for its holders: none of these can run without end in one turn.
  *   2. Where a microprotocol handles an event that naturally comes before what

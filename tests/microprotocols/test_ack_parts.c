@@ -71,7 +71,7 @@ TEST(test_a_part_of_a_report)
 }
 
 /* A path so long that an ack cannot tell of all that is out: nothing that arrived is taken for lost
- * or overdue, and the path stays full. */
+ * or timed out, and the path stays full. */
 TEST(test_a_report_that_does_not_fit_is_told_in_parts)
 {
 	enum { SECONDS = 10, RATE = 100000000 / 8, SIZE = 4096 };

@@ -87,7 +87,7 @@ static int64_t model_deadline(const struct model *model)
 	return since_ms + (WAIT_MS << doublings);
 }
 
-static void model_overdue(struct model *model)
+static void model_timed_out(struct model *model)
 {
 	model->vain++;
 	model->moved_ms = model->now_ms;
@@ -135,7 +135,7 @@ static void model_run(struct model *model)
 			model_arrivals(model);
 		} else {
 			model->now_ms = deadline_ms;
-			model_overdue(model);
+			model_timed_out(model);
 		}
 	}
 }
@@ -358,7 +358,7 @@ TEST(test_a_measured_wait_replaces_the_fixed_one)
 
 /* -------------------------------------------------------- others at the barrier */
 
-/* A segment that waits for a gate is asked for once, and is not overdue. */
+/* A segment that waits for a gate is asked for once, and is not timed out. */
 TEST(test_a_gate_sees_each_resend)
 {
 	struct nopal_segment *segment;

@@ -31,7 +31,7 @@ TEST(test_it_leaves_and_is_kept)
 	rig_close(&rig);
 }
 
-TEST(test_lost_and_overdue_leave_again)
+TEST(test_lost_and_timed_out_leave_again)
 {
 	struct nopal_segment *segment = stub_one_sent(&rig, BASE "retransmit {}\n");
 	uint64_t first = segment->packet_number;

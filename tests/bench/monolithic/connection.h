@@ -82,7 +82,7 @@ struct monolith_segment {
 	uint16_t length;
 	uint16_t fragment;
 	uint16_t transmissions; /* stays at the most */
-	uint8_t overdue;
+	uint8_t timed_out;
 	uint8_t outcome;
 };
 

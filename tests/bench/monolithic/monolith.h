@@ -30,7 +30,7 @@ struct monolith_setup {
 	int64_t status_min_ns, status_max_ns, backoff_max;
 	int64_t loss_threshold, loss_adapts;
 	int64_t rtt_first_ns, rtt_min_ns, rtt_max_ns;
-	int64_t overdue_max;
+	int64_t timed_out_max;
 	int64_t buffer_bytes, edge_initial, probe_ns;
 	int64_t cubic_initial, cubic_hystart;
 };

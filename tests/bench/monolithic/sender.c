@@ -389,7 +389,7 @@ int64_t monolith__deadline(const struct monolith_connection *connection)
 	return since_ns + status_backed_off(connection);
 }
 
-static void overdue(struct monolith_connection *connection, int64_t left_ns)
+static void timed_out(struct monolith_connection *connection, int64_t left_ns)
 {
 	struct monolith_sender *sender = &connection->sender;
 
@@ -406,7 +406,7 @@ static void overdue(struct monolith_connection *connection, int64_t left_ns)
 		connection->counters.segments_timeout++;
 		monolith__cubic_timeout(connection, segment->packet);
 		monolith__lose(connection, segment, number);
-		if (++segment->overdue >= connection->setup->overdue_max)
+		if (++segment->timed_out >= connection->setup->timed_out_max)
 			monolith__end(connection, NOPAL_GAVE_UP,
 				      "the peer fell silent: a segment used up its attempts");
 	}
@@ -421,7 +421,7 @@ void monolith__sender_status(struct monolith_connection *connection)
 	if (deadline_ns <= connection->now_ns) {
 		if (sender->backoff < connection->setup->backoff_max)
 			sender->backoff++;
-		overdue(connection, connection->now_ns - wait_ns);
+		timed_out(connection, connection->now_ns - wait_ns);
 		monolith__oldest(sender);
 		deadline_ns = monolith__deadline(connection);
 	}

@@ -106,7 +106,7 @@ static void read_status(struct monolith_setup *setup, const struct nopal_plan *p
 	setup->rtt_first_ns = value_of(plan, rtt, "initial_timeout", 0);
 	setup->rtt_min_ns = value_of(plan, rtt, "timeout_min", 0);
 	setup->rtt_max_ns = value_of(plan, rtt, "timeout_max", 0);
-	setup->overdue_max = value_of(plan, "retransmit", "attempts", 0);
+	setup->timed_out_max = value_of(plan, "retransmit", "attempts", 0);
 	setup->cubic_initial =
 		value_of(plan, "cubic_congestion", "initial",
 			 NOPAL_TRAIN_DATAGRAMS * (int64_t)plan->layers[0].body_bytes);
