@@ -428,7 +428,7 @@ const struct nopal_microprotocol nopal_one_to_many = {
 	.state_size = sizeof(struct one_to_many),
 	.format =
 		&(const struct nopal_format){
-			.foreign = true,
+			.interop = true,
 			.bytes = ONE_TO_MANY_HEADER_BYTES,
 			.carries = (const char *const[]){ "segment_number", "ack_floor", "fragment",
 							  NULL },

@@ -46,7 +46,7 @@ const struct nopal_microprotocol nopal_plain_udp = {
 	.needs = plain_udp_needs,
 	.excludes = plain_udp_excludes,
 	.promises = NOPAL_PROMISES(NOPAL_NAMELESS_FORMAT),
-	.format = &(const struct nopal_format){ .foreign = true,
+	.format = &(const struct nopal_format){ .interop = true,
 						.pack = plain_udp_pack,
 						.unpack = plain_udp_unpack },
 };

@@ -240,7 +240,7 @@ const struct nopal_microprotocol nopal_rtp = {
 	.open = rtp_open,
 	.format =
 		&(const struct nopal_format){
-			.foreign = true,
+			.interop = true,
 			.bytes = RTP_HEADER_BYTES,
 			.carries = (const char *const[]){ "message_number", "timestamp",
 							  "payload_type", "marker", NULL },

@@ -200,12 +200,12 @@ struct nopal_format_kind {
 };
 enum { NOPAL_FORMAT_KINDS = 8 /* of one format, at most */ };
 
-/* A wire format of one's own for the headers of data segments.  A foreign one is that of another
+/* A wire format of one's own for the headers of data segments.  An interop format is that of another
  * protocol: datagrams have neither our first byte nor a session id, and belong to the session with
  * their sender's address; nothing but data and the kinds that it names travels, so a composition
  * that sends others, or attributes that it does not carry, is refused. */
 struct nopal_format {
-	bool foreign;
+	bool interop;
 	/* Foreign: bytes of its longest header.  Else what its longest one has beyond all fields of
 	 * the composition. */
 	uint32_t bytes;

@@ -162,7 +162,7 @@ static int seal_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 {
 	/* A first datagram has an id even where later ones have none. */
 	uint32_t introduction =
-		plan->admission || plan->demux == NOPAL_DEMUX_FOREIGN
+		plan->admission || plan->demux == NOPAL_DEMUX_INTEROP
 			? 0
 			: NOPAL_FINGERPRINT_BYTES + 1 + NOPAL_ID_BYTES - plan->head_bytes;
 	uint32_t used;
@@ -218,13 +218,13 @@ static void seal_stages(struct nopal_plan *plan)
 /* How sessions are told apart, and what stands before the fields for it. */
 static void seal_demux(struct nopal_plan *plan)
 {
-	if (plan->format && plan->format->microprotocol->format->foreign)
-		plan->demux = NOPAL_DEMUX_FOREIGN;
+	if (plan->format && plan->format->microprotocol->format->interop)
+		plan->demux = NOPAL_DEMUX_INTEROP;
 	else if (bottom_provider(plan, "address_demux"))
 		plan->demux = NOPAL_DEMUX_ADDRESS;
 	else
 		plan->head_bytes = NOPAL_ID_BYTES;
-	if (plan->demux != NOPAL_DEMUX_FOREIGN)
+	if (plan->demux != NOPAL_DEMUX_INTEROP)
 		plan->head_bytes++;
 	plan->follows_peer = plan->demux == NOPAL_DEMUX_ID && bottom_provider(plan, "path_change");
 	plan->many_paths = plan->follows_peer || (plan->demux == NOPAL_DEMUX_ID &&

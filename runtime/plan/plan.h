@@ -55,7 +55,7 @@ enum {
 enum nopal_demux {
 	NOPAL_DEMUX_ID,	     /* by the session id in it */
 	NOPAL_DEMUX_ADDRESS, /* by its sender's address: no id in data */
-	NOPAL_DEMUX_FOREIGN, /* the same, and all is data */
+	NOPAL_DEMUX_INTEROP, /* the same, and all is data */
 };
 
 struct nopal_arena;

@@ -300,7 +300,7 @@ static void serials_make(struct nopal_plan *plan)
 			plan->serials.fields[plan->serials.count++] = data->fields[i];
 }
 
-/* ------------------------------------------------------- foreign formats */
+/* ------------------------------------------------------- interop format */
 
 static const struct nopal_part *writer_of(const struct nopal_plan *plan, uint8_t slot)
 {
@@ -317,7 +317,7 @@ static const struct nopal_part *writer_of(const struct nopal_plan *plan, uint8_t
 	return NULL;
 }
 
-/* A foreign header has one place for each of its fields, which is the lowest layer's. */
+/* An interop header has one place for each of its fields, which is the lowest layer's. */
 static bool is_of_lowest(const struct nopal_plan *plan, const struct nopal_part *part)
 {
 	return part && part->index >= plan->layers[plan->layer_count - 1].first_part;
@@ -343,7 +343,7 @@ static unsigned kind_in_format(const struct nopal_plan *plan, const struct nopal
 	return 0;
 }
 
-static void foreign_kinds(struct nopal_plan *plan, struct nopal_problems *problems)
+static void interop_kinds(struct nopal_plan *plan, struct nopal_problems *problems)
 {
 	for (unsigned code = NOPAL_KIND_CONNECT; code < NOPAL_KIND_ROOM; code++) {
 		struct nopal_kind_plan *kind = &plan->kinds[code];
@@ -371,7 +371,7 @@ static bool is_kind_above(const struct nopal_plan *plan, uint8_t slot)
 }
 
 /* What it does not carry cannot travel; what it does is in its own header. */
-static void foreign_fields(struct nopal_plan *plan, unsigned code, struct nopal_problems *problems)
+static void interop_fields(struct nopal_plan *plan, unsigned code, struct nopal_problems *problems)
 {
 	struct nopal_header *header = &plan->kinds[code].header;
 
@@ -394,17 +394,17 @@ static void foreign_fields(struct nopal_plan *plan, unsigned code, struct nopal_
 	*header = (struct nopal_header){ 0 };
 }
 
-static int foreign_check(struct nopal_plan *plan, struct nopal_problems *problems)
+static int interop_check(struct nopal_plan *plan, struct nopal_problems *problems)
 {
 	size_t errors = problems->errors;
 
 	plan->kinds[NOPAL_KIND_DATA].formatted = plan->format != NULL;
-	if (plan->demux != NOPAL_DEMUX_FOREIGN)
+	if (plan->demux != NOPAL_DEMUX_INTEROP)
 		return 0;
-	foreign_kinds(plan, problems);
+	interop_kinds(plan, problems);
 	for (unsigned code = 0; code < NOPAL_KIND_ROOM; code++)
 		if (plan->kinds[code].formatted)
-			foreign_fields(plan, code, problems);
+			interop_fields(plan, code, problems);
 	return problems->errors == errors ? 0 : -1;
 }
 
@@ -440,7 +440,7 @@ int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 	headers_make(plan);
 	if (plan->channel)
 		header_of_cast(plan);
-	if (foreign_check(plan, problems) < 0)
+	if (interop_check(plan, problems) < 0)
 		return -1;
 	serials_make(plan);
 	for (uint32_t l = 0; l < plan->layer_count; l++)
@@ -464,7 +464,7 @@ int nopal__seal_fields(struct nopal_plan *plan)
 	plan->fields = nopal__zeroed(plan->arena, header->count + 4u, sizeof(*plan->fields));
 	if (!plan->fields)
 		return -ENOMEM;
-	if (plan->demux != NOPAL_DEMUX_FOREIGN)
+	if (plan->demux != NOPAL_DEMUX_INTEROP)
 		people_field(plan, "version and kind", NULL, 1);
 	if (plan->demux == NOPAL_DEMUX_ID)
 		people_field(plan, "session id", NULL, NOPAL_ID_BYTES);

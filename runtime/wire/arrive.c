@@ -27,8 +27,8 @@ void nopal__session_receive(struct nopal_composite *composite, uint8_t kind,
 	nopal__touch(composite);
 	if (composite->life == NOPAL_LIFE_ENDED)
 		return;
-	if (nopal__plan(composite)->demux == NOPAL_DEMUX_FOREIGN)
-		kind = nopal__foreign_kind(nopal__plan(composite), bytes, length);
+	if (nopal__plan(composite)->demux == NOPAL_DEMUX_INTEROP)
+		kind = nopal__interop_kind(nopal__plan(composite), bytes, length);
 	composite->awake->counters.datagrams_in++;
 	composite->awake->counters.datagram_bytes_in += length;
 	if (kind == NOPAL_KIND_REPLY) {

@@ -239,13 +239,13 @@ static void session_receive(struct nopal_endpoint *endpoint, const struct nopal_
 		nopal__session_receive(composite, kind, arrival->buffer, bytes, length);
 }
 
-static void foreign_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrival,
+static void interop_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrival,
 			    uint8_t *bytes, uint32_t length, struct nopal_composite **of_last)
 {
 	if (!*of_last)
 		*of_last = nopal__session_at(endpoint, &arrival->from);
 	if (!*of_last)
-		*of_last = nopal__foreign_accept(endpoint, &arrival->from, bytes, length);
+		*of_last = nopal__interop_accept(endpoint, &arrival->from, bytes, length);
 	session_receive(endpoint, arrival, *of_last, NOPAL_KIND_DATA, bytes, length);
 }
 
@@ -269,8 +269,8 @@ static void datagram_receive(struct nopal_endpoint *endpoint, const struct nopal
 		endpoint->channel_receive(endpoint, arrival, bytes, length);
 		return;
 	}
-	if (endpoint->demux == NOPAL_DEMUX_FOREIGN) {
-		foreign_receive(endpoint, arrival, bytes, length, of_last);
+	if (endpoint->demux == NOPAL_DEMUX_INTEROP) {
+		interop_receive(endpoint, arrival, bytes, length, of_last);
 		return;
 	}
 	if (length < (endpoint->demux == NOPAL_DEMUX_ID ? 1 + NOPAL_ID_BYTES : 1) ||

@@ -103,7 +103,7 @@ void nopal__farewell_tell(struct nopal_composite *bottom)
 	struct nopal_writer writer = nopal_writer_over(body, sizeof(body));
 	struct nopal_segment segment = { .kind = NOPAL_KIND_ABORT };
 
-	if (!bottom->peer_known || !bottom->awake || plan->demux == NOPAL_DEMUX_FOREIGN)
+	if (!bottom->peer_known || !bottom->awake || plan->demux == NOPAL_DEMUX_INTEROP)
 		return;
 	nopal_failure_write(&writer,
 			    &(struct nopal_failure){ bottom->end, bottom->awake->end_text

@@ -10,7 +10,7 @@
 uint64_t nopal__opening_key(const struct nopal_endpoint *endpoint, const struct nopal_address *from,
 			    uint32_t peer_id);
 /* A session for what speaks another protocol; NULL: no listener takes it. */
-struct nopal_composite *nopal__foreign_accept(struct nopal_endpoint *endpoint,
+struct nopal_composite *nopal__interop_accept(struct nopal_endpoint *endpoint,
 					      const struct nopal_address *from,
 					      const uint8_t *bytes, uint32_t length);
 void nopal__opening_receive(struct nopal_endpoint *endpoint, const struct nopal_address *from,

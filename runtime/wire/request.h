@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * request.h -- requests to open, before there is a session: of handshake.c and foreign.c.
+ * request.h -- requests to open, before there is a session: of handshake.c and interop.c.
  */
 #ifndef NOPAL_REQUEST_H
 #define NOPAL_REQUEST_H

@@ -8,7 +8,7 @@
  *   body
  *   trailer    of the sealing stage
  *
- * A part may write the fields of data in a format of its own, in a foreign one without our first
+ * A part may write the fields of data in a format of its own, in an interop format without our first
  * five bytes; and where sessions are found by address data carry no session id.  A datagram is
  * parsed once, bounds first, into a segment; nothing else looks at its bytes.  docs/wire.md has the
  * whole format.
@@ -88,7 +88,7 @@ static bool introduces(const struct nopal_composite *composite, const struct nop
 	const struct nopal_plan *plan = nopal__plan(composite);
 	uint8_t kind = segment->kind;
 
-	if (plan->admission || !composite->opener || plan->demux == NOPAL_DEMUX_FOREIGN ||
+	if (plan->admission || !composite->opener || plan->demux == NOPAL_DEMUX_INTEROP ||
 	    kind == NOPAL_KIND_ABORT)
 		return false;
 	if (kind == NOPAL_KIND_DATA)
@@ -154,7 +154,7 @@ static inline uint8_t *put_head(struct nopal_composite *composite, uint8_t kind,
 {
 	const struct nopal_plan *plan = nopal__plan(composite);
 
-	if (plan->demux == NOPAL_DEMUX_FOREIGN)
+	if (plan->demux == NOPAL_DEMUX_INTEROP)
 		return at;
 	if (opening)
 		return put_introduction(composite, kind, at);
@@ -268,7 +268,7 @@ int nopal_format_kind_of(const struct nopal_session *session, const struct nopal
 }
 
 /* To a format that has data alone, all that comes is data. */
-uint8_t nopal__foreign_kind(const struct nopal_plan *plan, const uint8_t *bytes, uint32_t length)
+uint8_t nopal__interop_kind(const struct nopal_plan *plan, const uint8_t *bytes, uint32_t length)
 {
 	const struct nopal_format *format = plan->format->microprotocol->format;
 	const struct nopal_reader datagram = nopal_reader_over(bytes, length);
@@ -473,7 +473,7 @@ static bool endpoint_push(struct nopal_composite *composite, struct nopal_segmen
 static void endpoint_control(struct nopal_composite *composite, struct nopal_segment *segment)
 {
 	if (segment->kind == NOPAL_KIND_CONNECT &&
-	    nopal__plan(composite)->demux != NOPAL_DEMUX_FOREIGN)
+	    nopal__plan(composite)->demux != NOPAL_DEMUX_INTEROP)
 		nopal__opening_pack(composite, segment);
 	else
 		nopal__pack_out(composite, segment);

@@ -24,8 +24,8 @@ bool nopal__first_byte_parse(uint8_t byte, uint8_t *ret_kind);
 void nopal__pack_out(struct nopal_composite *composite, const struct nopal_segment *segment);
 void nopal__pack_by(struct nopal_composite *composite, const struct nopal_segment *segment,
 		    unsigned path);
-/* The kind of a datagram of a foreign format. */
-uint8_t nopal__foreign_kind(const struct nopal_plan *plan, const uint8_t *bytes, uint32_t length);
+/* The kind of a datagram of a interop format. */
+uint8_t nopal__interop_kind(const struct nopal_plan *plan, const uint8_t *bytes, uint32_t length);
 /* Parses a datagram of an established kind; NULL: malformed, counted. */
 struct nopal_segment *nopal__unpack(struct nopal_composite *composite, uint8_t kind,
 				    struct nopal_buffer *buffer, uint8_t *bytes, uint32_t length,

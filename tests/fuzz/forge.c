@@ -82,7 +82,7 @@ void forge_repair(const struct nopal_plan *plan, uint8_t *bytes, size_t length)
 {
 	uint8_t kind;
 
-	if (plan->demux == NOPAL_DEMUX_FOREIGN) {
+	if (plan->demux == NOPAL_DEMUX_INTEROP) {
 		if (plan->admission)
 			repair_sum(bytes, length);
 	} else if (!length || !nopal__first_byte_parse(bytes[0], &kind)) {

@@ -199,7 +199,7 @@ static void invent(const struct nopal_plan *plan, struct arena_datagram *datagra
 	uint8_t kind = input_byte(input);
 	const uint8_t *bytes = input_take(input, input_byte(input), &length);
 
-	if (plan->demux != NOPAL_DEMUX_FOREIGN)
+	if (plan->demux != NOPAL_DEMUX_INTEROP)
 		datagram->bytes[0] = nopal__first_byte(kind & 31);
 	if (length)
 		memcpy(datagram->bytes + head, bytes, length);

@@ -254,9 +254,9 @@ TEST(test_congestion_where_the_queue_is_short)
 
 /* -------------------------------------------------------------- a foreign flow */
 
-static uint64_t foreign_bytes;
+static uint64_t interop_bytes;
 
-static void foreign_pump(struct nopal_session *session, void *user)
+static void interop_pump(struct nopal_session *session, void *user)
 {
 	static char bytes[64 << 10];
 
@@ -265,35 +265,35 @@ static void foreign_pump(struct nopal_session *session, void *user)
 		continue;
 }
 
-static void foreign_received(struct nopal_session *session, struct nopal_message *message,
+static void interop_received(struct nopal_session *session, struct nopal_message *message,
 			     void *user)
 {
 	(void)session, (void)user;
-	foreign_bytes += nopal_message_length(message);
+	interop_bytes += nopal_message_length(message);
 }
 
-static void *foreign_accepted(struct nopal_session *session, void *user)
+static void *interop_accepted(struct nopal_session *session, void *user)
 {
 	(void)session;
 	return user;
 }
 
 /* From a host beside the sender's to the second destination's. */
-static void foreign_begin(const char *config)
+static void interop_begin(const char *config)
 {
 	enum { FROM = 2, TO = 3, DOOR = 9500 };
 	static const struct nopal_callbacks sender = {
-		.opened = foreign_pump,
-		.writable = foreign_pump,
+		.opened = interop_pump,
+		.writable = interop_pump,
 	};
 	static const struct nopal_callbacks receiver = {
-		.accepted = foreign_accepted,
-		.received = foreign_received,
+		.accepted = interop_accepted,
+		.received = interop_received,
 	};
 	struct nopal_plan *plan = suite_plan(config);
 	struct nopal_address peer;
 
-	foreign_bytes = 0;
+	interop_bytes = 0;
 	assert_int_equal(nopal_endpoint_allow(nopal_sim_endpoint(many.world, TO, DOOR), plan, 0,
 					      &receiver, NULL),
 			 0);
@@ -304,20 +304,20 @@ static void foreign_begin(const char *config)
 }
 
 /* Percent of the channel's bytes and its own that are a foreign flow's, behind one bottleneck. */
-static uint64_t foreign_share(const char *config, const char *bottleneck)
+static uint64_t interop_share(const char *config, const char *bottleneck)
 {
 	uint64_t ours, its;
 
 	many_open_dumbbell(&many, PARITY, 3, "", bottleneck, 1);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), 3);
-	foreign_begin(config);
+	interop_begin(config);
 	keep_busy(5 * NOPAL_SECOND);
 	ours = many.outcomes[NOPAL_OUTCOME_DELIVERED];
-	its = foreign_bytes;
+	its = interop_bytes;
 	keep_busy(25 * NOPAL_SECOND);
 	ours = (many.outcomes[NOPAL_OUTCOME_DELIVERED] - ours) * BYTES;
-	its = foreign_bytes - its;
+	its = interop_bytes - its;
 	assert_int_equal(many_hearing(&many), 3);
 	many_close(&many);
 	print_message("%s beside the channel, %s: it has %d %%\n", config, bottleneck,
@@ -325,13 +325,13 @@ static uint64_t foreign_share(const char *config, const char *bottleneck)
 	return its * PERCENT / (its + ours);
 }
 
-TEST(test_beside_a_foreign_flow_neither_starves)
+TEST(test_beside_a_interop_flow_neither_starves)
 {
-	assert_in_range(foreign_share("bulk_cubic", "rate 20mbit delay 20ms limit 100"), 30, 70);
-	assert_in_range(foreign_share("bulk_cubic", "rate 20mbit delay 20ms limit 300"), 30, 70);
-	assert_in_range(foreign_share("bulk_cubic", "rate 20mbit delay 20ms limit 20"), 15, 70);
-	assert_in_range(foreign_share("bulk", "rate 20mbit delay 20ms limit 100"), 30, 85);
-	assert_in_range(foreign_share("bulk", "rate 20mbit delay 20ms limit 300"), 15, 85);
+	assert_in_range(interop_share("bulk_cubic", "rate 20mbit delay 20ms limit 100"), 30, 70);
+	assert_in_range(interop_share("bulk_cubic", "rate 20mbit delay 20ms limit 300"), 30, 70);
+	assert_in_range(interop_share("bulk_cubic", "rate 20mbit delay 20ms limit 20"), 15, 70);
+	assert_in_range(interop_share("bulk", "rate 20mbit delay 20ms limit 100"), 30, 85);
+	assert_in_range(interop_share("bulk", "rate 20mbit delay 20ms limit 300"), 15, 85);
 }
 
 /* ------------------------------------------------- reports that a test makes up */

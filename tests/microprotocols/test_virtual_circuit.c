@@ -166,7 +166,7 @@ TEST(test_half_open_session_is_given_up)
 
 /* A close of another connection, truncated, too long, or with flags that do not exist changes
  * nothing. */
-TEST(test_foreign_closes_change_nothing)
+TEST(test_interop_closes_change_nothing)
 {
 	uint8_t bytes[HANDSHAKE_CLOSE_BYTES + 1] = { 0 };
 	struct rig rig;
@@ -199,7 +199,7 @@ static void arrive_cookie(struct rig *rig, uint64_t nonce)
 }
 
 /* A cookie for another connection is not shown, and not answered. */
-TEST(test_a_foreign_cookie_changes_nothing)
+TEST(test_a_interop_cookie_changes_nothing)
 {
 	const struct virtual_circuit *circuit;
 	struct rig rig;

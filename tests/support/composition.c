@@ -153,7 +153,7 @@ static bool is_understood(const struct nopal_format *format, const struct nopal_
 	return true;
 }
 
-static const struct nopal_format *foreign_of(const struct maker *maker)
+static const struct nopal_format *interop_of(const struct maker *maker)
 {
 	for (int layer = 0; layer < maker->shape->layers; layer++)
 		for (unsigned i = 0; i < maker->kit->count; i++) {
@@ -161,7 +161,7 @@ static const struct nopal_format *foreign_of(const struct maker *maker)
 				maker->kit->parts[i].microprotocol->format;
 
 			if (maker->layer[layer].standing[i] == STANDING_IN && format &&
-			    format->foreign)
+			    format->interop)
 				return format;
 		}
 	return NULL;
@@ -169,7 +169,7 @@ static const struct nopal_format *foreign_of(const struct maker *maker)
 
 static bool all_understood(const struct maker *maker)
 {
-	const struct nopal_format *format = foreign_of(maker);
+	const struct nopal_format *format = interop_of(maker);
 
 	for (int layer = 0; format && layer < maker->shape->layers; layer++)
 		for (unsigned i = 0; i < maker->kit->count; i++)

@@ -125,7 +125,7 @@ static void read_plan(struct oracle *oracle)
 		(weather_has(&oracle->weather, "duplicate") ||
 		 weather_has(&oracle->weather, "reorder") || oracle->weather.phases > 1) &&
 		nopal_plan_provides(plan, "confidentiality");
-	oracle->foreign = nopal_plan_provides(plan, "data_format");
+	oracle->interop = nopal_plan_provides(plan, "data_format");
 	oracle->handshake = nopal_plan_provides(plan, "connection");
 	oracle->group = plan->destinations != 0;
 	oracle->longest = limit < ORACLE_LONGEST ? (uint32_t)limit : ORACLE_LONGEST;

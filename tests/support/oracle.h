@@ -131,7 +131,7 @@ struct oracle {
 	/* It repeats them, or lets one overtake another by longer than until a session rests; a
 	 * seal refuses these like damage. */
 	bool replays;
-	bool foreign;	/* a stranger's numbers begin with what is heard first */
+	bool interop;	/* a stranger's numbers begin with what is heard first */
 	bool handshake; /* each direction says when it is at its end */
 	bool group;
 	bool unheard; /* without a handshake: all that would introduce it was lost */

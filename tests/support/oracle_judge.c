@@ -292,7 +292,7 @@ static void check_counters(struct oracle_side *side)
 	struct oracle *oracle = side->oracle;
 	const struct nopal_counters *counters = &side->counters;
 
-	if (counters->rx_malformed && !oracle->corrupts && !oracle->foreign)
+	if (counters->rx_malformed && !oracle->corrupts && !oracle->interop)
 		oracle_violated(oracle, "the %s did not understand its peer", called(side));
 	/* found by address alone, a reset is taken for a sealed datagram */
 	if (counters->rx_sealed_badly && !oracle->corrupts && !oracle->replays && !oracle->set &&

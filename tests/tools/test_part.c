@@ -76,7 +76,7 @@ TEST(test_it_says_what_it_holds)
 	part_close(part, true);
 }
 
-TEST(test_foreign_bytes_are_refused)
+TEST(test_interop_bytes_are_refused)
 {
 	struct scene *scene = *state;
 	struct part *part = scene_part(scene, 0);

@@ -453,11 +453,11 @@ TEST(test_a_format_tells_its_kinds)
 	for (unsigned i = 0; i < NOPAL_FORMAT_KINDS; i++)
 		plan->format_code[i] = (uint8_t)(NOPAL_KIND_DATA + 1 + i);
 	for (kind_told = 0; kind_told < NOPAL_FORMAT_KINDS; kind_told++)
-		assert_int_equal(nopal__foreign_kind(plan, nothing, 0),
+		assert_int_equal(nopal__interop_kind(plan, nothing, 0),
 				 NOPAL_KIND_DATA + 1 + kind_told);
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
 		kind_told = none[i];
-		assert_int_equal(nopal__foreign_kind(plan, nothing, 0), NOPAL_KIND_DATA);
+		assert_int_equal(nopal__interop_kind(plan, nothing, 0), NOPAL_KIND_DATA);
 	}
 	assert_int_equal(nopal_format_kind_of(session, &segment), -1);
 	plan->kinds[NOPAL_KIND_DATA].formatted = 2 + 3;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * foreign.c -- who speaks another protocol opens a session: by its first datagram, or by a
+ * interop.c -- who speaks another protocol opens a session: by its first datagram, or by a
  * handshake of that protocol, whose answers are the session's own.
  */
 #include "wire/handshake.h"
 #include "wire/request.h"
 #include "wire/wire.h"
 
-static bool foreign_opens(const struct nopal_plan *plan, struct nopal_reader datagram)
+static bool interop_opens(const struct nopal_plan *plan, struct nopal_reader datagram)
 {
 	const struct nopal_format *format = plan->format->microprotocol->format;
 	uint8_t kind;
@@ -17,12 +17,12 @@ static bool foreign_opens(const struct nopal_plan *plan, struct nopal_reader dat
 	if (!plan->admission)
 		return !format->kind_of ||
 		       format->kind_of((struct nopal_at){ .part = plan->format }, datagram) < 0;
-	kind = nopal__foreign_kind(plan, datagram.at, (uint32_t)nopal_read_left(&datagram));
+	kind = nopal__interop_kind(plan, datagram.at, (uint32_t)nopal_read_left(&datagram));
 	return plan->kinds[kind].class == NOPAL_KIND_OPENING;
 }
 
 /* Nothing but a session answers there. */
-static bool foreign_admits(const struct nopal_plan *plan, struct nopal_request *request)
+static bool interop_admits(const struct nopal_plan *plan, struct nopal_request *request)
 {
 	const struct nopal_part *part = plan->admission;
 	struct nopal_writer nowhere = { 0 };
@@ -32,7 +32,7 @@ static bool foreign_admits(const struct nopal_plan *plan, struct nopal_request *
 						     &nowhere) == NOPAL_ADMIT_ACCEPT;
 }
 
-struct nopal_composite *nopal__foreign_accept(struct nopal_endpoint *endpoint,
+struct nopal_composite *nopal__interop_accept(struct nopal_endpoint *endpoint,
 					      const struct nopal_address *from,
 					      const uint8_t *bytes, uint32_t length)
 {
@@ -42,8 +42,8 @@ struct nopal_composite *nopal__foreign_accept(struct nopal_endpoint *endpoint,
 	endpoint->port.counters.requests++;
 	for (const struct nopal_listener_entry *entry = endpoint->listeners; entry;
 	     entry = entry->next)
-		if (foreign_opens(entry->plan, request.body) &&
-		    foreign_admits(entry->plan, &request))
+		if (interop_opens(entry->plan, request.body) &&
+		    interop_admits(entry->plan, &request))
 			return nopal__accept_at_once(endpoint, entry, &request);
 	endpoint->port.counters.refused++;
 	return NULL;
