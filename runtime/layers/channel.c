@@ -15,7 +15,7 @@
  * other family has another address, by which none of them knows it.
  *
  * What is cast carries the fields of the upper layers alone, the id of the channel in the place of
- * a session's, and the seal of the composition.  It is heard at a door of the endpoint, a port of
+ * a session's, and the seal of the composition.  It is heard at an alias of the endpoint, a port of
  * its own at the multicast address, and belongs to the session whose peer sent it from its own
  * address and has told the id.
  */
@@ -147,7 +147,7 @@ void nopal_control_cast(struct nopal_session *session, struct nopal_segment *seg
 /* ------------------------------------------------------------------- hearing */
 
 /* Whose it is; NULL: nobody's, counted. */
-static struct nopal_composite *hearer(struct nopal_endpoint *door,
+static struct nopal_composite *hearer(struct nopal_endpoint *alias,
 				      const struct nopal_arrival *arrival, const uint8_t *bytes,
 				      uint32_t length)
 {
@@ -156,25 +156,25 @@ static struct nopal_composite *hearer(struct nopal_endpoint *door,
 
 	if (length < 1 + NOPAL_ID_BYTES || !nopal__first_byte_parse(bytes[0], &kind) ||
 	    kind != NOPAL_KIND_CAST) {
-		door->port.counters.malformed++;
+		alias->port.counters.malformed++;
 		return NULL;
 	}
 	composite =
-		nopal_map_get(&door->by_opening,
-			      nopal__opening_key(door, &arrival->from,
+		nopal_map_get(&alias->by_opening,
+			      nopal__opening_key(alias, &arrival->from,
 						 (uint32_t)nopal__get(bytes + 1, NOPAL_ID_BYTES)));
 	if (!composite || composite->life == NOPAL_LIFE_ENDED || !nopal__be_awake(composite)) {
-		door->port.counters.unknown_session++;
+		alias->port.counters.unknown_session++;
 		return NULL;
 	}
 	nopal__touch(composite);
 	return composite;
 }
 
-static void cast_receive(struct nopal_endpoint *door, const struct nopal_arrival *arrival,
+static void cast_receive(struct nopal_endpoint *alias, const struct nopal_arrival *arrival,
 			 uint8_t *bytes, uint32_t length)
 {
-	struct nopal_composite *composite = hearer(door, arrival, bytes, length);
+	struct nopal_composite *composite = hearer(alias, arrival, bytes, length);
 	const struct nopal_plan *plan;
 	struct nopal_segment *segment;
 	uint64_t kind;
@@ -202,49 +202,49 @@ static void cast_receive(struct nopal_endpoint *door, const struct nopal_arrival
 
 /* ---------------------------------------------------------- joining, leaving */
 
-static struct nopal_endpoint *door_at(const struct nopal_endpoint *home,
-				      const struct nopal_address *group)
+static struct nopal_endpoint *alias_at(const struct nopal_endpoint *primary,
+				       const struct nopal_address *group)
 {
-	struct nopal_endpoint *door = home->doors;
+	struct nopal_endpoint *alias = primary->aliases;
 
-	while (door && !(door->channels && nopal_address_equal(&door->port.local, group)))
-		door = door->next_door;
-	return door;
+	while (alias && !(alias->channels && nopal_address_equal(&alias->port.local, group)))
+		alias = alias->next_alias;
+	return alias;
 }
 
-static struct nopal_endpoint *door_open(const struct nopal_composite *composite,
-					const struct nopal_address *group)
+static struct nopal_endpoint *alias_open(const struct nopal_composite *composite,
+					 const struct nopal_address *group)
 {
-	struct nopal_endpoint *door = nopal__endpoint_hear(
+	struct nopal_endpoint *alias = nopal__endpoint_hear(
 		composite->world, group,
 		&(struct nopal_hearing){ .beside = composite->endpoint, .from = &composite->peer });
 
-	if (door && nopal_endpoint_share(door, composite->endpoint) < 0) {
-		nopal_endpoint_close(door);
+	if (alias && nopal_endpoint_share(alias, composite->endpoint) < 0) {
+		nopal_endpoint_close(alias);
 		return NULL;
 	}
-	return door;
+	return alias;
 }
 
 /* With the last who hears something there. */
-static void door_leave(struct nopal_endpoint *door)
+static void alias_leave(struct nopal_endpoint *alias)
 {
-	if (--door->channels == 0)
-		nopal_endpoint_close(door);
+	if (--alias->channels == 0)
+		nopal_endpoint_close(alias);
 }
 
-static int channel_enter(struct nopal_composite *composite, struct nopal_endpoint *door,
+static int channel_enter(struct nopal_composite *composite, struct nopal_endpoint *alias,
 			 uint32_t id)
 {
 	struct nopal_channel *channel = calloc(1, sizeof(*channel));
-	uint64_t key = nopal__opening_key(door, &composite->peer, id);
+	uint64_t key = nopal__opening_key(alias, &composite->peer, id);
 
-	if (!channel || nopal_map_get(&door->by_opening, key) ||
-	    nopal_map_put(NULL, &door->by_opening, key, composite) < 0) {
+	if (!channel || nopal_map_get(&alias->by_opening, key) ||
+	    nopal_map_put(NULL, &alias->by_opening, key, composite) < 0) {
 		free(channel);
 		return -ENOMEM;
 	}
-	*channel = (struct nopal_channel){ door, id, key };
+	*channel = (struct nopal_channel){ alias, id, key };
 	composite->channel = channel;
 	return 0;
 }
@@ -254,7 +254,7 @@ int nopal_channel_join(struct nopal_session *session, const struct nopal_address
 		       uint32_t id)
 {
 	struct nopal_composite *composite = nopal__composite(session);
-	struct nopal_endpoint *door;
+	struct nopal_endpoint *alias;
 
 	if (!nopal_is_destination(session) || !composite->layer->plan->channel ||
 	    !nopal_address_is_multicast(group))
@@ -263,16 +263,16 @@ int nopal_channel_join(struct nopal_session *session, const struct nopal_address
 		return -EAFNOSUPPORT;
 	if (composite->channel)
 		return composite->channel->id == id ? 0 : -EEXIST;
-	door = door_at(composite->endpoint, group);
-	if (!door)
-		door = door_open(composite, group);
-	if (!door)
+	alias = alias_at(composite->endpoint, group);
+	if (!alias)
+		alias = alias_open(composite, group);
+	if (!alias)
 		return -EADDRNOTAVAIL;
-	door->channels++;
-	door->channel_receive = cast_receive;
-	if (channel_enter(composite, door, id) == 0)
+	alias->channels++;
+	alias->channel_receive = cast_receive;
+	if (channel_enter(composite, alias, id) == 0)
 		return 0;
-	door_leave(door);
+	alias_leave(alias);
 	return -ENOMEM;
 }
 
@@ -283,7 +283,7 @@ void nopal__channel_leave(struct nopal_composite *composite)
 	if (!channel)
 		return;
 	composite->channel = NULL;
-	nopal_map_take(&channel->door->by_opening, channel->key);
-	door_leave(channel->door);
+	nopal_map_take(&channel->alias->by_opening, channel->key);
+	alias_leave(channel->alias);
 	free(channel);
 }

@@ -9,9 +9,9 @@
 
 /* What a destination hears of its group's channel, and where (channel.c). */
 struct nopal_channel {
-	struct nopal_endpoint *door;
+	struct nopal_endpoint *alias;
 	uint32_t id;
-	uint64_t key; /* in the door's table */
+	uint64_t key; /* in the alias's table */
 };
 
 bool nopal__has_channel(const struct nopal_composite *composite);

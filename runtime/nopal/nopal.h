@@ -141,7 +141,7 @@ uint32_t nopal_plan_message_min(const struct nopal_plan *plan);
  * listener of the plan, and no sooner. */
 const char *nopal_plan_runs(const struct nopal_plan *plan);
 /* Where every program of this user looks for the unit of this very plan, and this version: a file
- * in $XDG_CACHE_HOME/nopal/fused or ~/.cache/nopal/fused.  The folders are made; the caller frees
+ * in $XDG_CACHE_PRIMARY/nopal/fused or ~/.cache/nopal/fused.  The folders are made; the caller frees
  * the path.  NULL: a problem was added, also where a folder is another user's, or others may write
  * there. */
 char *nopal_plan_unit_file(const struct nopal_plan *plan, struct nopal_problems *problems);

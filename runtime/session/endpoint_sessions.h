@@ -58,17 +58,17 @@ struct nopal_endpoint {
 	bool train_closed, train_fragments, busy, unflushed;
 	bool demux_is_set; /* by the first plan that is allowed or opened here */
 	enum nopal_demux demux;
-	/* what arrives now, here or at a door: enum nopal_ecn, where, and whence */
+	/* what arrives now, here or at an alias: enum nopal_ecn, where, and whence */
 	uint8_t arrived_ecn;
 	struct nopal_endpoint *arrived_at;
 	const struct nopal_address *arrived_from; /* NULL: nothing does */
 	const struct nopal_composite *arrived_of; /* whose path is `arrived_path` */
 	uint8_t arrived_path;
-	/* another address of the endpoint whose door it is */
-	struct nopal_endpoint *door_of, *doors, *next_door;
+	/* another address of the endpoint whose alias it is */
+	struct nopal_endpoint *alias_of, *aliases, *next_alias;
 	uint32_t
-		channels; /* of sessions that hear one at this door, and what takes it (channel.c) */
-	void (*channel_receive)(struct nopal_endpoint *door, const struct nopal_arrival *arrival,
+		channels; /* of sessions that hear one at this alias, and what takes it (channel.c) */
+	void (*channel_receive)(struct nopal_endpoint *alias, const struct nopal_arrival *arrival,
 				uint8_t *bytes, uint32_t length);
 	struct nopal_farewells *farewells; /* farewell.c; NULL: none yet */
 	struct nopal_ready *ready;	   /* transmissions that wait for the kernel */

@@ -60,9 +60,9 @@ static void id_remove(struct nopal_id_table *table, uint32_t id)
 	hole = (uint32_t)(slot - table->slots);
 	table->used--;
 	for (i = (hole + 1) & mask; table->slots[i]; i = (i + 1) & mask) {
-		uint32_t home = table->slots[i]->local_id & mask;
+		uint32_t primary = table->slots[i]->local_id & mask;
 
-		if (((i - home) & mask) < ((i - hole) & mask))
+		if (((i - primary) & mask) < ((i - hole) & mask))
 			continue;
 		table->slots[hole] = table->slots[i];
 		hole = i;
@@ -80,12 +80,13 @@ static bool id_is_ours(const struct nopal_endpoint *endpoint, uint32_t id)
 struct nopal_composite *nopal__session_of(const struct nopal_endpoint *endpoint,
 					  const struct nopal_address *from, uint32_t id)
 {
-	const struct nopal_endpoint *home = endpoint->door_of ? endpoint->door_of : endpoint;
-	struct nopal_composite *composite = id_find(&home->by_id, id);
+	const struct nopal_endpoint *primary = endpoint->alias_of ? endpoint->alias_of : endpoint;
+	struct nopal_composite *composite = id_find(&primary->by_id, id);
 
 	if (!composite || composite->layer->plan->many_paths)
 		return composite;
-	return endpoint == home && nopal_address_equal(&composite->peer, from) ? composite : NULL;
+	return endpoint == primary && nopal_address_equal(&composite->peer, from) ? composite
+										  : NULL;
 }
 
 /* ------------------------------------------------------- sessions by address */
@@ -154,10 +155,10 @@ static int address_enter(struct nopal_composite *bottom)
 enum nopal_known nopal__demux_knows(const struct nopal_endpoint *endpoint, uint32_t id,
 				    uint32_t peer_id)
 {
-	const struct nopal_endpoint *home = endpoint->door_of ? endpoint->door_of : endpoint;
-	const struct nopal_composite *composite = id_find(&home->by_id, id);
+	const struct nopal_endpoint *primary = endpoint->alias_of ? endpoint->alias_of : endpoint;
+	const struct nopal_composite *composite = id_find(&primary->by_id, id);
 
-	if (!id_is_ours(home, id) || (composite && !composite->peer_known))
+	if (!id_is_ours(primary, id) || (composite && !composite->peer_known))
 		return NOPAL_KNOWN_NOT;
 	if (!composite || composite->life == NOPAL_LIFE_ENDED)
 		return NOPAL_UNHEARD_OF;
@@ -176,7 +177,7 @@ static void address_forget(struct nopal_composite *bottom)
 
 bool nopal__demux_suits(struct nopal_endpoint *endpoint, const struct nopal_plan *plan)
 {
-	if (endpoint->door_of)
+	if (endpoint->alias_of)
 		return false;
 	if (endpoint->port.shard && plan->demux != NOPAL_DEMUX_ID)
 		return false; /* ids name the shard */

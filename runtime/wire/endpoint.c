@@ -76,8 +76,8 @@ static void endpoint_forget(struct nopal_composite *bottom)
 	if (!bottom->at)
 		return;
 	train_forget(endpoint, bottom);
-	for (struct nopal_endpoint *door = endpoint->doors; door; door = door->next_door)
-		train_forget(door, bottom);
+	for (struct nopal_endpoint *alias = endpoint->aliases; alias; alias = alias->next_alias)
+		train_forget(alias, bottom);
 	for (uint32_t i = 0; i < endpoint->ready_count; i++) {
 		struct nopal_ready *ready =
 			&endpoint->ready[(endpoint->ready_head + i) % endpoint->ready_room];
@@ -280,7 +280,7 @@ static void datagram_receive(struct nopal_endpoint *endpoint, const struct nopal
 		return;
 	}
 	if (nopal__is_opening(kind)) {
-		if (endpoint->door_of) {
+		if (endpoint->alias_of) {
 			endpoint->port.counters.unknown_session++;
 			return;
 		}
@@ -296,14 +296,14 @@ static void datagram_receive(struct nopal_endpoint *endpoint, const struct nopal
 static void arrival_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrival)
 {
 	uint32_t stride = arrival->stride ? arrival->stride : arrival->length;
-	struct nopal_endpoint *home = endpoint->door_of ? endpoint->door_of : endpoint;
+	struct nopal_endpoint *primary = endpoint->alias_of ? endpoint->alias_of : endpoint;
 	struct nopal_composite *of_last = NULL;
 	uint32_t at = 0;
 
-	home->arrived_ecn = arrival->ecn;
-	home->arrived_at = endpoint;
-	home->arrived_from = &arrival->from;
-	home->arrived_of = NULL;
+	primary->arrived_ecn = arrival->ecn;
+	primary->arrived_at = endpoint;
+	primary->arrived_from = &arrival->from;
+	primary->arrived_of = NULL;
 	do {
 		uint32_t left = arrival->length - at;
 
@@ -311,7 +311,7 @@ static void arrival_receive(struct nopal_endpoint *endpoint, const struct nopal_
 				 left < stride ? left : stride, &of_last);
 		at += stride;
 	} while (at < arrival->length);
-	home->arrived_from = NULL;
+	primary->arrived_from = NULL;
 }
 
 void nopal__endpoint_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrivals,
@@ -387,7 +387,7 @@ int nopal_endpoint_allow(struct nopal_endpoint *endpoint, struct nopal_plan *pla
 {
 	struct nopal_listener_entry *entry;
 
-	if (endpoint->door_of)
+	if (endpoint->alias_of)
 		return -EINVAL;
 	if (!plan->admission && !(flags & NOPAL_ALLOW_CONNECTIONLESS))
 		return -EPERM;
@@ -446,40 +446,40 @@ static void endpoint_free(struct nopal_endpoint *endpoint)
 	free(endpoint);
 }
 
-/* ------------------------------------------------------------------- doors */
+/* ------------------------------------------------------------------- aliases */
 
 int nopal_endpoint_share(struct nopal_endpoint *endpoint, struct nopal_endpoint *with)
 {
-	if (endpoint == with || endpoint->port.world != with->port.world || endpoint->door_of ||
-	    endpoint->doors || with->door_of || endpoint->demux_is_set)
+	if (endpoint == with || endpoint->port.world != with->port.world || endpoint->alias_of ||
+	    endpoint->aliases || with->alias_of || endpoint->demux_is_set)
 		return -EINVAL;
-	endpoint->door_of = with;
-	endpoint->next_door = with->doors;
-	with->doors = endpoint;
+	endpoint->alias_of = with;
+	endpoint->next_alias = with->aliases;
+	with->aliases = endpoint;
 	return 0;
 }
 
 /* Paths through it end; those at rest have to say whether they have one. */
-static void door_close(struct nopal_endpoint *door)
+static void alias_close(struct nopal_endpoint *alias)
 {
-	struct nopal_endpoint *home = door->door_of, **at = &home->doors;
+	struct nopal_endpoint *primary = alias->alias_of, **at = &primary->aliases;
 
-	while (home->idle)
-		nopal__resume(home->idle);
-	for (struct nopal_composite *composite = home->sessions; composite;
+	while (primary->idle)
+		nopal__resume(primary->idle);
+	for (struct nopal_composite *composite = primary->sessions; composite;
 	     composite = composite->next)
-		nopal__paths_forget(composite, door);
-	while (*at != door)
-		at = &(*at)->next_door;
-	*at = door->next_door;
+		nopal__paths_forget(composite, alias);
+	while (*at != alias)
+		at = &(*at)->next_alias;
+	*at = alias->next_alias;
 }
 
-static void doors_close(struct nopal_endpoint *endpoint)
+static void aliases_close(struct nopal_endpoint *endpoint)
 {
-	for (; endpoint->doors; endpoint->doors = endpoint->doors->next_door)
-		endpoint->doors->door_of = NULL;
-	if (endpoint->door_of)
-		door_close(endpoint);
+	for (; endpoint->aliases; endpoint->aliases = endpoint->aliases->next_alias)
+		endpoint->aliases->alias_of = NULL;
+	if (endpoint->alias_of)
+		alias_close(endpoint);
 }
 
 void nopal_endpoint_close(struct nopal_endpoint *endpoint)
@@ -496,7 +496,7 @@ void nopal_endpoint_close(struct nopal_endpoint *endpoint)
 			nopal__session_end(composite, NOPAL_ABORTED, "its endpoint closed");
 		}
 	nopal__turn_end(world, outermost);
-	doors_close(endpoint);
+	aliases_close(endpoint);
 	world->ops->port_close(world, endpoint);
 	endpoint_unlink(endpoint);
 	endpoint_free(endpoint);
@@ -514,8 +514,8 @@ void nopal__world_init(struct nopal_world *world, const struct nopal_world_ops *
 
 void nopal__world_fini(struct nopal_world *world)
 {
-	while (world->endpoints) /* a channel's door goes with its last session */
-		nopal_endpoint_close(world->endpoints->channels ? world->endpoints->door_of
+	while (world->endpoints) /* a channel's alias goes with its last session */
+		nopal_endpoint_close(world->endpoints->channels ? world->endpoints->alias_of
 								: world->endpoints);
 	while (world->spare) {
 		struct nopal_buffer *next = world->spare->owner;

@@ -183,7 +183,7 @@ int nopal_session_add_path(struct nopal_session *session, struct nopal_endpoint 
 
 	if (!nopal_plan_provides(bottom->layer->plan, "parallel_paths"))
 		return -ENOTSUP;
-	if (endpoint != bottom->endpoint && endpoint->door_of != bottom->endpoint)
+	if (endpoint != bottom->endpoint && endpoint->alias_of != bottom->endpoint)
 		return -EINVAL;
 	if (endpoint == bottom->endpoint && nopal_address_equal(peer, &bottom->peer))
 		return 0;
@@ -195,12 +195,12 @@ int nopal_session_add_path(struct nopal_session *session, struct nopal_endpoint 
 	return error;
 }
 
-void nopal__paths_forget(struct nopal_composite *bottom, const struct nopal_endpoint *door)
+void nopal__paths_forget(struct nopal_composite *bottom, const struct nopal_endpoint *alias)
 {
 	struct nopal_paths *paths = bottom->awake ? bottom->awake->paths : NULL;
 
 	for (unsigned i = 1; paths && i < NOPAL_PATHS_MAX; i++)
-		if (paths->path[i].endpoint == door) {
+		if (paths->path[i].endpoint == alias) {
 			paths->path[i] = (struct nopal_path){ .heard_ns = bottom->now_ns };
 			paths->open &= ~(1u << i);
 		}

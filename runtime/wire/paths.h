@@ -40,7 +40,7 @@ static inline uint8_t nopal__path_of_arrival(struct nopal_composite *bottom)
 /* Where sessions follow their peer: what came by another path than the first was for who
  * follows. */
 bool nopal__path_is_elsewhere(struct nopal_composite *bottom, struct nopal_segment *segment);
-void nopal__paths_forget(struct nopal_composite *bottom, const struct nopal_endpoint *door);
+void nopal__paths_forget(struct nopal_composite *bottom, const struct nopal_endpoint *alias);
 /* What was longer than this is said not to pass; 0: nobody knows how long. */
 void nopal__path_narrowed(struct nopal_composite *bottom, uint32_t datagram_bytes);
 

@@ -53,7 +53,7 @@ void nopal__reset_key_draw(struct nopal_endpoint *endpoint)
 
 int nopal_endpoint_set_reset_key(struct nopal_endpoint *endpoint, const uint8_t *key)
 {
-	if (endpoint->port.counters.sessions || endpoint->door_of)
+	if (endpoint->port.counters.sessions || endpoint->alias_of)
 		return -EBUSY;
 	memcpy(endpoint->reset_key, key, sizeof(endpoint->reset_key));
 	return 0;
@@ -173,7 +173,7 @@ void nopal__nobody_receive(struct nopal_endpoint *endpoint, const struct nopal_a
 {
 	uint32_t id;
 
-	if (endpoint->demux != NOPAL_DEMUX_ID || endpoint->door_of || kind == NOPAL_KIND_REPLY ||
+	if (endpoint->demux != NOPAL_DEMUX_ID || endpoint->alias_of || kind == NOPAL_KIND_REPLY ||
 	    kind == NOPAL_KIND_ABORT || kind == NOPAL_KIND_CAST)
 		return;
 	id = (uint32_t)nopal__get(bytes + 1, NOPAL_ID_BYTES);

@@ -64,9 +64,10 @@ void nopal__train_finish(struct nopal_composite *composite)
 {
 	if (composite->endpoint->train_of == composite)
 		train_seal(composite->endpoint);
-	for (struct nopal_endpoint *door = composite->endpoint->doors; door; door = door->next_door)
-		if (door->train_of == composite)
-			train_seal(door);
+	for (struct nopal_endpoint *alias = composite->endpoint->aliases; alias;
+	     alias = alias->next_alias)
+		if (alias->train_of == composite)
+			train_seal(alias);
 }
 
 /* Not inlined: its wide read of length and stride would move before the tests of its callers, and

@@ -267,7 +267,7 @@ static void arrive(struct arena *arena, struct nopal_endpoint *endpoint,
 		   const struct arena_datagram *datagram)
 {
 	const struct nopal_endpoint_counters *counters = nopal_endpoint_counters(endpoint);
-	bool known = counters->sessions || endpoint->door_of;
+	bool known = counters->sessions || endpoint->alias_of;
 	uint64_t accepted = counters->accepted;
 	size_t length = datagram->length; /* its place may be taken meanwhile */
 

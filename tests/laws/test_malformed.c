@@ -106,7 +106,7 @@ static struct nopal_endpoint *reaches(const struct rig *rig, const struct golden
 {
 	if (!packet->to_acceptor)
 		return rig->opener.endpoint;
-	return packet->cast ? rig->acceptor.endpoint->doors : rig->acceptor.endpoint;
+	return packet->cast ? rig->acceptor.endpoint->aliases : rig->acceptor.endpoint;
 }
 
 static void inject(struct rig *rig, const struct golden *packet, const uint8_t *bytes,
@@ -200,9 +200,9 @@ static void collect(struct museum *museum, const char *config)
 /* Datagrams that reached either end. */
 static uint64_t heard(const struct rig *rig)
 {
-	const struct nopal_endpoint *door = rig->acceptor.endpoint->doors;
+	const struct nopal_endpoint *alias = rig->acceptor.endpoint->aliases;
 
-	return (door ? nopal_endpoint_counters(door)->datagrams_in : 0) +
+	return (alias ? nopal_endpoint_counters(alias)->datagrams_in : 0) +
 	       nopal_endpoint_counters(rig->opener.endpoint)->datagrams_in +
 	       nopal_endpoint_counters(rig->acceptor.endpoint)->datagrams_in;
 }

@@ -396,7 +396,7 @@ TEST(test_paths_outlive_rest)
 	rig_close(&rig);
 }
 
-TEST(test_a_door_opens_no_sessions)
+TEST(test_an_alias_opens_no_sessions)
 {
 	struct nopal_address peer = at(1, FIRST_PORT);
 

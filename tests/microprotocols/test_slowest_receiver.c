@@ -281,7 +281,7 @@ static void *interop_accepted(struct nopal_session *session, void *user)
 /* From a host beside the sender's to the second destination's. */
 static void interop_begin(const char *config)
 {
-	enum { FROM = 2, TO = 3, DOOR = 9500 };
+	enum { FROM = 2, TO = 3, ALIAS = 9500 };
 	static const struct nopal_callbacks sender = {
 		.opened = interop_pump,
 		.writable = interop_pump,
@@ -294,11 +294,11 @@ static void interop_begin(const char *config)
 	struct nopal_address peer;
 
 	interop_bytes = 0;
-	assert_int_equal(nopal_endpoint_allow(nopal_sim_endpoint(many.world, TO, DOOR), plan, 0,
+	assert_int_equal(nopal_endpoint_allow(nopal_sim_endpoint(many.world, TO, ALIAS), plan, 0,
 					      &receiver, NULL),
 			 0);
-	nopal_sim_address(TO, DOOR, &peer);
-	assert_non_null(nopal_session_open(nopal_sim_endpoint(many.world, FROM, DOOR), plan, &peer,
+	nopal_sim_address(TO, ALIAS, &peer);
+	assert_non_null(nopal_session_open(nopal_sim_endpoint(many.world, FROM, ALIAS), plan, &peer,
 					   &sender, NULL));
 	nopal_plan_unref(plan);
 }

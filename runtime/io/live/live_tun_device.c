@@ -74,12 +74,12 @@ static bool tun_enter(const char *netns, int *ret_home, struct nopal_problems *p
 	return tun_refuse(problems, "give a network namespace", what, netns, error);
 }
 
-static void tun_leave(int home)
+static void tun_leave(int primary)
 {
-	if (home < 0)
+	if (primary < 0)
 		return;
-	setns(home, CLONE_NEWNET);
-	close(home);
+	setns(primary, CLONE_NEWNET);
+	close(primary);
 }
 
 /* -------------------------------------------------------------------- make */
@@ -182,15 +182,15 @@ bool nopal__live_tun_device_open(struct live_tun_device *device, const struct no
 				 uint32_t mtu, struct nopal_problems *problems)
 {
 	bool made;
-	int home;
+	int primary;
 
 	*device = (struct live_tun_device){ .fd = -1, .statistics = -1 };
-	if (!tun_enter(side->netns, &home, problems))
+	if (!tun_enter(side->netns, &primary, problems))
 		return false;
 	made = tun_make(device, side->device, problems) && tun_tune(device, mtu, problems);
 	/* keeps showing the namespace in which it was opened */
 	device->statistics = open("/proc/thread-self/net/dev", O_RDONLY | O_CLOEXEC);
-	tun_leave(home);
+	tun_leave(primary);
 	device->missed = tun_dropped(device);
 	if (!made)
 		nopal__live_tun_device_close(device);

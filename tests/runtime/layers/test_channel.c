@@ -236,7 +236,7 @@ static void say(struct nopal_session *group, char whose, uint32_t number)
 	assert_int_equal(nopal_send(group, text, (size_t)length, 0), 0);
 }
 
-/* Segments for the others still come to its door. */
+/* Segments for the others still come to its alias. */
 static void one_ear_goes(struct nopal_world *world, struct nopal_session *const *groups,
 			 uint32_t count, uint32_t number)
 {
@@ -307,15 +307,15 @@ TEST(test_groups_and_listeners_share_an_address)
 
 /* -------------------------------------------------------------- forged, damaged */
 
-static struct nopal_endpoint *door(void)
+static struct nopal_endpoint *alias(void)
 {
-	assert_non_null(many.end[0].endpoint->doors);
-	return many.end[0].endpoint->doors;
+	assert_non_null(many.end[0].endpoint->aliases);
+	return many.end[0].endpoint->aliases;
 }
 
-static const struct nopal_endpoint_counters *door_counters(void)
+static const struct nopal_endpoint_counters *alias_counters(void)
 {
-	return nopal_endpoint_counters(door());
+	return nopal_endpoint_counters(alias());
 }
 
 static void inject(struct nopal_endpoint *endpoint, const struct nopal_address *from,
@@ -358,43 +358,43 @@ TEST(test_what_is_forged_is_dropped_and_counted)
 	take_a_cast(PLAIN, &sender);
 	length = casts.length;
 	memcpy(bytes, casts.last, length);
-	malformed = door_counters()->malformed;
-	unknown = door_counters()->unknown_session;
+	malformed = alias_counters()->malformed;
+	unknown = alias_counters()->unknown_session;
 	sealed = hearer_counters()->rx_sealed_badly;
 
 	many_address(0, MANY_PORT + 1, many_cast6, &other); /* another port of the host */
-	inject(door(), &other, bytes, length);
+	inject(alias(), &other, bytes, length);
 	many_address(2, MANY_PORT, many_cast6, &other); /* another host */
-	inject(door(), &other, bytes, length);
+	inject(alias(), &other, bytes, length);
 	many_address(0, MANY_PORT, !many_cast6, &other); /* its other address */
-	inject(door(), &other, bytes, length);
+	inject(alias(), &other, bytes, length);
 	bytes[2] ^= 1; /* another id */
-	inject(door(), &sender, bytes, length);
+	inject(alias(), &sender, bytes, length);
 	bytes[2] ^= 1;
-	assert_int_equal(door_counters()->unknown_session, unknown + 4);
+	assert_int_equal(alias_counters()->unknown_session, unknown + 4);
 
 	for (unsigned kind = 0; kind <= UINT8_MAX; kind++)
 		if (kind != casts.last[0]) {
 			bytes[0] = (uint8_t)kind;
-			inject(door(), &sender, bytes, length);
+			inject(alias(), &sender, bytes, length);
 		}
 	bytes[0] = casts.last[0];
 	for (size_t cut = 0; cut < 1 + NOPAL_ID_BYTES; cut++)
-		inject(door(), &sender, bytes, cut);
-	assert_int_equal(door_counters()->malformed, malformed + UINT8_MAX + 1 + NOPAL_ID_BYTES);
+		inject(alias(), &sender, bytes, cut);
+	assert_int_equal(alias_counters()->malformed, malformed + UINT8_MAX + 1 + NOPAL_ID_BYTES);
 
 	for (size_t at = 1 + NOPAL_ID_BYTES; at < length; at++) {
 		bytes[at] ^= 0x40;
-		inject(door(), &sender, bytes, length);
+		inject(alias(), &sender, bytes, length);
 		bytes[at] ^= 0x40;
 	}
 	assert_int_equal(hearer_counters()->rx_sealed_badly, sealed + length - 1 - NOPAL_ID_BYTES);
 	inject(many.end[0].endpoint, &sender, bytes, length); /* not there */
 	assert_int_equal(many.end[0].delivered, 0);
 
-	inject(door(), &sender, bytes, length);
+	inject(alias(), &sender, bytes, length);
 	assert_int_equal(many.end[0].delivered, 1);
-	inject(door(), &sender, bytes, length);
+	inject(alias(), &sender, bytes, length);
 	assert_int_equal(many.end[0].delivered, 1);
 	many_deafen(&many, 0, false);
 	send_some(5, 3000);
@@ -441,7 +441,7 @@ TEST(test_whatever_comes_nothing_breaks)
 			memcpy(bytes, casts.last, length);
 			for (uint32_t n = draw(12); n; n--)
 				bytes[5 + draw(HEAD)] = (uint8_t)draw(256);
-			inject(door(), &sender, bytes, length);
+			inject(alias(), &sender, bytes, length);
 		}
 		many_run(&many, 10 * NOPAL_SECOND);
 		send_some(5, 3000);

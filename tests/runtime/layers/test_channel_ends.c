@@ -21,20 +21,20 @@ static void send_some(uint32_t count, size_t bytes)
 		assert_int_equal(many_send_bytes(&many, bytes, 0), 0);
 }
 
-/* The door goes with the last that hears there. */
-TEST(test_doors_are_closed)
+/* The alias goes with the last that hears there. */
+TEST(test_aliases_are_closed)
 {
 	begin(PLAIN, 2, "delay 1ms");
-	assert_non_null(many.end[0].endpoint->doors);
+	assert_non_null(many.end[0].endpoint->aliases);
 	nopal_destination_remove(many.group, (uint32_t)many.end[0].id, false);
 	many_run(&many, 60 * NOPAL_SECOND);
 	assert_null(many.end[0].session);
-	assert_null(many.end[0].endpoint->doors);
-	assert_non_null(many.end[1].endpoint->doors);
+	assert_null(many.end[0].endpoint->aliases);
+	assert_non_null(many.end[1].endpoint->aliases);
 	assert_true(many_add(&many, 0) > 0); /* and comes again */
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), 2);
-	assert_non_null(many.end[0].endpoint->doors);
+	assert_non_null(many.end[0].endpoint->aliases);
 	many_close(&many);
 }
 
@@ -105,7 +105,7 @@ TEST(test_closed_in_every_order)
 	}
 }
 
-/* A datagram of the channel is the last deed of its session: the door goes while it is read. */
+/* A datagram of the channel is the last deed of its session: the alias goes while it is read. */
 static void close_on_outcome(struct many *all, uint32_t message)
 {
 	(void)message;
@@ -144,7 +144,7 @@ TEST(test_closed_by_what_came)
 	many_run(&many, 10 * NOPAL_SECOND);
 	assert_int_equal(many.ended, 1);
 	for (uint32_t i = 0; i < 3; i++)
-		assert_null(many.end[i].endpoint->doors);
+		assert_null(many.end[i].endpoint->aliases);
 	many_close(&many);
 
 	begin(PLAIN, 3, "delay 1ms");

@@ -29,7 +29,7 @@ uint64_t __wrap_nopal_random(struct nopal_session *session)
 	return draws[drawn++];
 }
 
-static struct nopal_endpoint endpoint, door;
+static struct nopal_endpoint endpoint, alias;
 static struct nopal_plan plan;
 static struct nopal_layer layer, upper_layer;
 static struct nopal_composite composites[CORES];
@@ -39,13 +39,13 @@ static int setup(void **state)
 {
 	(void)state;
 	memset(&endpoint, 0, sizeof(endpoint));
-	memset(&door, 0, sizeof(door));
+	memset(&alias, 0, sizeof(alias));
 	memset(&plan, 0, sizeof(plan));
 	plan.layer_count = 2;
 	layer = (struct nopal_layer){ .plan = &plan, .index = 1 };
 	upper_layer = (struct nopal_layer){ .plan = &plan };
 	plan.demux = NOPAL_DEMUX_ID;
-	door.door_of = &endpoint;
+	alias.alias_of = &endpoint;
 	return 0;
 }
 
@@ -231,18 +231,18 @@ TEST(test_a_table_that_cannot_grow_is_whole)
 	assert_ptr_equal(found(late), late);
 }
 
-/* From another address, or by a door, it is a path of those alone that may have many. */
+/* From another address, or by an alias, it is a path of those alone that may have many. */
 TEST(test_another_address_is_for_who_has_many_paths)
 {
 	struct nopal_composite *composite = entered(0, 5);
 	struct nopal_address elsewhere = at_port(1);
 
 	assert_null(nopal__session_of(&endpoint, &elsewhere, 5));
-	assert_null(nopal__session_of(&door, &composite->peer, 5));
+	assert_null(nopal__session_of(&alias, &composite->peer, 5));
 	plan.many_paths = true;
 	assert_ptr_equal(nopal__session_of(&endpoint, &elsewhere, 5), composite);
-	assert_ptr_equal(nopal__session_of(&door, &elsewhere, 5), composite);
-	assert_null(nopal__session_of(&door, &composite->peer, 6));
+	assert_ptr_equal(nopal__session_of(&alias, &elsewhere, 5), composite);
+	assert_null(nopal__session_of(&alias, &composite->peer, 6));
 }
 
 /* ------------------------------------------------------- sessions by address */
@@ -413,7 +413,7 @@ TEST(test_a_hash_of_another_is_nobody)
 
 static enum nopal_known knows(uint32_t id, uint32_t peer_id)
 {
-	assert_int_equal(nopal__demux_knows(&door, id, peer_id),
+	assert_int_equal(nopal__demux_knows(&alias, id, peer_id),
 			 nopal__demux_knows(&endpoint, id, peer_id));
 	return nopal__demux_knows(&endpoint, id, peer_id);
 }
@@ -450,11 +450,11 @@ TEST(test_all_sessions_are_told_apart_in_one_way)
 	assert_int_equal(endpoint.demux, NOPAL_DEMUX_ADDRESS);
 }
 
-TEST(test_a_door_and_a_shard_suit_fewer)
+TEST(test_an_alias_and_a_shard_suit_fewer)
 {
 	struct nopal_plan other = { .demux = NOPAL_DEMUX_ADDRESS };
 
-	assert_false(nopal__demux_suits(&door, &plan));
+	assert_false(nopal__demux_suits(&alias, &plan));
 	endpoint.port.shard = &shard;
 	assert_false(nopal__demux_suits(&endpoint, &other));
 	assert_true(nopal__demux_suits(&endpoint, &plan));

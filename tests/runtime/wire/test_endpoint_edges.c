@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Of an endpoint: lengths at which a datagram begins to be one, lists of what it has, doors, and
+/* Of an endpoint: lengths at which a datagram begins to be one, lists of what it has, aliases, and
  * what it refuses. */
 #include <errno.h>
 #include <string.h>
@@ -109,18 +109,18 @@ TEST(test_a_reply_comes_from_the_peer_alone)
 	assert_int_equal(nopal_session_counters(session)->datagrams_in, 0);
 }
 
-TEST(test_a_door_takes_no_openings)
+TEST(test_an_alias_takes_no_openings)
 {
-	struct nopal_endpoint *door = nopal_sim_endpoint(rig.world, 1, 7000);
+	struct nopal_endpoint *alias = nopal_sim_endpoint(rig.world, 1, 7000);
 	uint8_t bytes[DATAGRAM] = { nopal__first_byte(NOPAL_KIND_DATA_OPENING), 0, 0, 0, 1 };
 
-	assert_int_equal(nopal_endpoint_share(endpoint, door), -EINVAL);
-	assert_int_equal(nopal_endpoint_share(door, endpoint), 0);
-	arrive(door, bytes, sizeof(bytes), 0);
-	assert_int_equal(nopal_endpoint_counters(door)->unknown_session, 1);
-	assert_int_equal(nopal_endpoint_counters(door)->requests, 0);
+	assert_int_equal(nopal_endpoint_share(endpoint, alias), -EINVAL);
+	assert_int_equal(nopal_endpoint_share(alias, endpoint), 0);
+	arrive(alias, bytes, sizeof(bytes), 0);
+	assert_int_equal(nopal_endpoint_counters(alias)->unknown_session, 1);
+	assert_int_equal(nopal_endpoint_counters(alias)->requests, 0);
 	assert_int_equal(
-		nopal_endpoint_allow(door, rig.plan, NOPAL_ALLOW_CONNECTIONLESS, NULL, NULL),
+		nopal_endpoint_allow(alias, rig.plan, NOPAL_ALLOW_CONNECTIONLESS, NULL, NULL),
 		-EINVAL);
 }
 
@@ -160,24 +160,24 @@ TEST(test_sessions_are_listed_and_counted)
 	}
 }
 
-/* Datagrams in its train leave before it goes, here and at a door. */
+/* Datagrams in its train leave before it goes, here and at an alias. */
 TEST(test_no_train_is_of_a_session_that_is_gone)
 {
-	struct nopal_endpoint *door = nopal_sim_endpoint(rig.world, 1, 7000);
+	struct nopal_endpoint *alias = nopal_sim_endpoint(rig.world, 1, 7000);
 	struct nopal_session *session = open_to(endpoint, PORT, NULL, NULL);
 	struct nopal_session *other = open_to(endpoint, PORT + 1, NULL, NULL);
 	uint64_t left = counters->datagrams_out;
 
-	assert_int_equal(nopal_endpoint_share(door, endpoint), 0);
-	door->train_of = nopal__composite(session);
+	assert_int_equal(nopal_endpoint_share(alias, endpoint), 0);
+	alias->train_of = nopal__composite(session);
 	assert_int_equal(nopal_send(session, "x", 1, 0), 0);
 	assert_ptr_equal(endpoint->train_of, nopal__composite(session));
 	nopal_session_abort(other, "test");
 	assert_ptr_equal(endpoint->train_of, nopal__composite(session));
-	assert_ptr_equal(door->train_of, nopal__composite(session));
+	assert_ptr_equal(alias->train_of, nopal__composite(session));
 	nopal_session_abort(session, "test");
 	assert_null(endpoint->train_of);
-	assert_null(door->train_of);
+	assert_null(alias->train_of);
 	assert_true(counters->datagrams_out > left);
 }
 
@@ -290,42 +290,42 @@ TEST(test_a_handshake_needs_no_permission)
 	assert_int_equal(nopal_endpoint_allow(endpoint, rig.plan, 0, NULL, NULL), -EINVAL);
 }
 
-/* -------------------------------------------------------------------- doors */
+/* -------------------------------------------------------------------- aliases */
 
-TEST(test_a_door_is_of_one_endpoint)
+TEST(test_an_alias_is_of_one_endpoint)
 {
-	struct nopal_endpoint *home = nopal_sim_endpoint(rig.world, 1, 7002);
+	struct nopal_endpoint *primary = nopal_sim_endpoint(rig.world, 1, 7002);
 	struct nopal_endpoint *one = nopal_sim_endpoint(rig.world, 1, 7003);
 	struct nopal_endpoint *two = nopal_sim_endpoint(rig.world, 1, 7004);
 
-	assert_int_equal(nopal_endpoint_share(home, home), -EINVAL);
-	assert_int_equal(nopal_endpoint_share(one, home), 0);
+	assert_int_equal(nopal_endpoint_share(primary, primary), -EINVAL);
+	assert_int_equal(nopal_endpoint_share(one, primary), 0);
 	assert_int_equal(nopal_endpoint_share(one, two), -EINVAL);
 	assert_int_equal(nopal_endpoint_share(two, one), -EINVAL);
-	assert_int_equal(nopal_endpoint_share(home, two), -EINVAL);
-	assert_int_equal(nopal_endpoint_share(two, home), 0);
-	assert_ptr_equal(home->doors, two);
-	assert_ptr_equal(two->next_door, one);
+	assert_int_equal(nopal_endpoint_share(primary, two), -EINVAL);
+	assert_int_equal(nopal_endpoint_share(two, primary), 0);
+	assert_ptr_equal(primary->aliases, two);
+	assert_ptr_equal(two->next_alias, one);
 	nopal_endpoint_close(one);
-	assert_ptr_equal(home->doors, two);
-	assert_null(two->next_door);
-	nopal_endpoint_close(home);
-	assert_null(two->door_of);
+	assert_ptr_equal(primary->aliases, two);
+	assert_null(two->next_alias);
+	nopal_endpoint_close(primary);
+	assert_null(two->alias_of);
 }
 
-TEST(test_paths_end_with_their_door)
+TEST(test_paths_end_with_their_alias)
 {
-	struct nopal_endpoint *door = nopal_sim_endpoint(rig.world, 1, 7000);
+	struct nopal_endpoint *alias = nopal_sim_endpoint(rig.world, 1, 7000);
 	struct nopal_session *session = open_to(endpoint, PORT, NULL, NULL);
 	struct nopal_awake *awake = rig_awake(session);
 	struct nopal_paths paths = {
 		.open = 7,
-		.path = { { 0 }, { .endpoint = door }, { .endpoint = endpoint } },
+		.path = { { 0 }, { .endpoint = alias }, { .endpoint = endpoint } },
 	};
 
-	assert_int_equal(nopal_endpoint_share(door, endpoint), 0);
+	assert_int_equal(nopal_endpoint_share(alias, endpoint), 0);
 	awake->paths = &paths;
-	nopal_endpoint_close(door);
+	nopal_endpoint_close(alias);
 	awake->paths = NULL;
 	assert_null(paths.path[1].endpoint);
 	assert_ptr_equal(paths.path[2].endpoint, endpoint);

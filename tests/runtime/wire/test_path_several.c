@@ -25,7 +25,7 @@ static const char MANY[] = CIRCUIT "parallel_channels {}\na_tap {}\n";
 
 static struct nopal_session *session;
 static struct nopal_composite *composite;
-static struct nopal_endpoint *door;
+static struct nopal_endpoint *alias;
 
 static void begin(const char *config)
 {
@@ -34,8 +34,8 @@ static void begin(const char *config)
 	session = rig.opener.session;
 	composite = nopal__composite(session);
 	nopal__be_awake(composite);
-	door = nopal_sim_endpoint(rig.world, 0, 7000);
-	assert_int_equal(nopal_endpoint_share(door, rig.opener.endpoint), 0);
+	alias = nopal_sim_endpoint(rig.world, 0, 7000);
+	assert_int_equal(nopal_endpoint_share(alias, rig.opener.endpoint), 0);
 }
 
 static int setup(void **state)
@@ -96,7 +96,7 @@ TEST(test_the_first_path_is_number_0)
 	assert_int_equal(here(composite->peer.port), 0);
 	assert_int_equal(nopal__path_arrived(composite), 0); /* from nowhere */
 	assert_null(composite->awake->paths);
-	assert_int_equal(from(door, composite->peer.port), 1);
+	assert_int_equal(from(alias, composite->peer.port), 1);
 	assert_int_equal(composite->awake->paths->open, 1);
 	assert_true(nopal_address_equal(&composite->awake->paths->opened_with, &composite->peer));
 }
@@ -104,10 +104,10 @@ TEST(test_the_first_path_is_number_0)
 TEST(test_addresses_have_numbers_while_there_are_some)
 {
 	assert_int_equal(here(PORT), 1);
-	assert_int_equal(from(door, PORT), 2);
+	assert_int_equal(from(alias, PORT), 2);
 	assert_int_equal(here(PORT + 1), 3);
 	assert_int_equal(here(PORT + 2), NOPAL_PATH_NONE);
-	assert_int_equal(from(door, PORT), 2);
+	assert_int_equal(from(alias, PORT), 2);
 	assert_int_equal(here(PORT), 1);
 	assert_int_equal(here(PORT + 1), 3);
 }
@@ -150,7 +150,7 @@ TEST(test_nothing_is_learnt_without_memory)
 
 	failing_from(1, true);
 	path = here(PORT);
-	error = give(door, PORT);
+	error = give(alias, PORT);
 	assert_int_equal(failing_stop(), 2);
 	assert_int_equal(path, NOPAL_PATH_NONE);
 	assert_int_equal(error, -ENOMEM);
@@ -166,22 +166,22 @@ TEST(test_a_path_is_given_by_two_addresses)
 	assert_int_equal(give(alone, PORT), -EINVAL);
 	assert_int_equal(give(composite->endpoint, composite->peer.port), 0);
 	assert_int_equal(nopal_session_paths(session), 1);
-	assert_int_equal(give(door, PORT), 0);
-	assert_int_equal(give(door, PORT), 0);
+	assert_int_equal(give(alias, PORT), 0);
+	assert_int_equal(give(alias, PORT), 0);
 	assert_int_equal(nopal_session_paths(session), 2);
 	assert_int_equal(give(composite->endpoint, PORT), 0);
-	assert_int_equal(give(door, composite->peer.port), 0);
+	assert_int_equal(give(alias, composite->peer.port), 0);
 	assert_int_equal(nopal_session_paths(session), 4);
-	assert_int_equal(give(door, PORT + 1), -ENOSPC);
+	assert_int_equal(give(alias, PORT + 1), -ENOSPC);
 	pass(2 * NOPAL_PATH_SILENCE_NS);
 	assert_int_equal(here(PORT + 1), NOPAL_PATH_NONE);
 }
 
 TEST(test_what_was_learnt_may_be_given)
 {
-	assert_int_equal(from(door, PORT), 1);
+	assert_int_equal(from(alias, PORT), 1);
 	assert_false(nopal_path_is_open(session, 1));
-	assert_int_equal(give(door, PORT), 0);
+	assert_int_equal(give(alias, PORT), 0);
 	assert_true(nopal_path_is_open(session, 1));
 	assert_int_equal(nopal_session_paths(session), 2);
 }
@@ -189,7 +189,7 @@ TEST(test_what_was_learnt_may_be_given)
 TEST_WITH(NULL, own_rig_close, test_without_the_role_there_is_one_path)
 {
 	begin(ONE);
-	assert_int_equal(give(door, PORT), -ENOTSUP);
+	assert_int_equal(give(alias, PORT), -ENOTSUP);
 	assert_int_equal(nopal_session_paths(session), 1);
 	assert_true(nopal_path_is_open(session, 0));
 	assert_false(nopal_path_is_open(session, 1));
@@ -201,7 +201,7 @@ TEST(test_a_session_that_ended_has_no_more_paths)
 
 	nopal__touch(composite);
 	nopal_session_abort(session, "test");
-	assert_int_equal(give(door, PORT), -EPIPE);
+	assert_int_equal(give(alias, PORT), -EPIPE);
 	nopal__turn_end(rig.world, outermost);
 }
 
@@ -219,13 +219,13 @@ TEST(test_there_are_no_other_numbers)
 }
 
 /* Their numbers rest: who spoke by them may do so yet. */
-TEST(test_a_closed_door_has_no_paths)
+TEST(test_a_closed_alias_has_no_paths)
 {
-	assert_int_equal(give(door, PORT), 0);
+	assert_int_equal(give(alias, PORT), 0);
 	assert_int_equal(give(composite->endpoint, PORT), 0);
-	assert_int_equal(from(door, PORT + 1), 3);
+	assert_int_equal(from(alias, PORT + 1), 3);
 	pass(1);
-	nopal__paths_forget(composite, door);
+	nopal__paths_forget(composite, alias);
 	assert_null(composite->awake->paths->path[1].endpoint);
 	assert_null(composite->awake->paths->path[3].endpoint);
 	assert_int_equal(nopal_session_paths(session), 2);
@@ -256,7 +256,7 @@ TEST(test_a_session_moves_to_a_path_of_its_endpoint)
 	nopal__demux_know_peer(composite);
 	assert_stays(1);
 	assert_int_equal(here(PORT), 1);
-	assert_int_equal(from(door, PORT), 2);
+	assert_int_equal(from(alias, PORT), 2);
 	assert_stays(0);
 	assert_stays(2);
 	assert_stays(3);

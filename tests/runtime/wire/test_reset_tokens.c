@@ -133,9 +133,9 @@ TEST(test_few_datagrams_are_answered)
 	assert_false(ask(NOPAL_KIND_DATA, 0, RESET + 1));
 	for (unsigned i = 0; i < sizeof(silent); i++)
 		assert_false(ask(silent[i], ID, RESET + 1));
-	endpoint->door_of = endpoint;
+	endpoint->alias_of = endpoint;
 	assert_false(ask(NOPAL_KIND_DATA, ID, RESET + 1));
-	endpoint->door_of = NULL;
+	endpoint->alias_of = NULL;
 	endpoint->demux = NOPAL_DEMUX_ADDRESS;
 	assert_false(ask(NOPAL_KIND_DATA, ID, RESET + 1));
 	endpoint->demux = NOPAL_DEMUX_ID;
@@ -305,7 +305,7 @@ TEST(test_a_key_is_set_before_sessions)
 	endpoint = rig.acceptor.endpoint = nopal_sim_endpoint(rig.world, 1, 9);
 	assert_int_equal(nopal_endpoint_set_reset_key(endpoint, key), 0);
 	assert_memory_equal(endpoint->reset_key, key, sizeof(key));
-	endpoint->door_of = endpoint;
+	endpoint->alias_of = endpoint;
 	assert_int_equal(nopal_endpoint_set_reset_key(endpoint, key), -EBUSY);
-	endpoint->door_of = NULL;
+	endpoint->alias_of = NULL;
 }

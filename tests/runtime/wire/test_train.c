@@ -266,7 +266,7 @@ TEST(test_a_session_seals_its_own)
 {
 	struct nopal_session *session = begin(SEALED);
 	struct nopal_session *other = session_to(8);
-	struct nopal_endpoint door = { .next_door = NULL };
+	struct nopal_endpoint alias = { .next_alias = NULL };
 
 	start();
 	send_one(session, BYTES);
@@ -274,13 +274,13 @@ TEST(test_a_session_seals_its_own)
 	assert_true(endpoint->unsealed > 0);
 	nopal__train_finish(nopal__composite(session));
 	assert_int_equal(endpoint->unsealed, 0);
-	door.train_of = nopal__composite(session);
-	door.train_length = door.unsealed = HEAD + BYTES + CRC;
-	endpoint->doors = &door;
+	alias.train_of = nopal__composite(session);
+	alias.train_length = alias.unsealed = HEAD + BYTES + CRC;
+	endpoint->aliases = &alias;
 	nopal__train_finish(nopal__composite(other));
-	assert_true(door.unsealed > 0);
+	assert_true(alias.unsealed > 0);
 	nopal__train_finish(nopal__composite(session));
-	assert_int_equal(door.unsealed, 0);
-	endpoint->doors = NULL;
+	assert_int_equal(alias.unsealed, 0);
+	endpoint->aliases = NULL;
 	stop();
 }

@@ -28,7 +28,7 @@ static const char CIRCUIT[] =
 	"transport_driver {}\nfixed_size {}\nvirtual_circuit {}\nchecksum {}\n";
 
 static struct nopal_plan *plan;
-static struct nopal_endpoint *endpoint, *door;
+static struct nopal_endpoint *endpoint, *alias;
 static struct nopal_session *session;
 static struct nopal_composite *composite;
 
@@ -45,8 +45,8 @@ static void begin(const char *config)
 	fake_begin();
 	plan = rig_plan(config);
 	endpoint = endpoint_at(1);
-	door = endpoint_at(2);
-	assert_int_equal(nopal_endpoint_share(door, endpoint), 0);
+	alias = endpoint_at(2);
+	assert_int_equal(nopal_endpoint_share(alias, endpoint), 0);
 	session = nopal_session_open(endpoint, plan, &peer, NULL, NULL);
 	composite = nopal__composite(session);
 }
@@ -134,7 +134,7 @@ static void give_paths(struct nopal_paths *paths)
 	*paths = (struct nopal_paths){
 		.open = 1 | 1 << 1 | 1 << 3,
 		.path = { { 0 },
-			  { .endpoint = door, .peer = { .port = 31 } },
+			  { .endpoint = alias, .peer = { .port = 31 } },
 			  { .endpoint = endpoint, .peer = { .port = 32 } },
 			  { .endpoint = endpoint, .peer = { .port = 33 } } },
 	};
@@ -195,7 +195,7 @@ TEST(test_a_train_by_another_path_is_closed)
 	outermost = nopal__turn_begin(&fake.world);
 	nopal__touch(composite);
 	nopal__pack_by(composite, segment, 1);
-	assert_false(door->train_closed);
+	assert_false(alias->train_closed);
 	nopal__pack_by(composite, segment, 3);
 	assert_true(endpoint->train_closed);
 	nopal__pack_by(composite, segment, 0);

@@ -42,7 +42,7 @@ enum {
 static const char *const devices[SIDES] = { "nopaltest0", "nopaltest1" };
 
 struct scene {
-	int home, spaces[SIDES], udp[SIDES];
+	int primary, spaces[SIDES], udp[SIDES];
 	char paths[SIDES][PATH_BYTES];
 	struct event_base *base;
 	struct nopal_tun *tun;
@@ -69,7 +69,7 @@ static int space_socket(const struct scene *scene, int side, int kind)
 
 	assert_int_equal(setns(scene->spaces[side], CLONE_NEWNET), 0);
 	fd = socket(AF_INET, kind | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	assert_int_equal(setns(scene->home, CLONE_NEWNET), 0);
+	assert_int_equal(setns(scene->primary, CLONE_NEWNET), 0);
 	assert_true(fd >= 0);
 	return fd;
 }
@@ -112,14 +112,14 @@ static bool has_device(const struct scene *scene, int side)
 /* False: this machine makes none. */
 static bool make_spaces(struct scene *scene)
 {
-	scene->home = this_space();
+	scene->primary = this_space();
 	for (int i = 0; i < SIDES; i++) {
 		if (unshare(CLONE_NEWNET) < 0)
 			return false;
 		scene->spaces[i] = this_space();
 		snprintf(scene->paths[i], PATH_BYTES, "/proc/self/fd/%d", scene->spaces[i]);
 	}
-	return setns(scene->home, CLONE_NEWNET) == 0;
+	return setns(scene->primary, CLONE_NEWNET) == 0;
 }
 
 /* ------------------------------------------------------------------- scene */
@@ -168,7 +168,7 @@ static void close_scene(struct scene *scene)
 		close(scene->udp[i]);
 		close(scene->spaces[i]);
 	}
-	close(scene->home);
+	close(scene->primary);
 }
 
 static void turn(struct scene *scene)
@@ -361,7 +361,7 @@ TEST(what_cannot_be_is_said)
 		close(scene.udp[i]);
 		close(scene.spaces[i]);
 	}
-	close(scene.home);
+	close(scene.primary);
 	event_base_free(scene.base);
 }
 
@@ -372,7 +372,7 @@ static bool can_run(void)
 
 	for (int i = 0; i < SIDES && can; i++)
 		close(scene.spaces[i]);
-	close(scene.home);
+	close(scene.primary);
 	return can;
 }
 
