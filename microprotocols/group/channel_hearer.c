@@ -4,7 +4,7 @@
  * what to report.
  *
  * Who misses something waits for a random time before it asks, so that of many that miss the same
- * one asks first.  The speaker tells all what it will cast again; who misses nothing else waits for
+ * one asks first.  The speaker tells all what it will multicast again; who misses nothing else waits for
  * that, and so stays silent.
  *
  * Where what fills a hole is no repair, the path reorders, and by how much is measured as in
@@ -274,19 +274,19 @@ static void hearer_late(struct nopal_at at, uint64_t number)
 
 /* What was rebuilt, or comes by our own session, did not come by the channel; of repairs no round
  * trip is known. */
-static void hearer_note(struct nopal_at at, uint64_t number, bool cast)
+static void hearer_note(struct nopal_at at, uint64_t number, bool multicast)
 {
 	struct channel_hearer *self = hearer_of(at);
 
-	self->arrived += cast;
+	self->arrived += multicast;
 	if (number >= self->top) {
 		hearer_up_to(at.session, self, number);
 		self->top = number + 1;
 		nopal_serial_seen(at, CHANNEL_REPAIR_NUMBER, number);
-		self->latest = cast ? number : 0;
-		if (cast)
+		self->latest = multicast ? number : 0;
+		if (multicast)
 			self->latest_ns = at.session->now_ns;
-	} else if (cast && number >= self->repairs) {
+	} else if (multicast && number >= self->repairs) {
 		hearer_late(at, number);
 	}
 	hearer_look(at);
@@ -297,24 +297,24 @@ enum nopal_verdict nopal__channel_data(struct nopal_at at, struct nopal_segment 
 {
 	struct channel_hearer *self = hearer_of(at);
 	uint64_t number = nopal_get(at, segment, CHANNEL_REPAIR_NUMBER);
-	bool cast = segment->path == NOPAL_PATH_CHANNEL;
+	bool multicast = segment->path == NOPAL_PATH_CHANNEL;
 	enum nopal_number_is is;
 
 	if (!number)
 		return NOPAL_CONTINUE; /* for us alone */
-	if (!nopal_is_destination(at.session) || number < self->first || (cast && !self->first) ||
-	    !hearer_prepare(at))
+	if (!nopal_is_destination(at.session) || number < self->first ||
+	    (multicast && !self->first) || !hearer_prepare(at))
 		return NOPAL_STOP;
 	is = nopal_numbers_mark(at.session, &self->seen, number);
-	if (is == NOPAL_NUMBER_SEEN || (is == NOPAL_NUMBER_BEYOND && cast))
+	if (is == NOPAL_NUMBER_SEEN || (is == NOPAL_NUMBER_BEYOND && multicast))
 		return NOPAL_STOP;
 	if (is == NOPAL_NUMBER_NEW)
-		hearer_note(at, number, cast);
+		hearer_note(at, number, multicast);
 	return nopal_get(at, segment, CHANNEL_REPAIR_MESSAGE) < self->order ? NOPAL_STOP
 									    : NOPAL_CONTINUE;
 }
 
-/* How far the speaker is, and what it casts again. */
+/* How far the speaker is, and what it multicasts again. */
 void nopal__channel_top(struct nopal_at at, const struct nopal_segment *segment)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(at);

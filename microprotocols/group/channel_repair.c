@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel_repair -- what a destination misses of the channel is cast once more.
+ * channel_repair -- what a destination misses of the channel is multicast once more.
  *
  * Paper:     Adamson, Bormann, Handley, Macker: NORM, RFC 5740 (negative acks after
  *            a random time, and those of others suppressed); Gemmell and others,
@@ -69,8 +69,8 @@ static enum nopal_verdict channel_repair_on_opened(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict channel_repair_on_hears(struct nopal_at at,
-						  struct nopal_destination *destination)
+static enum nopal_verdict channel_repair_on_joined(struct nopal_at at,
+						   struct nopal_destination *destination)
 {
 	nopal__channel_heard(at, destination);
 	return NOPAL_CONTINUE;
@@ -127,7 +127,7 @@ static void channel_repair_idle(struct nopal_at at)
 {
 	struct channel_repair *self = nopal_state(at);
 
-	outstanding_idle(at.session, &self->speaker.cast);
+	outstanding_idle(at.session, &self->speaker.multicast);
 	nopal_numbers_idle(at.session, &self->hearer.seen);
 }
 
@@ -197,7 +197,7 @@ static const struct nopal_binding channel_repair_bindings[] = {
 	NOPAL_ON(SEGMENT_DONE, channel_repair_on_done),
 	NOPAL_ON(DESTINATION_ADDED, channel_repair_on_added),
 	NOPAL_ON(DESTINATION_OPENED, channel_repair_on_opened, .after = "channel"),
-	NOPAL_ON(DESTINATION_HEARS, channel_repair_on_hears),
+	NOPAL_ON(DESTINATION_JOINED, channel_repair_on_joined),
 	NOPAL_ON(DESTINATION_ENDED, channel_repair_on_ended),
 	NOPAL_ON(SEGMENT_FROM_NET, channel_repair_on_data),
 	NOPAL_ON(SEGMENT_FROM_NET, channel_repair_on_point,
@@ -227,7 +227,7 @@ static const struct nopal_role channel_repair_provides[] = {
 
 static const struct nopal_promise channel_repair_promises[] = {
 	{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
-	  "what is missing is asked for, and cast again" },
+	  "what is missing is asked for, and multicast again" },
 	{ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_AT_TRANSPORT,
 	  "reports say what has arrived" },
 	{ NOPAL_DELIVERY, NOPAL_FILTER, NOPAL_REQUIRES, NOPAL_ALL,
@@ -243,7 +243,7 @@ const struct nopal_microprotocol nopal_channel_repair = {
 	.abi = NOPAL_ABI,
 	.name = "channel_repair",
 	.family = "group",
-	.summary = "what a destination misses of the channel is cast once more",
+	.summary = "what a destination misses of the channel is multicast once more",
 	.wire_version = 1,
 	.many = true,
 	.provides = channel_repair_provides,
@@ -257,7 +257,7 @@ const struct nopal_microprotocol nopal_channel_repair = {
 	.kinds = channel_repair_kinds,
 	.timers = channel_repair_timers,
 	.bindings = channel_repair_bindings,
-	.raises = NOPAL_RAISES("SEGMENT_LOST", "CHANNEL_REPORT", "DESTINATION_HEARS",
+	.raises = NOPAL_RAISES("SEGMENT_LOST", "CHANNEL_REPORT", "DESTINATION_JOINED",
 			       "FORWARD_RECEIVED", "SESSION_BROKEN"),
 	.state_size = sizeof(struct channel_repair),
 	.open = channel_repair_open,

@@ -53,7 +53,7 @@ enum {
 
 /* What the speaker notes of a destination. */
 enum {
-	CHANNEL_REPAIR_FLOOR, /* below it all has its outcome, as far as it was cast */
+	CHANNEL_REPAIR_FLOOR, /* below it all has its outcome, as far as it was multicast */
 	CHANNEL_REPAIR_SINCE, /* the age with which it began to hear */
 	CHANNEL_REPAIR_RTT,   /* smoothed, ns */
 	CHANNEL_REPAIR_STAYS, /* since when its floor does, below the end; 0: no */
@@ -62,9 +62,9 @@ enum {
 };
 
 struct channel_speaker {
-	struct outstanding cast; /* numbers with copies whose outcome is open */
-	uint64_t next;		 /* number; 0: nothing has left */
-	uint64_t order;		 /* one past the last message of which a part left */
+	struct outstanding multicast; /* numbers with copies whose outcome is open */
+	uint64_t next;		      /* number; 0: nothing has left */
+	uint64_t order;		      /* one past the last message of which a part left */
 	uint64_t age;
 	int64_t left_ns;   /* the last first transmission */
 	int64_t remind_ns; /* how long to wait for the next reminder */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel_speaker.c -- channel_repair at the one who speaks: who has what, and what is cast once
+ * channel_speaker.c -- channel_repair at the one who speaks: who has what, and what is multicast once
  * more.
  *
- * Of each number that was cast the segment is kept until everybody has it.  A destination has a
+ * Of each number that was multicast the segment is kept until everybody has it.  A destination has a
  * floor; what a report lifts it over has its outcome.  Which numbers it had by the channel, and which
  * by its own session, follows from ages: the age counts how often somebody began to hear, and is
  * noted of a segment as it leaves.
@@ -45,7 +45,7 @@ void nopal__channel_sent(struct nopal_at at, struct nopal_segment *segment)
 	}
 	if (!self->next) {
 		self->next = SPEAKER_FIRST_NUMBER;
-		outstanding_begin(&self->cast, self->next);
+		outstanding_begin(&self->multicast, self->next);
 	}
 	if (self->order <= nopal_get(at, segment, CHANNEL_REPAIR_MESSAGE))
 		self->order = nopal_get(at, segment, CHANNEL_REPAIR_MESSAGE) + 1;
@@ -53,7 +53,7 @@ void nopal__channel_sent(struct nopal_at at, struct nopal_segment *segment)
 	nopal_set(at, segment, CHANNEL_REPAIR_AGE, self->age);
 	self->left_ns = at.session->now_ns;
 	self->remind_ns = SPEAKER_REMIND_FIRST_NS;
-	if (outstanding_add(at.session, &self->cast, self->next++, segment->handle) < 0)
+	if (outstanding_add(at.session, &self->multicast, self->next++, segment->handle) < 0)
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no room to keep track of a segment");
 	else if (!nopal_timer_running(at, CHANNEL_REPAIR_REMIND))
@@ -66,8 +66,8 @@ void nopal__channel_counted(struct nopal_at at, const struct nopal_segment *segm
 	struct channel_speaker *self = speaker_of(at);
 	uint64_t number = nopal_get(at, segment, CHANNEL_REPAIR_NUMBER);
 
-	if (!segment->copies && outstanding_is_open(&self->cast, number))
-		outstanding_take(&self->cast, number);
+	if (!segment->copies && outstanding_is_open(&self->multicast, number))
+		outstanding_take(&self->multicast, number);
 }
 
 /* -------------------------------------------------------------- destinations */
@@ -117,9 +117,9 @@ static struct nopal_segment *speaker_copy(struct nopal_at at, struct nopal_desti
 	struct channel_speaker *self = speaker_of(at);
 	struct nopal_segment *segment;
 
-	if (!outstanding_is_open(&self->cast, number))
+	if (!outstanding_is_open(&self->multicast, number))
 		return NULL;
-	segment = nopal_segment_find(at.session, outstanding_at(&self->cast, number));
+	segment = nopal_segment_find(at.session, outstanding_at(&self->multicast, number));
 	return segment && nopal_get(at, segment, CHANNEL_REPAIR_AGE) >=
 				       nopal_repair(destination)[CHANNEL_REPAIR_SINCE]
 		       ? segment
@@ -131,7 +131,7 @@ static uint64_t speaker_from(const struct channel_speaker *self,
 {
 	uint64_t floor = nopal_repair(destination)[CHANNEL_REPAIR_FLOOR];
 
-	return floor > self->cast.base ? floor : self->cast.base;
+	return floor > self->multicast.base ? floor : self->multicast.base;
 }
 
 /* All that it had by the channel, up to before a number, has its outcome. */
@@ -141,8 +141,8 @@ static void speaker_settle(struct nopal_at at, struct nopal_destination *destina
 	struct channel_speaker *self = speaker_of(at);
 	uint64_t number = speaker_from(self, destination);
 
-	if (end > self->cast.end)
-		end = self->cast.end;
+	if (end > self->multicast.end)
+		end = self->multicast.end;
 	for (; number < end; number++) {
 		struct nopal_segment *segment = speaker_copy(at, destination, number);
 
@@ -159,24 +159,24 @@ static void speaker_give(struct nopal_at at, struct nopal_destination *destinati
 	uint32_t index = nopal_destination_find(at.session, destination->id);
 	uint64_t number = speaker_from(self, destination);
 
-	for (; number < self->cast.end; number++) {
+	for (; number < self->multicast.end; number++) {
 		struct nopal_segment *segment = speaker_copy(at, destination, number);
 
 		if (segment)
 			nopal_copy_give(at.session, segment, index);
 	}
-	nopal_repair(destination)[CHANNEL_REPAIR_FLOOR] = self->cast.end;
+	nopal_repair(destination)[CHANNEL_REPAIR_FLOOR] = self->multicast.end;
 }
 
 void nopal__channel_heard(struct nopal_at at, struct nopal_destination *destination)
 {
 	struct channel_speaker *self = speaker_of(at);
 
-	if (!destination->hears) {
+	if (!destination->joined) {
 		speaker_give(at, destination);
 		return;
 	}
-	nopal_repair(destination)[CHANNEL_REPAIR_FLOOR] = self->cast.base;
+	nopal_repair(destination)[CHANNEL_REPAIR_FLOOR] = self->multicast.base;
 	nopal_repair(destination)[CHANNEL_REPAIR_SINCE] = ++self->age;
 	nopal_repair(destination)[CHANNEL_REPAIR_STAYS] = 0;
 }
@@ -186,8 +186,8 @@ void nopal__channel_ended(struct nopal_at at, struct nopal_destination *destinat
 {
 	struct channel_speaker *self = speaker_of(at);
 
-	if (destination->hears)
-		speaker_settle(at, destination, self->cast.end, NOPAL_OUTCOME_UNKNOWN);
+	if (destination->joined)
+		speaker_settle(at, destination, self->multicast.end, NOPAL_OUTCOME_UNKNOWN);
 }
 
 /* Whose message it is; NULL: of one that does not hear the channel. */
@@ -201,7 +201,7 @@ static struct nopal_destination *speaker_whose(struct nopal_at at,
 	if (nopal_is_destination(at.session) || index >= nopal_destination_count(at.session))
 		return NULL;
 	destination = nopal_destination_at(at.session, index);
-	return destination->hears ? destination : NULL;
+	return destination->joined ? destination : NULL;
 }
 
 /* ------------------------------------------------------------------- reports */
@@ -265,12 +265,12 @@ static void speaker_top(struct nopal_at at, const struct nopal_body *ranges)
 
 	if (ranges && ranges->length <= room - length)
 		length += ranges->length;
-	top = speaker_numbered(at, CHANNEL_REPAIR_TOP, length, self->cast.end, &writer);
+	top = speaker_numbered(at, CHANNEL_REPAIR_TOP, length, self->multicast.end, &writer);
 	if (!top)
 		return;
 	if (length > CHANNEL_REPAIR_NUMBER_BYTES)
 		nopal_write_bytes(&writer, ranges->bytes, ranges->length);
-	nopal_control_cast(at.session, top, length);
+	nopal_control_multicast(at.session, top, length);
 }
 
 enum speaker_repair {
@@ -314,8 +314,8 @@ static enum speaker_repair speaker_repair_range(struct nopal_at at,
 
 	if (number < range->first)
 		number = range->first;
-	if (end > self->cast.end)
-		end = self->cast.end;
+	if (end > self->multicast.end)
+		end = self->multicast.end;
 	for (; number < end && max < SPEAKER_TOO_LATE; number++) {
 		enum speaker_repair one = speaker_repair(at, destination, number, leave);
 
@@ -370,8 +370,8 @@ void nopal__channel_nak(struct nopal_at at, const struct nopal_segment *segment)
 	if (destination)
 		max = speaker_repair_all(at, destination, &segment->body, false);
 	if (max == SPEAKER_TOO_LATE)
-		nopal_destination_hears(at.session,
-					nopal_destination_find(at.session, destination->id), false);
+		nopal_destination_joined(
+			at.session, nopal_destination_find(at.session, destination->id), false);
 	else if (max == SPEAKER_REPAIRED)
 		speaker_answer(at, destination, &segment->body);
 }
@@ -387,14 +387,14 @@ static void speaker_look(struct nopal_at at, uint32_t index)
 	struct nopal_destination *destination = nopal_destination_at(at.session, index);
 	uint64_t *stays = &nopal_repair(destination)[CHANNEL_REPAIR_STAYS];
 
-	if (!destination->hears)
+	if (!destination->joined)
 		return;
-	if (speaker_from(self, destination) == self->cast.end)
+	if (speaker_from(self, destination) == self->multicast.end)
 		*stays = 0;
 	else if (!*stays)
 		*stays = (uint64_t)at.session->now_ns;
 	else if (at.session->now_ns - (int64_t)*stays > set->patience_ns)
-		nopal_destination_hears(at.session, index, false);
+		nopal_destination_joined(at.session, index, false);
 }
 
 void nopal__channel_remind(struct nopal_at at)
@@ -403,7 +403,7 @@ void nopal__channel_remind(struct nopal_at at)
 
 	for (uint32_t i = 0; i < nopal_destination_count(at.session); i++)
 		speaker_look(at, i);
-	if (self->cast.base == self->cast.end)
+	if (self->multicast.base == self->multicast.end)
 		return;
 	if (at.session->now_ns - self->left_ns >= self->remind_ns) {
 		speaker_top(at, NULL);

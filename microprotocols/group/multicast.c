@@ -44,7 +44,7 @@ static bool multicast_somebody_is_deaf(const struct nopal_session *session)
 	for (uint32_t i = 0; i < count; i++) {
 		const struct nopal_destination *one = nopal_destination_at(session, i);
 
-		if (one->open && !one->hears && nopal_destination_takes(one) &&
+		if (one->open && !one->joined && nopal_destination_takes(one) &&
 		    nopal_channel_reaches(session, i))
 			return true;
 	}
@@ -61,7 +61,7 @@ static void multicast_when_try(struct nopal_at at)
 		return;
 	probe = nopal_control_bare(at, MULTICAST_PROBE);
 	if (probe)
-		nopal_control_cast(at.session, probe, 0);
+		nopal_control_multicast(at.session, probe, 0);
 	nopal_timer_start(at, MULTICAST_TRY,
 			  at.session->now_ns + (MULTICAST_FIRST_NS << self->tries++));
 }
@@ -112,7 +112,7 @@ static enum nopal_verdict multicast_on_heard(struct nopal_at at, struct nopal_se
 		nopal_destination_find(at.session, nopal_get(at, segment, MULTICAST_DESTINATION));
 
 	if (!nopal_is_destination(at.session) && index < nopal_destination_count(at.session))
-		nopal_destination_hears(at.session, index, true);
+		nopal_destination_joined(at.session, index, true);
 	return NOPAL_CONTINUE;
 }
 
@@ -241,6 +241,6 @@ const struct nopal_microprotocol nopal_multicast = {
 	.kinds = multicast_kinds,
 	.timers = multicast_timers,
 	.bindings = multicast_bindings,
-	.raises = NOPAL_RAISES("DESTINATION_HEARS"),
+	.raises = NOPAL_RAISES("DESTINATION_JOINED"),
 	.state_size = sizeof(struct multicast),
 };

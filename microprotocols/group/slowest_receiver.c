@@ -167,8 +167,8 @@ static void slowest_receiver_down(struct nopal_at at, struct nopal_destination *
 	int64_t rate = nopal_shared_get(at, SLOWEST_RECEIVER_RATE);
 
 	if (slowest_receiver_is_min(at, rate) && path->loss >= SLOWEST_RECEIVER_TOO_MUCH) {
-		nopal_destination_hears(at.session,
-					nopal_destination_find(at.session, destination->id), false);
+		nopal_destination_joined(
+			at.session, nopal_destination_find(at.session, destination->id), false);
 		return;
 	}
 	self->too_fast = rate;
@@ -249,8 +249,8 @@ static enum nopal_verdict slowest_receiver_on_report(struct nopal_at at,
 }
 
 /* Its path is another one now, and if it stood for all, somebody else does with its next report. */
-static enum nopal_verdict slowest_receiver_on_hears(struct nopal_at at,
-						    struct nopal_destination *destination)
+static enum nopal_verdict slowest_receiver_on_joined(struct nopal_at at,
+						     struct nopal_destination *destination)
 {
 	struct slowest_receiver *self = nopal_state(at);
 
@@ -281,8 +281,8 @@ static const struct nopal_parameter slowest_receiver_parameters[] = {
 
 static const struct nopal_binding slowest_receiver_bindings[] = {
 	NOPAL_ON(CHANNEL_REPORT, slowest_receiver_on_report),
-	NOPAL_ON(DESTINATION_HEARS, slowest_receiver_on_hears),
-	NOPAL_ON(DESTINATION_ENDED, slowest_receiver_on_hears),
+	NOPAL_ON(DESTINATION_JOINED, slowest_receiver_on_joined),
+	NOPAL_ON(DESTINATION_ENDED, slowest_receiver_on_joined),
 	{ 0 },
 };
 
@@ -310,7 +310,7 @@ const struct nopal_microprotocol nopal_slowest_receiver = {
 	.parameters = slowest_receiver_parameters,
 	.shared = slowest_receiver_shared,
 	.bindings = slowest_receiver_bindings,
-	.raises = NOPAL_RAISES("DESTINATION_HEARS"),
+	.raises = NOPAL_RAISES("DESTINATION_JOINED"),
 	.state_size = sizeof(struct slowest_receiver),
 	.open = slowest_receiver_open,
 };

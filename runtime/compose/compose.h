@@ -96,7 +96,7 @@ struct nopal_promise_walk {
 	struct nopal_service service;
 	/* Of a layer above destinations: what is meant is for one of them alone; or leaves by a
 	 * channel, beside the session that each of them has. */
-	bool for_one, casts;
+	bool for_one, multicasts;
 	bool amid_partial; /* of the present layer: a row's condition */
 	struct nopal_service session;
 };

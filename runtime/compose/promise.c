@@ -169,7 +169,7 @@ static void promise_stages(struct nopal_promise_walk *walk, size_t layer, unsign
 		promise_stage(walk, layer, at, NOPAL_REQUIRES);
 		promise_stage(walk, layer, at, NOPAL_GIVES);
 		promise_stage(walk, layer, at, NOPAL_LOWERS);
-		if (walk->casts && at == NOPAL_RECOVERY)
+		if (walk->multicasts && at == NOPAL_RECOVERY)
 			promise_bound_by_session(walk);
 	}
 }
@@ -210,8 +210,8 @@ static void promise_to_many(struct nopal_promise_walk *walk,
 	bool channel = promise_answered(layer, "channel");
 
 	walk->for_one = nopal__words_meet("destination", walk->names, '|');
-	walk->casts = channel && !walk->for_one;
-	if (walk->casts)
+	walk->multicasts = channel && !walk->for_one;
+	if (walk->multicasts)
 		promise_channel(walk);
 	else if (channel) /* what is for all overtakes it there */
 		walk->service.quality[NOPAL_ORDER].value = 0;
@@ -232,7 +232,7 @@ static bool promise_all_below(const struct nopal_composition *composition, size_
 /* May messages of other classes be missing for good, where those of ours are not? */
 static bool promise_amid_partial(const struct nopal_promise_walk *walk, size_t layer)
 {
-	const struct nopal_service *below = walk->casts ? &walk->session : &walk->service;
+	const struct nopal_service *below = walk->multicasts ? &walk->session : &walk->service;
 
 	return !walk->any_names && nopal_promises(below, NOPAL_DELIVERY, NOPAL_ALL) &&
 	       !promise_all_below(walk->composition, layer);
@@ -242,7 +242,7 @@ static void promise_layer(struct nopal_promise_walk *walk, size_t layer)
 {
 	const struct nopal_composed_layer *composed = &walk->composition->layers[layer];
 
-	walk->for_one = walk->casts = false;
+	walk->for_one = walk->multicasts = false;
 	if (layer + 1 < walk->composition->layer_count &&
 	    composed[1].multiplicity == NOPAL_PER_DESTINATION)
 		promise_to_many(walk, composed);

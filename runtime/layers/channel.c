@@ -2,7 +2,7 @@
 /*
  * channel.c -- one transmission for many: the channel of a group.
  *
- *          group  ---- cast ---->  239.77.0.1 ....            one datagram,
+ *          group  ---- multicast ---->  239.77.0.1 ....            one datagram,
  *        /   |   \                  :     :    :              as many arrivals
  *     dest dest dest                v     v    v
  *       |    |    |                 layer above the destination's session
@@ -14,7 +14,7 @@
  * The address is of IPv4 or of IPv6, and so are they who can hear it: who speaks to a member of the
  * other family has another address, by which none of them knows it.
  *
- * What is cast carries the fields of the upper layers alone, the id of the channel in the place of
+ * What is multicast carries the fields of the upper layers alone, the id of the channel in the place of
  * a session's, and the seal of the composition.  It is heard at an alias of the endpoint, a port of
  * its own at the multicast address, and belongs to the session whose peer sent it from its own
  * address and has told the id.
@@ -49,7 +49,9 @@ static int speak(struct nopal_composite *composite, const struct nopal_casting *
 
 	if (!same_family(casting->group, casting->toward))
 		return -EAFNOSUPPORT;
-	return ops->cast_from ? ops->cast_from(composite->world, composite->endpoint, casting) : 0;
+	return ops->multicast_from
+		       ? ops->multicast_from(composite->world, composite->endpoint, casting)
+		       : 0;
 }
 
 int64_t nopal_channel_open(struct nopal_session *session, uint32_t index,
@@ -89,41 +91,42 @@ bool nopal_channel_reaches(const struct nopal_session *session, uint32_t index)
 }
 
 /* Where a segment of the group says its kind, to the layer of destinations too. */
-static uint8_t cast_kind_slot(const struct nopal_plan *plan)
+static uint8_t multicast_kind_slot(const struct nopal_plan *plan)
 {
 	return plan->layers[plan->destinations].above_kind_slot;
 }
 
-static const struct nopal_header *cast_header(const struct nopal_composite *composite)
+static const struct nopal_header *multicast_header(const struct nopal_composite *composite)
 {
-	return &composite->layer->plan->kinds[NOPAL_KIND_CAST].header;
+	return &composite->layer->plan->kinds[NOPAL_KIND_MULTICAST].header;
 }
 
-static uint32_t cast_bytes(const struct nopal_composite *group, const struct nopal_segment *segment)
+static uint32_t multicast_bytes(const struct nopal_composite *group,
+				const struct nopal_segment *segment)
 {
-	return 1 + NOPAL_ID_BYTES + cast_header(group)->bytes + segment->body.length +
+	return 1 + NOPAL_ID_BYTES + multicast_header(group)->bytes + segment->body.length +
 	       group->layer->plan->trailer_bytes;
 }
 
 bool nopal__channel_may_leave(struct nopal_composite *group, const struct nopal_segment *segment)
 {
-	return nopal__train_ready(group, cast_bytes(group, segment));
+	return nopal__train_ready(group, multicast_bytes(group, segment));
 }
 
-void nopal__cast(struct nopal_composite *group, struct nopal_segment *segment)
+void nopal__multicast(struct nopal_composite *group, struct nopal_segment *segment)
 {
 	const struct nopal_plan *plan = group->layer->plan;
-	uint32_t bytes = cast_bytes(group, segment);
+	uint32_t bytes = multicast_bytes(group, segment);
 	uint8_t *at = bytes <= plan->datagram_bytes
 			      ? nopal__train_room(group, nopal__first_way(group), bytes)
 			      : NULL;
 
 	if (!at)
 		return; /* as one lost on the way */
-	segment->attribute[cast_kind_slot(plan)] = segment->kind;
-	*at++ = nopal__first_byte(NOPAL_KIND_CAST);
+	segment->attribute[multicast_kind_slot(plan)] = segment->kind;
+	*at++ = nopal__first_byte(NOPAL_KIND_MULTICAST);
 	at = nopal__put(at, group->peer_id, NOPAL_ID_BYTES);
-	at = nopal__fields_put(cast_header(group), segment, at);
+	at = nopal__fields_put(multicast_header(group), segment, at);
 	if (segment->body.length)
 		memcpy(at, segment->body.bytes, segment->body.length);
 	nopal__train_add_open(group, group->endpoint, bytes);
@@ -133,14 +136,14 @@ void nopal__cast(struct nopal_composite *group, struct nopal_segment *segment)
 	group->group->gone.datagram_bytes_out += bytes;
 }
 
-void nopal_control_cast(struct nopal_session *session, struct nopal_segment *segment,
-			uint32_t length)
+void nopal_control_multicast(struct nopal_session *session, struct nopal_segment *segment,
+			     uint32_t length)
 {
 	struct nopal_composite *composite = nopal__composite(session);
 
 	nopal__control_note(composite, segment, length);
 	if (nopal__has_channel(composite))
-		nopal__cast(composite, segment);
+		nopal__multicast(composite, segment);
 	nopal__segment_free(composite, segment);
 }
 
@@ -155,7 +158,7 @@ static struct nopal_composite *hearer(struct nopal_endpoint *alias,
 	uint8_t kind;
 
 	if (length < 1 + NOPAL_ID_BYTES || !nopal__first_byte_parse(bytes[0], &kind) ||
-	    kind != NOPAL_KIND_CAST) {
+	    kind != NOPAL_KIND_MULTICAST) {
 		alias->port.counters.malformed++;
 		return NULL;
 	}
@@ -171,8 +174,8 @@ static struct nopal_composite *hearer(struct nopal_endpoint *alias,
 	return composite;
 }
 
-static void cast_receive(struct nopal_endpoint *alias, const struct nopal_arrival *arrival,
-			 uint8_t *bytes, uint32_t length)
+static void multicast_receive(struct nopal_endpoint *alias, const struct nopal_arrival *arrival,
+			      uint8_t *bytes, uint32_t length)
 {
 	struct nopal_composite *composite = hearer(alias, arrival, bytes, length);
 	const struct nopal_plan *plan;
@@ -184,11 +187,11 @@ static void cast_receive(struct nopal_endpoint *alias, const struct nopal_arriva
 	plan = composite->layer->plan;
 	composite->awake->counters.datagrams_in++;
 	composite->awake->counters.datagram_bytes_in += length;
-	segment = nopal__unpack(composite, NOPAL_KIND_CAST, arrival->buffer, bytes, length,
+	segment = nopal__unpack(composite, NOPAL_KIND_MULTICAST, arrival->buffer, bytes, length,
 				1 + NOPAL_ID_BYTES);
 	if (!segment)
 		return;
-	kind = segment->attribute[cast_kind_slot(plan)];
+	kind = segment->attribute[multicast_kind_slot(plan)];
 	if (kind >= NOPAL_KIND_ROOM || !(composite->layer->kinds >> kind & 1)) {
 		composite->awake->counters.rx_malformed++;
 		nopal__segment_free(composite, segment);
@@ -269,7 +272,7 @@ int nopal_channel_join(struct nopal_session *session, const struct nopal_address
 	if (!alias)
 		return -EADDRNOTAVAIL;
 	alias->channels++;
-	alias->channel_receive = cast_receive;
+	alias->channel_receive = multicast_receive;
 	if (channel_enter(composite, alias, id) == 0)
 		return 0;
 	alias_leave(alias);

@@ -17,7 +17,7 @@ struct nopal_channel {
 bool nopal__has_channel(const struct nopal_composite *composite);
 /* Is there room in the train to the channel now, or is the kernel busy? */
 bool nopal__channel_may_leave(struct nopal_composite *group, const struct nopal_segment *segment);
-void nopal__cast(struct nopal_composite *group, struct nopal_segment *segment);
+void nopal__multicast(struct nopal_composite *group, struct nopal_segment *segment);
 /* At the end of a session that hears one. */
 void nopal__channel_leave(struct nopal_composite *composite);
 

@@ -112,7 +112,7 @@ static void choose_all(struct nopal_group *group, const struct nopal_segment *se
 	for (uint32_t i = 0; i < group->count; i++) {
 		struct nopal_destination *one = group->member[i]->destination;
 
-		if (ret_hear && one->hears) {
+		if (ret_hear && one->joined) {
 			++*ret_hear;
 			count_given(one, segment);
 		} else if (nopal_destination_takes(one)) {
@@ -214,7 +214,7 @@ static void channel_leave(struct nopal_composite *composite, struct nopal_segmen
 	uint32_t hear = 0, count;
 
 	if (segment->transmissions > 1) {
-		nopal__cast(composite, segment);
+		nopal__multicast(composite, segment);
 		return;
 	}
 	count = choose(composite, segment, &hear);
@@ -223,7 +223,7 @@ static void channel_leave(struct nopal_composite *composite, struct nopal_segmen
 		segment->copies += hear;
 	nopal_raise_COPIES_LEAVE(&composite->session, segment);
 	if (hear)
-		nopal__cast(composite, segment);
+		nopal__multicast(composite, segment);
 	copies_give(composite, segment, count, true);
 }
 

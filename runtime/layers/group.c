@@ -70,14 +70,15 @@ static struct nopal_destination_info info_of(const struct nopal_composite *membe
 	};
 }
 
-void nopal_destination_hears(struct nopal_session *session, uint32_t index, bool hears)
+void nopal_destination_joined(struct nopal_session *session, uint32_t index, bool joined)
 {
 	struct nopal_destination *destination = nopal_destination_at(session, index);
 
-	if (destination->hears == hears || (hears && (destination->removed || destination->ended)))
+	if (destination->joined == joined ||
+	    (joined && (destination->removed || destination->ended)))
 		return;
-	destination->hears = hears;
-	nopal_raise_DESTINATION_HEARS(session, destination);
+	destination->joined = joined;
+	nopal_raise_DESTINATION_JOINED(session, destination);
 }
 
 uint32_t nopal_destination_find(const struct nopal_session *session, uint64_t id)
@@ -380,7 +381,7 @@ int nopal_destination_remove(struct nopal_session *session, uint32_t id, bool at
 	member = group->group->member[index];
 	outermost = nopal__turn_begin(group->world);
 	nopal__touch(group);
-	nopal_destination_hears(&group->session, index, false);
+	nopal_destination_joined(&group->session, index, false);
 	member->destination->removed = true;
 	copies_forget(member);
 	if (at_once)
@@ -412,7 +413,7 @@ static void group_closed(struct nopal_composite *group)
 	}
 	/* What some have yet to get of the channel is theirs before they close. */
 	for (uint32_t i = 0; i < all->count; i++) {
-		nopal_destination_hears(&group->session, i, false);
+		nopal_destination_joined(&group->session, i, false);
 		nopal__session_close(all->member[i]);
 	}
 }

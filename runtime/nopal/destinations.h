@@ -15,7 +15,7 @@ struct nopal_destination {
 	bool removed;	    /* by the application: nobody waits for it any more */
 	bool paused;	    /* set by the role fan_out: it gets nothing meanwhile */
 	bool ended;	    /* nothing reaches it any more */
-	bool hears;	    /* data for all reaches it through the channel */
+	bool joined;	    /* data for all reaches it through the channel */
 	enum nopal_end end; /* at DESTINATION_ENDED: why, and in words */
 	const char *text;
 	/* Bytes of bodies that left for it, once each, and of these, how many it is known to
@@ -94,10 +94,10 @@ int64_t nopal_channel_open(struct nopal_session *session, uint32_t index,
 bool nopal_channel_reaches(const struct nopal_session *session, uint32_t index);
 int nopal_channel_join(struct nopal_session *session, const struct nopal_address *group,
 		       uint32_t id);
-void nopal_destination_hears(struct nopal_session *session, uint32_t index, bool hears);
+void nopal_destination_joined(struct nopal_session *session, uint32_t index, bool joined);
 /* nopal_control_send through the channel alone; nowhere where there is none. */
-void nopal_control_cast(struct nopal_session *session, struct nopal_segment *segment,
-			uint32_t length);
+void nopal_control_multicast(struct nopal_session *session, struct nopal_segment *segment,
+			     uint32_t length);
 
 /* For the role channel_repair: the copy that went through the channel has its outcome; and this
  * destination gets one of its own, whose outcome counts instead. */

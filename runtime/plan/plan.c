@@ -85,7 +85,7 @@ static uint32_t max_around(const struct nopal_plan *plan, const struct nopal_lay
 	bool lowest = layer->index + 1u == plan->layer_count;
 	uint32_t max = 0;
 
-	for (uint8_t code = NOPAL_KIND_FIRST_OWN; code < NOPAL_KIND_CAST; code++) {
+	for (uint8_t code = NOPAL_KIND_FIRST_OWN; code < NOPAL_KIND_MULTICAST; code++) {
 		const struct nopal_kind_plan *kind = &plan->kinds[code];
 		uint32_t around = kind->around;
 

@@ -266,14 +266,14 @@ static void headers_make(struct nopal_plan *plan)
 }
 
 /* Through a channel nothing of the destinations' layers travels. */
-static void header_of_cast(struct nopal_plan *plan)
+static void header_of_multicast(struct nopal_plan *plan)
 {
-	struct nopal_kind_plan *cast = &plan->kinds[NOPAL_KIND_CAST];
+	struct nopal_kind_plan *multicast = &plan->kinds[NOPAL_KIND_MULTICAST];
 
-	cast->name = "cast";
+	multicast->name = "multicast";
 	for (uint32_t l = 0; l < plan->destinations; l++)
-		fields_of_layer(plan, &plan->layers[l], NOPAL_KIND_CAST, true);
-	fields_of_kinds(plan, plan->destinations, NOPAL_KIND_CAST);
+		fields_of_layer(plan, &plan->layers[l], NOPAL_KIND_MULTICAST, true);
+	fields_of_kinds(plan, plan->destinations, NOPAL_KIND_MULTICAST);
 }
 
 /* What differs from transmission to transmission is no part of what is coded, and fields of a layer below
@@ -439,7 +439,7 @@ int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 	}
 	headers_make(plan);
 	if (plan->channel)
-		header_of_cast(plan);
+		header_of_multicast(plan);
 	if (interop_check(plan, problems) < 0)
 		return -1;
 	serials_make(plan);

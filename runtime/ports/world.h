@@ -77,8 +77,8 @@ struct nopal_world_ops {
 					   const struct nopal_train *train);
 	/* From now on the port speaks to a multicast address.  NULL: nothing is to be done for
 	 * that. */
-	int (*cast_from)(struct nopal_world *world, struct nopal_endpoint *endpoint,
-			 const struct nopal_casting *casting);
+	int (*multicast_from)(struct nopal_world *world, struct nopal_endpoint *endpoint,
+			      const struct nopal_casting *casting);
 	void (*wake_at)(struct nopal_world *world, int64_t time_ns);
 	const char *(*transport)(struct nopal_endpoint *endpoint);
 	void (*free)(struct nopal_world *world);

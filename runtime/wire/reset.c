@@ -174,7 +174,7 @@ void nopal__nobody_receive(struct nopal_endpoint *endpoint, const struct nopal_a
 	uint32_t id;
 
 	if (endpoint->demux != NOPAL_DEMUX_ID || endpoint->alias_of || kind == NOPAL_KIND_REPLY ||
-	    kind == NOPAL_KIND_ABORT || kind == NOPAL_KIND_CAST)
+	    kind == NOPAL_KIND_ABORT || kind == NOPAL_KIND_MULTICAST)
 		return;
 	id = (uint32_t)nopal__get(bytes + 1, NOPAL_ID_BYTES);
 	if (id == 0 || nopal__demux_knows(endpoint, id, 0) != NOPAL_UNHEARD_OF ||

@@ -16,7 +16,7 @@ enum { GOLDEN_ROOM = 64, KINDS = 256 };
 
 struct golden {
 	struct nopal_address from;
-	bool to_acceptor, cast; /* to it, through a channel */
+	bool to_acceptor, multicast; /* to it, through a channel */
 	size_t length;
 	uint8_t bytes[2048];
 };
@@ -49,8 +49,8 @@ static void keep(void *user, int64_t now_ns, const struct nopal_address *from,
 	museum->of_kind[to_acceptor][bytes[museum->kind_at]]++;
 	packet->from = *from;
 	packet->to_acceptor = to_acceptor;
-	packet->cast = nopal_address_is_multicast(to);
-	casts_seen += packet->cast;
+	packet->multicast = nopal_address_is_multicast(to);
+	casts_seen += packet->multicast;
 	packet->length = length;
 	memcpy(packet->bytes, bytes, length);
 	museum->count++;
@@ -106,7 +106,7 @@ static struct nopal_endpoint *reaches(const struct rig *rig, const struct golden
 {
 	if (!packet->to_acceptor)
 		return rig->opener.endpoint;
-	return packet->cast ? rig->acceptor.endpoint->aliases : rig->acceptor.endpoint;
+	return packet->multicast ? rig->acceptor.endpoint->aliases : rig->acceptor.endpoint;
 }
 
 static void inject(struct rig *rig, const struct golden *packet, const uint8_t *bytes,

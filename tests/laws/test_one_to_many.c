@@ -14,7 +14,7 @@ enum {
 	K_MAX = 5,
 	K_MAX_OF_CHANNEL = 3,
 	MESSAGE_BYTES = 2500,
-	CAST_BYTES = 900 /* a segment, of which the witness sees the outcome */
+	MULTICAST_BYTES = 900 /* a segment, of which the witness sees the outcome */
 };
 
 /* Outcomes of a destination. */
@@ -50,7 +50,8 @@ static void send_one(void)
 {
 	if (!many.group)
 		return;
-	assert_int_equal(many_send_bytes(&many, run.channel ? CAST_BYTES : MESSAGE_BYTES, 0), 0);
+	assert_int_equal(many_send_bytes(&many, run.channel ? MULTICAST_BYTES : MESSAGE_BYTES, 0),
+			 0);
 	witness_check(many.sent - 1);
 }
 

@@ -53,7 +53,8 @@ static void add_varint(uint64_t value)
 }
 
 /* Sent as the microprotocol would: sealed, and by the session or the channel. */
-static void say(struct nopal_session *session, const char *microprotocol, unsigned kind, bool cast)
+static void say(struct nopal_session *session, const char *microprotocol, unsigned kind,
+		bool multicast)
 {
 	struct nopal_at part = rig_at(session, microprotocol);
 	bool outermost = nopal__turn_begin(many.world);
@@ -65,8 +66,8 @@ static void say(struct nopal_session *session, const char *microprotocol, unsign
 	assert_non_null(segment);
 	if (body.length)
 		memcpy(at, body.bytes, body.length);
-	if (cast)
-		nopal_control_cast(session, segment, body.length);
+	if (multicast)
+		nopal_control_multicast(session, segment, body.length);
 	else
 		nopal_control_send(session, segment, body.length);
 	nopal__turn_end(many.world, outermost);

@@ -352,7 +352,7 @@ TEST(test_removed_in_good_order_it_gets_what_was_for_it)
 
 /* So much waits for one at its own session that it gets no copies: what it hears it has all the
  * same, and its outcome counts. */
-TEST(test_one_that_is_paused_hears)
+TEST(test_one_that_is_paused_joined)
 {
 	begin(MANY_CHANNEL("", "", "fan_out { backlog = 20kB slow = skip }"), 3, "delay 5ms");
 	many_link(&many, 1, "rate 200kbit delay 5ms");
@@ -370,12 +370,12 @@ TEST(test_one_that_is_paused_hears)
 }
 
 /* It is on its way out, and says that it hears: nobody counts on it. */
-TEST(test_one_that_is_removed_says_that_it_hears)
+TEST(test_one_that_is_removed_says_that_it_joined)
 {
 	begin(MANY_CHANNEL("", "patience = 300ms", ALL), 3, "delay 5ms");
 	many_link(&many, 1, "fwd: delay 5ms rev: delay 5ms loss 100%");
 	assert_int_equal(nopal_destination_remove(many.group, (uint32_t)many.end[1].id, false), 0);
-	nopal_destination_hears(&nopal__bottom(nopal__composite(many.group))->session, 1, true);
+	nopal_destination_joined(&nopal__bottom(nopal__composite(many.group))->session, 1, true);
 	assert_int_equal(many_hearing(&many), 2);
 	talk(100, 100);
 	many_run(&many, 20 * NOPAL_SECOND);

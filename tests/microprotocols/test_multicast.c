@@ -39,7 +39,7 @@ static void check_transmissions(uint32_t count)
 	many_watch(&many);
 	send_some(10, 5000); /* four segments each */
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many.casts, 40);
+	assert_int_equal(many.multicasts, 40);
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 10);
 	all_have(0, 10);
 	many_close(&many);
@@ -76,7 +76,7 @@ TEST(test_who_does_not_hear_gets_copies)
 	many_watch(&many);
 	send_some(10, 5000);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many.casts, 40);
+	assert_int_equal(many.multicasts, 40);
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 10);
 	all_have(0, 10);
 	many_close(&many);
@@ -92,7 +92,7 @@ static void check_probes(const char *config, uint32_t deaf, uint64_t probes)
 		many_deafen(&many, i, true);
 	many_run(&many, 100 * NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), 3 - deaf);
-	assert_int_equal(many.casts, probes);
+	assert_int_equal(many.multicasts, probes);
 	many_close(&many);
 }
 
@@ -214,7 +214,7 @@ TEST(test_to_one_alone_and_back)
 		assert_int_equal(many_send_bytes(&many, 9000, 2), 0);
 		many_run(&many, NOPAL_SECOND);
 	}
-	assert_int_equal(many.casts, 0);
+	assert_int_equal(many.multicasts, 0);
 	assert_true(many_has(&many, 1, 0, 10));
 	assert_int_equal(many.end[0].delivered + many.end[2].delivered, 0);
 	assert_int_equal(many.answers, 10);
@@ -290,14 +290,14 @@ static void check_family(bool cast6, uint32_t count)
 	many_watch(&many);
 	many_run(&many, 60 * NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), hearing);
-	assert_int_equal(many.casts, hearing > 0); /* one probe */
+	assert_int_equal(many.multicasts, hearing > 0); /* one probe */
 	bottom = &nopal__bottom(nopal__composite(many.group))->session;
 	for (uint32_t i = 0; i < count; i++)
-		assert_int_equal(nopal_destination_at(bottom, i)->hears, many_is_v6(i) == cast6);
+		assert_int_equal(nopal_destination_at(bottom, i)->joined, many_is_v6(i) == cast6);
 	many_watch(&many);
 	send_some(10, 5000);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many.casts, hearing ? 40 : 0);
+	assert_int_equal(many.multicasts, hearing ? 40 : 0);
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 10);
 	all_have(0, 10);
 	many_close(&many);

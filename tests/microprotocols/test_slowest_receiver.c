@@ -356,11 +356,11 @@ static void say(uint32_t index, uint64_t arrived, uint64_t missing, int64_t rtt_
 	nopal__turn_end(many.world, outermost);
 }
 
-static void hears(uint32_t index, bool does)
+static void joined(uint32_t index, bool does)
 {
 	struct nopal_session *bottom = &nopal__bottom(nopal__composite(many.group))->session;
 
-	nopal_destination_hears(bottom, index, does);
+	nopal_destination_joined(bottom, index, does);
 }
 
 /* A report of it moves the rate, or does not. */
@@ -382,10 +382,10 @@ TEST(test_one_stands_for_all)
 	assert_true(moves(1));
 	assert_false(moves(0)); /* no slower than that by a fifth */
 	assert_false(moves(2));
-	hears(0, false);
+	joined(0, false);
 	assert_false(moves(2));
 	assert_true(moves(1));
-	hears(1, false);
+	joined(1, false);
 	assert_true(moves(2));
 	assert_false(moves(3));
 	many_close(&many);

@@ -357,12 +357,12 @@ static void many_tap(void *user, int64_t now_ns, const struct nopal_address *fro
 		     const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	(void)now_ns, (void)from, (void)bytes, (void)length;
-	((struct many *)user)->casts += nopal_address_is_multicast(to);
+	((struct many *)user)->multicasts += nopal_address_is_multicast(to);
 }
 
 void many_watch(struct many *many)
 {
-	many->casts = 0;
+	many->multicasts = 0;
 	nopal_sim_tap(many->world, many_tap, many);
 }
 
@@ -372,7 +372,7 @@ uint32_t many_hearing(const struct many *many)
 	uint32_t hearing = 0;
 
 	for (uint32_t i = 0; i < nopal_destination_count(bottom); i++)
-		hearing += nopal_destination_at(bottom, i)->hears;
+		hearing += nopal_destination_at(bottom, i)->joined;
 	return hearing;
 }
 

@@ -43,9 +43,9 @@ enum {
 
 /* The same with a channel: the keys of multicast and channel_repair, and what is above them
  * beside. */
-#define MANY_CHANNEL(cast, repair, more)                                                           \
+#define MANY_CHANNEL(multicast, repair, more)                                                      \
 	"layer \"group\" { transport_driver {} resize {} "                                         \
-	"sequenced_messages {} multicast { " cast " } channel_repair { " repair                    \
+	"sequenced_messages {} multicast { " multicast " } channel_repair { " repair               \
 	" } reliable_fifo {} " more                                                                \
 	" }\nlayer \"destination\" {\n multiplicity = per_destination\n"                           \
 	" transport_driver {} virtual_circuit {} keep_alive { interval = 1s "                      \
@@ -103,7 +103,7 @@ struct many {
 	uint32_t answers_wrong; /* that were no message of ours */
 	bool echo;		/* destinations send back what they get */
 	bool dumbbell;		/* else a star */
-	uint64_t casts;		/* datagrams to multicast addresses, see many_watch() */
+	uint64_t multicasts;	/* datagrams to multicast addresses, see many_watch() */
 	/* (optional) an outcome was told */
 	void (*on_outcome)(struct many *many, uint32_t message);
 	struct many_end end[MANY_MAX]; /* last: only those in use are cleared */

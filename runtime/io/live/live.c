@@ -528,13 +528,13 @@ static void live_free(struct nopal_world *world)
 	free(live);
 }
 
-static int live_cast_from(struct nopal_world *world, struct nopal_endpoint *endpoint,
-			  const struct nopal_casting *casting)
+static int live_multicast_from(struct nopal_world *world, struct nopal_endpoint *endpoint,
+			       const struct nopal_casting *casting)
 {
 	struct live_port *port = nopal__endpoint_port(endpoint)->handle;
 
 	(void)world;
-	return nopal__live_socket_cast(&port->sock, casting);
+	return nopal__live_socket_multicast(&port->sock, casting);
 }
 
 static const struct nopal_world_ops live_ops = {
@@ -545,7 +545,7 @@ static const struct nopal_world_ops live_ops = {
 	.port_open = live_port_open,
 	.port_close = live_port_close,
 	.transmit = live_transmit,
-	.cast_from = live_cast_from,
+	.multicast_from = live_multicast_from,
 	.wake_at = live_wake_at,
 	.transport = live_transport,
 	.free = live_free,

@@ -77,7 +77,7 @@ struct live_socket {
 	uint32_t rest_length, rest_stride;
 	struct nopal_address rest_to;
 	/* whence what is for multicast addresses of IPv6 leaves; interface 0: it speaks to none */
-	struct in6_pktinfo cast_from;
+	struct in6_pktinfo multicast_from;
 	uint32_t truncated, empty; /* dropped by the last gathering */
 	bool dry;		   /* the last gathering emptied the socket */
 	bool no_memory;		   /* the last NOPAL_BUSY was ENOBUFS */
@@ -106,7 +106,7 @@ void nopal__live_socket_close(struct live_socket *sock);
  * errno value. */
 int nopal__live_socket_hear(struct live_socket *sock, const struct nopal_address *group,
 			    const struct nopal_address *from);
-int nopal__live_socket_cast(struct live_socket *sock, const struct nopal_casting *casting);
+int nopal__live_socket_multicast(struct live_socket *sock, const struct nopal_casting *casting);
 /* Up to LIVE_BATCH_RECEIVES receives; returns the number of arrivals, and their buffers hold a
  * reference each until nopal__live_socket_gave. */
 size_t nopal__live_socket_gather(struct live_socket *sock, struct nopal_arrival *arrivals);

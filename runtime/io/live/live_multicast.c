@@ -7,7 +7,7 @@
  * socket that never sends, which address of ours it would speak to the peer from, and the interface
  * is the one that has this address.
  *
- * Who hears knows who speaks by the address of their session, so what is cast must leave from that.
+ * Who hears knows who speaks by the address of their session, so what is multicast must leave from that.
  * With IPv4 it follows from the interface.  With IPv6 it would not: the kernel takes one of the
  * multicast address's own scope, for ff02:: a link-local one; so each transmission says from where it
  * leaves (RFC 3542, section 6).
@@ -179,13 +179,13 @@ static int cast6(struct live_socket *sock, const struct nopal_casting *casting)
 		return -errno;
 	if (ours.any.sa_family != AF_INET6)
 		return -EAFNOSUPPORT;
-	error = way_to6(casting->group, casting->toward, &ours, &sock->cast_from);
+	error = way_to6(casting->group, casting->toward, &ours, &sock->multicast_from);
 	if (!error)
 		error = set(sock->fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &max, sizeof(max));
 	return error;
 }
 
-int nopal__live_socket_cast(struct live_socket *sock, const struct nopal_casting *casting)
+int nopal__live_socket_multicast(struct live_socket *sock, const struct nopal_casting *casting)
 {
 	return (nopal_address_is_v4(casting->group) ? cast4 : cast6)(sock, casting);
 }

@@ -226,15 +226,16 @@ static size_t socket_say(union socket_control *control, size_t at, int level, in
 
 static bool socket_casts(const struct live_socket *sock, const struct nopal_address *to)
 {
-	return sock->cast_from.ipi6_ifindex && to->ip[0] == UINT8_MAX;
+	return sock->multicast_from.ipi6_ifindex && to->ip[0] == UINT8_MAX;
 }
 
 static size_t socket_say_whence(const struct live_socket *sock, const struct nopal_address *to,
 				union socket_control *control, size_t at)
 {
-	return socket_casts(sock, to) ? socket_say(control, at, IPPROTO_IPV6, IPV6_PKTINFO,
-						   &sock->cast_from, sizeof(sock->cast_from))
-				      : at;
+	return socket_casts(sock, to)
+		       ? socket_say(control, at, IPPROTO_IPV6, IPV6_PKTINFO, &sock->multicast_from,
+				    sizeof(sock->multicast_from))
+		       : at;
 }
 
 static ssize_t socket_send_many(struct live_socket *sock, const struct nopal_train *train,

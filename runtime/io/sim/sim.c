@@ -122,7 +122,7 @@ static int sim_port_open(struct nopal_world *world, struct nopal_endpoint *endpo
 	int error;
 
 	if (nopal_address_is_multicast(&local))
-		return nopal__sim_cast_open(sim, endpoint);
+		return nopal__sim_multicast_open(sim, endpoint);
 	error = sim_port_choose(sim, &local, &host, problems);
 	if (error)
 		return error;
@@ -169,8 +169,8 @@ static void sim_port_close(struct nopal_world *world, struct nopal_endpoint *end
 
 	if (!port)
 		return;
-	if (port->is_cast)
-		nopal__sim_cast_close(sim, port);
+	if (port->is_multicast)
+		nopal__sim_multicast_close(sim, port);
 	else
 		sim_port_forget(sim, port);
 	face->handle = NULL;
@@ -218,8 +218,8 @@ void nopal__sim_port_put(struct sim *sim, struct sim_port *port, struct sim_pack
 
 static void sim_arrive(struct sim *sim, struct sim_packet *packet)
 {
-	struct sim_port *port = nopal_address_is_multicast(&packet->cast)
-					? nopal__sim_cast_port(sim, packet)
+	struct sim_port *port = nopal_address_is_multicast(&packet->multicast)
+					? nopal__sim_multicast_port(sim, packet)
 					: sim_port_find(sim, packet->to_host, packet->to_port);
 
 	if (port)
@@ -277,7 +277,7 @@ static void sim_packet_at(struct sim *sim, uint32_t node, struct sim_packet *pac
 	uint32_t link;
 
 	if (packet->to_host == SIM_NONE) {
-		nopal__sim_cast_at(sim, node, packet);
+		nopal__sim_multicast_at(sim, node, packet);
 		return;
 	}
 	if (node == sim->hosts[packet->to_host]) {
@@ -352,9 +352,9 @@ static bool sim_datagram_leave(struct sim *sim, uint32_t link, const struct sim_
 	packet->to_port = train->to->port;
 	packet->fragments = train->fragments;
 	packet->ecn = train->ecn;
-	packet->cast = *train->to; /* where there is no such host */
+	packet->multicast = *train->to; /* where there is no such host */
 	if (packet->to_host == SIM_NONE)
-		nopal__sim_cast_at(sim, sim->hosts[port->host], packet);
+		nopal__sim_multicast_at(sim, sim->hosts[port->host], packet);
 	else if (link != SIM_NONE)
 		nopal__sim_pass(sim, link, packet);
 	else if (!sim_loop_back(sim, packet))
@@ -480,7 +480,7 @@ void nopal_sim_inject(struct nopal_world *world, struct nopal_endpoint *endpoint
 	packet->from = *from;
 	packet->to_host = port->host;
 	packet->to_port = port->number;
-	packet->cast = nopal__endpoint_port(endpoint)->local;
+	packet->multicast = nopal__endpoint_port(endpoint)->local;
 	if (!sim_loop_back(sim, packet))
 		nopal__sim_packet_drop(packet);
 }

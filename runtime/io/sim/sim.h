@@ -27,9 +27,9 @@ struct sim_packet {
 	struct nopal_buffer buffer; /* what the core sees; must be first */
 	struct sim_packet *next;    /* in the pool */
 	struct nopal_address from;
-	uint32_t to_host; /* SIM_NONE: to all that hear `cast` */
+	uint32_t to_host; /* SIM_NONE: to all that hear `multicast` */
 	uint16_t to_port;
-	struct nopal_address cast; /* where it goes, as it was written */
+	struct nopal_address multicast; /* where it goes, as it was written */
 	uint32_t length;
 	bool fragments; /* may go in several packets of IP */
 	uint8_t ecn;	/* enum nopal_ecn */
@@ -81,7 +81,7 @@ struct sim_link {
 	struct nopal__link_engine engine;
 	uint32_t from, to;	    /* nodes */
 	uint32_t next_out, next_in; /* links of the same node, or SIM_NONE */
-	uint64_t cast;		    /* the last of sim->casting that went here */
+	uint64_t multicast;	    /* the last of sim->casting that went here */
 	bool deaf;		    /* no multicast passes */
 	struct sim_flight *ring;
 	uint32_t first, flying, room;
@@ -102,8 +102,8 @@ struct sim_port {
 	struct nopal_endpoint *endpoint; /* NULL: closed */
 	uint32_t host;
 	uint16_t number;
-	bool is_cast;	       /* at a multicast address */
-	struct sim_port *next; /* of its bucket, or of sim->casts */
+	bool is_multicast;     /* at a multicast address */
+	struct sim_port *next; /* of its bucket, or of sim->multicasts */
 	bool ready;	       /* in sim->ready: it outlives its close */
 	struct nopal_arrival *arrivals;
 	uint32_t count, room;
@@ -127,9 +127,9 @@ struct sim {
 
 	struct sim_port **ports; /* buckets: a power of two */
 	uint32_t port_count, port_buckets;
-	struct sim_port *casts;	 /* at multicast addresses, oldest first */
-	uint64_t casting;	 /* counts packets to such at nodes */
-	struct sim_port **ready; /* with arrivals at this instant, in order */
+	struct sim_port *multicasts; /* at multicast addresses, oldest first */
+	uint64_t casting;	     /* counts packets to such at nodes */
+	struct sim_port **ready;     /* with arrivals at this instant, in order */
 	uint32_t ready_count, ready_room;
 
 	void (*tap)(void *user, int64_t now_ns, const struct nopal_address *from,
@@ -153,12 +153,12 @@ void nopal__sim_port_put(struct sim *sim, struct sim_port *port, struct sim_pack
 void nopal__sim_pass(struct sim *sim, uint32_t link, struct sim_packet *packet);
 
 /* sim_multicast.c */
-int nopal__sim_cast_open(struct sim *sim, struct nopal_endpoint *endpoint);
-void nopal__sim_cast_close(struct sim *sim, struct sim_port *port);
+int nopal__sim_multicast_open(struct sim *sim, struct nopal_endpoint *endpoint);
+void nopal__sim_multicast_close(struct sim *sim, struct sim_port *port);
 /* Where a packet that was injected is heard at its host; NULL: nowhere. */
-struct sim_port *nopal__sim_cast_port(struct sim *sim, const struct sim_packet *packet);
+struct sim_port *nopal__sim_multicast_port(struct sim *sim, const struct sim_packet *packet);
 /* A packet to a multicast address is at a node; takes it over. */
-void nopal__sim_cast_at(struct sim *sim, uint32_t node, struct sim_packet *packet);
+void nopal__sim_multicast_at(struct sim *sim, uint32_t node, struct sim_packet *packet);
 
 /* sim_topology.c */
 /* No multicast passes a link, as where a router knows of none; or it does again. */

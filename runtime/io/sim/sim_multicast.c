@@ -13,12 +13,12 @@
 #include "io/sim/sim.h"
 #include "session/endpoint_sessions.h"
 
-int nopal__sim_cast_open(struct sim *sim, struct nopal_endpoint *endpoint)
+int nopal__sim_multicast_open(struct sim *sim, struct nopal_endpoint *endpoint)
 {
 	struct nopal_port *face = nopal__endpoint_port(endpoint);
 	const struct nopal_hearing *hearing = face->hearing;
 	const struct nopal_port *beside;
-	struct sim_port *port, **at = &sim->casts;
+	struct sim_port *port, **at = &sim->multicasts;
 
 	if (!hearing)
 		return -EADDRNOTAVAIL;
@@ -29,7 +29,7 @@ int nopal__sim_cast_open(struct sim *sim, struct nopal_endpoint *endpoint)
 	port->endpoint = endpoint;
 	port->host = ((const struct sim_port *)beside->handle)->host;
 	port->number = face->local.port;
-	port->is_cast = true;
+	port->is_multicast = true;
 	while (*at)
 		at = &(*at)->next;
 	*at = port;
@@ -37,16 +37,16 @@ int nopal__sim_cast_open(struct sim *sim, struct nopal_endpoint *endpoint)
 	return 0;
 }
 
-void nopal__sim_cast_close(struct sim *sim, struct sim_port *port)
+void nopal__sim_multicast_close(struct sim *sim, struct sim_port *port)
 {
-	struct sim_port **at = &sim->casts;
+	struct sim_port **at = &sim->multicasts;
 
 	while (*at != port)
 		at = &(*at)->next;
 	*at = port->next;
 }
 
-static bool hears(const struct sim_port *port, const struct nopal_address *group)
+static bool joined(const struct sim_port *port, const struct nopal_address *group)
 {
 	struct nopal_address local = nopal__endpoint_port(port->endpoint)->local;
 
@@ -54,11 +54,11 @@ static bool hears(const struct sim_port *port, const struct nopal_address *group
 	return nopal_address_equal(&local, group);
 }
 
-struct sim_port *nopal__sim_cast_port(struct sim *sim, const struct sim_packet *packet)
+struct sim_port *nopal__sim_multicast_port(struct sim *sim, const struct sim_packet *packet)
 {
-	struct sim_port *port = sim->casts;
+	struct sim_port *port = sim->multicasts;
 
-	while (port && !(port->host == packet->to_host && hears(port, &packet->cast)))
+	while (port && !(port->host == packet->to_host && joined(port, &packet->multicast)))
 		port = port->next;
 	return port;
 }
@@ -77,19 +77,19 @@ static bool is_on_way(struct sim *sim, uint32_t from, uint32_t through, uint32_t
 }
 
 /* One of those that hear it, as seen from a node that the packet has come to. */
-static void cast_towards(struct sim *sim, uint32_t node, struct sim_port *port,
-			 struct sim_packet *packet)
+static void multicast_towards(struct sim *sim, uint32_t node, struct sim_port *port,
+			      struct sim_packet *packet)
 {
 	struct sim_packet *copy;
 	uint32_t link = SIM_NONE;
 
 	if (node != sim->hosts[port->host]) {
 		link = nopal__sim_route(sim, node, port->host);
-		if (link == SIM_NONE || sim->links[link].cast == sim->casting)
+		if (link == SIM_NONE || sim->links[link].multicast == sim->casting)
 			return; /* no way, or it went there */
 		if (sim->links[link].deaf)
 			return;
-		sim->links[link].cast = sim->casting;
+		sim->links[link].multicast = sim->casting;
 	}
 	copy = nopal__sim_packet_copy(sim->pool, packet);
 	if (!copy)
@@ -100,15 +100,15 @@ static void cast_towards(struct sim *sim, uint32_t node, struct sim_port *port,
 		nopal__sim_pass(sim, link, copy);
 }
 
-void nopal__sim_cast_at(struct sim *sim, uint32_t node, struct sim_packet *packet)
+void nopal__sim_multicast_at(struct sim *sim, uint32_t node, struct sim_packet *packet)
 {
 	uint32_t source = nopal__sim_host_of(sim, &packet->from);
-	struct nopal_address group = packet->cast;
+	struct nopal_address group = packet->multicast;
 
 	sim->casting++;
-	for (struct sim_port *port = sim->casts; port; port = port->next)
-		if (port->host != source && hears(port, &group) &&
+	for (struct sim_port *port = sim->multicasts; port; port = port->next)
+		if (port->host != source && joined(port, &group) &&
 		    is_on_way(sim, sim->hosts[source], node, port->host))
-			cast_towards(sim, node, port, packet);
+			multicast_towards(sim, node, port, packet);
 	nopal__sim_packet_drop(packet);
 }

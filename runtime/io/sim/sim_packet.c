@@ -115,7 +115,7 @@ struct sim_packet *nopal__sim_packet_copy(struct sim_pool *pool, const struct si
 	copy->from = packet->from;
 	copy->to_host = packet->to_host;
 	copy->to_port = packet->to_port;
-	copy->cast = packet->cast;
+	copy->multicast = packet->multicast;
 	copy->fragments = packet->fragments;
 	copy->ecn = packet->ecn;
 	return copy;

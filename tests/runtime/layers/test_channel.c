@@ -49,14 +49,14 @@ static void all_have_all(void)
 /* --------------------------------------------------------- one datagram for all */
 
 /* Datagrams for the group's address. */
-static struct casts {
+static struct multicasts {
 	uint64_t count, strange;
 	uint8_t last[2048];
 	size_t length;
-} casts;
+} multicasts;
 
-static void note_cast(void *user, int64_t now_ns, const struct nopal_address *from,
-		      const struct nopal_address *to, const uint8_t *bytes, size_t length)
+static void note_multicast(void *user, int64_t now_ns, const struct nopal_address *from,
+			   const struct nopal_address *to, const uint8_t *bytes, size_t length)
 {
 	struct nopal_address group = group_address(), sender;
 
@@ -64,11 +64,12 @@ static void note_cast(void *user, int64_t now_ns, const struct nopal_address *fr
 	if (!nopal_address_is_multicast(to))
 		return;
 	many_address(0, MANY_PORT, many_cast6, &sender);
-	casts.count++;
-	casts.strange += !nopal_address_equal(to, &group) || !nopal_address_equal(from, &sender) ||
-			 length > (many_cast6 ? UDP_IPV6 : UDP_IPV4);
-	casts.length = length;
-	memcpy(casts.last, bytes, length);
+	multicasts.count++;
+	multicasts.strange += !nopal_address_equal(to, &group) ||
+			      !nopal_address_equal(from, &sender) ||
+			      length > (many_cast6 ? UDP_IPV6 : UDP_IPV4);
+	multicasts.length = length;
+	memcpy(multicasts.last, bytes, length);
 }
 
 TEST(test_one_datagram_a_segment)
@@ -76,15 +77,16 @@ TEST(test_one_datagram_a_segment)
 	uint64_t before;
 
 	begin(PLAIN, 6, "delay 1ms");
-	memset(&casts, 0, sizeof(casts));
-	nopal_sim_tap(many.world, note_cast, NULL);
+	memset(&multicasts, 0, sizeof(multicasts));
+	nopal_sim_tap(many.world, note_multicast, NULL);
 	before = nopal_session_counters(many.group)->transmissions;
 	for (size_t bytes = 1; bytes < 20000; bytes += 777)
 		send_some(1, bytes);
 	many_run(&many, NOPAL_SECOND);
 	all_have_all();
-	assert_int_equal(casts.count, nopal_session_counters(many.group)->transmissions - before);
-	assert_int_equal(casts.strange, 0);
+	assert_int_equal(multicasts.count,
+			 nopal_session_counters(many.group)->transmissions - before);
+	assert_int_equal(multicasts.strange, 0);
 	many_close(&many);
 }
 
@@ -161,14 +163,14 @@ static void check_hearing(uint32_t count, uint32_t hearing, uint64_t transmissio
 	send_some(10, 1000);
 	many_run(&many, NOPAL_SECOND);
 	all_have_all();
-	assert_int_equal(many.casts, transmissions);
+	assert_int_equal(many.multicasts, transmissions);
 	many_close(&many);
 }
 
 TEST(test_without_multicast_there_are_copies)
 {
 	prepare_with(3);
-	ops.cast_from = no_way_out;
+	ops.multicast_from = no_way_out;
 	check_hearing(3, 0, 0);
 }
 
@@ -291,7 +293,7 @@ TEST(test_groups_and_listeners_share_an_address)
 	nopal_sim_run(world, nopal_world_now(world) + 20 * NOPAL_SECOND);
 	for (int g = 0; g < GROUPS; g++)
 		for (uint32_t i = 0; i < PLACES; i++)
-			assert_true(nopal_destination_at(groups[g], i)->hears);
+			assert_true(nopal_destination_at(groups[g], i)->joined);
 	assert_int_equal(ear_count, GROUPS * PLACES);
 	for (uint32_t i = 0; i < ear_count; i++) {
 		assert_int_equal(ears[i].wrong, 0);
@@ -330,12 +332,12 @@ static void inject(struct nopal_endpoint *endpoint, const struct nopal_address *
 	free(copy);
 }
 
-/* A cast that all have but the first: the injected ones are what it gets. */
-static void take_a_cast(const char *config, struct nopal_address *ret_sender)
+/* A multicast that all have but the first: the injected ones are what it gets. */
+static void take_a_multicast(const char *config, struct nopal_address *ret_sender)
 {
 	begin(config, 2, "delay 1ms");
 	many.echo = false;
-	nopal_sim_tap(many.world, note_cast, NULL);
+	nopal_sim_tap(many.world, note_multicast, NULL);
 	many_deafen(&many, 0, true);
 	send_some(1, 300);
 	many_run(&many, 2 * NOPAL_MILLISECOND);
@@ -355,9 +357,9 @@ TEST(test_what_is_forged_is_dropped_and_counted)
 	size_t length;
 	uint64_t malformed, unknown, sealed;
 
-	take_a_cast(PLAIN, &sender);
-	length = casts.length;
-	memcpy(bytes, casts.last, length);
+	take_a_multicast(PLAIN, &sender);
+	length = multicasts.length;
+	memcpy(bytes, multicasts.last, length);
 	malformed = alias_counters()->malformed;
 	unknown = alias_counters()->unknown_session;
 	sealed = hearer_counters()->rx_sealed_badly;
@@ -374,11 +376,11 @@ TEST(test_what_is_forged_is_dropped_and_counted)
 	assert_int_equal(alias_counters()->unknown_session, unknown + 4);
 
 	for (unsigned kind = 0; kind <= UINT8_MAX; kind++)
-		if (kind != casts.last[0]) {
+		if (kind != multicasts.last[0]) {
 			bytes[0] = (uint8_t)kind;
 			inject(alias(), &sender, bytes, length);
 		}
-	bytes[0] = casts.last[0];
+	bytes[0] = multicasts.last[0];
 	for (size_t cut = 0; cut < 1 + NOPAL_ID_BYTES; cut++)
 		inject(alias(), &sender, bytes, cut);
 	assert_int_equal(alias_counters()->malformed, malformed + UINT8_MAX + 1 + NOPAL_ID_BYTES);
@@ -432,13 +434,13 @@ TEST(test_whatever_comes_nothing_breaks)
 	uint8_t bytes[2048];
 
 	for (int round = 0; round < ROUNDS; round++) {
-		take_a_cast(UNSEALED, &sender);
+		take_a_multicast(UNSEALED, &sender);
 		for (int i = 0; i < TRIES && many.end[0].session; i++) {
-			size_t length = 5 + draw((uint32_t)casts.length);
+			size_t length = 5 + draw((uint32_t)multicasts.length);
 
-			if (length > casts.length)
-				length = casts.length;
-			memcpy(bytes, casts.last, length);
+			if (length > multicasts.length)
+				length = multicasts.length;
+			memcpy(bytes, multicasts.last, length);
 			for (uint32_t n = draw(12); n; n--)
 				bytes[5 + draw(HEAD)] = (uint8_t)draw(256);
 			inject(alias(), &sender, bytes, length);

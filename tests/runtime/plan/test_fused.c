@@ -132,7 +132,7 @@ TEST(test_a_folder_that_others_may_write)
 TEST(test_no_folder_of_the_user)
 {
 	struct nopal_problems problems;
-	char *primary = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
+	char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
 	char *cache = strdup(getenv("XDG_CACHE_PRIMARY"));
 	struct nopal_plan *plan;
 
@@ -146,10 +146,10 @@ TEST(test_no_folder_of_the_user)
 	nopal_problems_fini(&problems);
 	nopal_plan_unref(plan);
 	setenv("XDG_CACHE_PRIMARY", cache, true);
-	if (primary)
-		setenv("HOME", primary, true);
+	if (home)
+		setenv("HOME", home, true);
 	free(cache);
-	free(primary);
+	free(home);
 }
 
 /* ----------------------------------------------------------------- strangers */

@@ -155,7 +155,7 @@ static const char THREE[] =
 	"  sequenced_segments {}\n  positive_ack {} retransmission_timer {}\n  retransmit {}\n"
 	"  reliable_fifo {}\n}\n";
 
-TEST(test_each_of_three_layers_hears_its_own_control)
+TEST(test_each_of_three_layers_joined_its_own_control)
 {
 	enum { COUNT = 40, BYTES = 500 };
 	struct rig rig;

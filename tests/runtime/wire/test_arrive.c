@@ -128,7 +128,7 @@ TEST(test_a_farewell_is_heard)
 	assert_non_null(strstr(rig.opener.end_text, "enough of it"));
 }
 
-TEST(test_what_ended_hears_nothing)
+TEST(test_what_ended_joined_nothing)
 {
 	struct nopal_buffer *buffer = nopal_buffer_new(16);
 	struct nopal_composite *composite;

@@ -68,7 +68,7 @@ TEST(test_without_the_key_it_takes_a_second)
 }
 
 /* A session that waits for nothing hears of it when its keep-alive calls. */
-TEST(test_an_idle_one_hears_of_it_by_a_call)
+TEST(test_an_idle_one_joined_of_it_by_a_call)
 {
 	begin(CALLING);
 	restart_kill(&rig, &rig.acceptor, "delay 10ms");

@@ -185,8 +185,9 @@ TEST(test_it_is_shorter_than_its_cause)
 /* A datagram of no session is answered by none: a reset least of all. */
 TEST(test_it_answers_sessions_alone)
 {
-	static const uint8_t others[] = { NOPAL_KIND_REPLY, NOPAL_KIND_ABORT,	NOPAL_KIND_CAST,
-					  NOPAL_KIND_RESET, NOPAL_KIND_CONNECT, NOPAL_KIND_MEET,
+	static const uint8_t others[] = { NOPAL_KIND_REPLY,	NOPAL_KIND_ABORT,
+					  NOPAL_KIND_MULTICAST, NOPAL_KIND_RESET,
+					  NOPAL_KIND_CONNECT,	NOPAL_KIND_MEET,
 					  NOPAL_KIND_ASK };
 	uint8_t bytes[100] = { 0, 1, 2, 3, 4 };
 	struct nopal_address from;

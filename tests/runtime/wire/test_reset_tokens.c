@@ -126,7 +126,8 @@ TEST(test_a_reset_has_the_token_of_its_manual)
 
 TEST(test_few_datagrams_are_answered)
 {
-	static const uint8_t silent[] = { NOPAL_KIND_REPLY, NOPAL_KIND_ABORT, NOPAL_KIND_CAST };
+	static const uint8_t silent[] = { NOPAL_KIND_REPLY, NOPAL_KIND_ABORT,
+					  NOPAL_KIND_MULTICAST };
 
 	begin(true);
 	assert_false(ask(NOPAL_KIND_DATA, ID, RESET));

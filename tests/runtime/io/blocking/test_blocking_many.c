@@ -108,7 +108,7 @@ static uint64_t say(uint32_t destination, const char *text)
 	return ticket;
 }
 
-static void hears(struct nopal_connection *connection, const char *text)
+static void joined(struct nopal_connection *connection, const char *text)
 {
 	int64_t length = nopal_connection_receive(connection, bytes, sizeof(bytes), patience_ns);
 
@@ -164,7 +164,7 @@ TEST(test_all_get_it_and_answer)
 			assert_int_equal(bytes[MESSAGE - 1], i);
 		}
 	for (int i = 0; i < MANY; i++)
-		hears(receiver[i].connection, "over");
+		joined(receiver[i].connection, "over");
 	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns),
 			 NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_OUTCOME_DELIVERED);
@@ -195,9 +195,9 @@ TEST(test_one_alone_gets_it)
 	dial(MANY);
 	alone = say(info_at(receiver[1].address).id, "for you");
 	say(0, "for all");
-	hears(receiver[1].connection, "for you");
+	joined(receiver[1].connection, "for you");
 	for (int i = 0; i < MANY; i++)
-		hears(receiver[i].connection, "for all");
+		joined(receiver[i].connection, "for all");
 	assert_int_equal(nopal_connection_wait(sender, alone, patience_ns),
 			 NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(nopal_connection_send_to(sender, 4711, "nobody", 6, patience_ns, NULL),
@@ -224,9 +224,9 @@ TEST(test_one_is_added)
 	assert_int_equal(info_at(receiver[2].address).id, id);
 	receiver_accept(&receiver[2]);
 	say(0, "after");
-	hears(receiver[2].connection, "after");
-	hears(receiver[0].connection, "before");
-	hears(receiver[0].connection, "after");
+	joined(receiver[2].connection, "after");
+	joined(receiver[0].connection, "before");
+	joined(receiver[0].connection, "after");
 	assert_int_equal(nopal_connection_add(sender, receiver[2].address, patience_ns, &problems),
 			 -EEXIST);
 	assert_true(problems.errors > 0);
@@ -249,8 +249,8 @@ TEST(test_one_that_was_dialled_is_one_of_many)
 	assert_int_equal(nopal_connection_remove(receiver[0].connection, 1, true), -EINVAL);
 	assert_int_equal(nopal_connection_wait(sender, say(0, "both"), patience_ns),
 			 NOPAL_OUTCOME_DELIVERED);
-	hears(receiver[0].connection, "both");
-	hears(receiver[1].connection, "both");
+	joined(receiver[0].connection, "both");
+	joined(receiver[1].connection, "both");
 }
 
 TEST(test_one_is_removed_with_what_it_was_given)
@@ -274,7 +274,7 @@ TEST(test_one_is_removed_with_what_it_was_given)
 		-EPIPE);
 	for (int i = 0; i < 300; i++)
 		nopal_connection_receive(receiver[0].connection, bytes, MESSAGE, patience_ns);
-	hears(receiver[0].connection, "the rest");
+	joined(receiver[0].connection, "the rest");
 	wait_for_count(1);
 	/* And it may come back, as another one. */
 	assert_true(nopal_connection_add(sender, receiver[1].address, patience_ns, &problems) > id);
@@ -294,7 +294,7 @@ TEST(test_one_is_removed_at_once)
 	assert_int_equal(nopal_connection_remove(sender, id, true), -ENOENT);
 	assert_int_equal(nopal_connection_wait(sender, say(0, "still"), patience_ns),
 			 NOPAL_OUTCOME_DELIVERED);
-	hears(receiver[0].connection, "still");
+	joined(receiver[0].connection, "still");
 }
 
 /* -------------------------------------------------- who is not there, who dies */
@@ -325,7 +325,7 @@ TEST(test_some_are_there)
 	wait_for_count(1);
 	receiver_accept(&receiver[0]);
 	say(0, "hello");
-	hears(receiver[0].connection, "hello");
+	joined(receiver[0].connection, "hello");
 }
 
 TEST(test_nobody_is_there)
@@ -351,7 +351,7 @@ TEST(test_who_does_not_answer_is_not_added)
 	wait_for_count(1);
 	assert_int_equal(nopal_connection_wait(sender, say(0, "alone"), patience_ns),
 			 NOPAL_OUTCOME_DELIVERED);
-	hears(receiver[0].connection, "alone");
+	joined(receiver[0].connection, "alone");
 }
 
 /* A receiver in a process of its own; its address comes by the pipe. */
@@ -428,8 +428,8 @@ TEST_WITH(begin_with_a_mortal, end_of_the_mortal, test_what_is_not_known_yet_is_
 	assert_int_equal(kill(mortal, SIGCONT), 0);
 	assert_int_equal(nopal_connection_wait(sender, ticket, patience_ns),
 			 NOPAL_OUTCOME_DELIVERED);
-	hears(receiver[0].connection, "are you there?");
-	hears(receiver[1].connection, "are you there?");
+	joined(receiver[0].connection, "are you there?");
+	joined(receiver[1].connection, "are you there?");
 	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_OUTCOME_DELIVERED);
 }
 
@@ -465,8 +465,8 @@ TEST_WITH(begin_with_a_mortal, end_of_the_mortal, test_a_receiver_dies)
 			 NOPAL_OUTCOME_DELIVERED);
 	assert_int_equal(nopal_connection_wait(sender, 0, patience_ns), NOPAL_OUTCOME_DELIVERED);
 	for (int i = 0; i < 2; i++) {
-		hears(receiver[i].connection, "to three");
-		hears(receiver[i].connection, "to two");
+		joined(receiver[i].connection, "to three");
+		joined(receiver[i].connection, "to two");
 	}
 	assert_int_equal(nopal_connection_remove(sender, dead.id, false), 0);
 	assert_int_equal(nopal_connection_destinations(sender, NULL, 0), 2);

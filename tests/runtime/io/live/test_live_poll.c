@@ -114,7 +114,7 @@ static bool lingers_once(void)
 
 /* A busy machine may take the processor away for longer than it lingers; who does not linger never
  * hears the answer in the same turn. */
-TEST(test_who_lingers_hears_the_answer)
+TEST(test_who_lingers_joined_the_answer)
 {
 	bool heard = false;
 
