@@ -6,7 +6,7 @@
  *            a random time, and those of others suppressed); Gemmell and others,
  *            PGM, RFC 3208 (who asked is told to all before the repair comes).
  * Differs:   asks and reports travel by the session that each destination has: so
- *            they do not get lost, and hearers need not hear each other.  A report
+ *            they do not get lost, and receivers need not hear each other.  A report
  *            says below which number nothing is missing; by that each copy gets its
  *            outcome, and who counts them (fan_out) knows nothing of channels.  Of whom
  *            no report moves for `patience` is thought to hear no more, and what it
@@ -127,8 +127,8 @@ static void channel_repair_idle(struct nopal_at at)
 {
 	struct channel_repair *self = nopal_state(at);
 
-	outstanding_idle(at.session, &self->speaker.multicast);
-	nopal_numbers_idle(at.session, &self->hearer.seen);
+	outstanding_idle(at.session, &self->sender.multicast);
+	nopal_numbers_idle(at.session, &self->receiver.seen);
 }
 
 static const struct nopal_parameter channel_repair_parameters[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel_repair.h -- what channel_repair (what both ends do), channel_speaker.c and
- * channel_hearer.c share.
+ * channel_repair.h -- what channel_repair (what both ends do), channel_sender.c and
+ * channel_receiver.c share.
  */
 #ifndef NOPAL_CHANNEL_REPAIR_H
 #define NOPAL_CHANNEL_REPAIR_H
@@ -51,7 +51,7 @@ enum {
 		CHANNEL_REPAIR_NUMBER_BYTES + CHANNEL_REPAIR_RANGES * CHANNEL_REPAIR_RANGE_BYTES,
 };
 
-/* What the speaker notes of a destination. */
+/* What the sender notes of a destination. */
 enum {
 	CHANNEL_REPAIR_FLOOR, /* below it all has its outcome, as far as it was multicast */
 	CHANNEL_REPAIR_SINCE, /* the age with which it began to hear */
@@ -61,7 +61,7 @@ enum {
 	CHANNEL_REPAIR_ORDER, /* message that is */
 };
 
-struct channel_speaker {
+struct channel_sender {
 	struct outstanding multicast; /* numbers with copies whose outcome is open */
 	uint64_t next;		      /* number; 0: nothing has left */
 	uint64_t order;		      /* one past the last message of which a part left */
@@ -71,7 +71,7 @@ struct channel_speaker {
 	uint32_t lost;	   /* repairs, as the nak says that is read now */
 };
 
-struct channel_hearer {
+struct channel_receiver {
 	struct nopal_numbers seen;
 	/* What is for it; first 0: it has not been told yet. */
 	uint64_t first, order;
@@ -98,8 +98,8 @@ struct channel_hearer {
 };
 
 struct channel_repair {
-	struct channel_speaker speaker;
-	struct channel_hearer hearer;
+	struct channel_sender sender;
+	struct channel_receiver receiver;
 };
 
 /* Numbers of one message, from low to high: the first, and then for each range the gap to it and
@@ -131,7 +131,7 @@ static inline bool nopal__channel_next(struct channel_ranges *ranges)
 	return true;
 }
 
-/* channel_speaker.c */
+/* channel_sender.c */
 void nopal__channel_sent(struct nopal_at at, struct nopal_segment *segment);
 void nopal__channel_counted(struct nopal_at at, const struct nopal_segment *segment);
 void nopal__channel_added(struct nopal_at at, struct nopal_destination *destination);
@@ -142,7 +142,7 @@ void nopal__channel_nak(struct nopal_at at, const struct nopal_segment *segment)
 void nopal__channel_report(struct nopal_at at, const struct nopal_segment *segment);
 void nopal__channel_remind(struct nopal_at at);
 
-/* channel_hearer.c */
+/* channel_receiver.c */
 void nopal__channel_point(struct nopal_at at, const struct nopal_segment *segment);
 enum nopal_verdict nopal__channel_data(struct nopal_at at, struct nopal_segment *segment);
 void nopal__channel_top(struct nopal_at at, const struct nopal_segment *segment);

@@ -150,9 +150,9 @@ void nopal_control_multicast(struct nopal_session *session, struct nopal_segment
 /* ------------------------------------------------------------------- hearing */
 
 /* Whose it is; NULL: nobody's, counted. */
-static struct nopal_composite *hearer(struct nopal_endpoint *alias,
-				      const struct nopal_arrival *arrival, const uint8_t *bytes,
-				      uint32_t length)
+static struct nopal_composite *receiver(struct nopal_endpoint *alias,
+					const struct nopal_arrival *arrival, const uint8_t *bytes,
+					uint32_t length)
 {
 	struct nopal_composite *composite;
 	uint8_t kind;
@@ -177,7 +177,7 @@ static struct nopal_composite *hearer(struct nopal_endpoint *alias,
 static void multicast_receive(struct nopal_endpoint *alias, const struct nopal_arrival *arrival,
 			      uint8_t *bytes, uint32_t length)
 {
-	struct nopal_composite *composite = hearer(alias, arrival, bytes, length);
+	struct nopal_composite *composite = receiver(alias, arrival, bytes, length);
 	const struct nopal_plan *plan;
 	struct nopal_segment *segment;
 	uint64_t kind;

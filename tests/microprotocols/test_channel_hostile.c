@@ -232,7 +232,7 @@ TEST(test_destinations_that_speak)
 	others_are_well();
 }
 
-/* ----------------------------------------------------- a speaker that is hostile */
+/* ----------------------------------------------------- a sender that is hostile */
 
 TEST(test_points_and_tops_and_probes)
 {

@@ -121,13 +121,13 @@ TEST(test_one_repair_for_all)
 /* Behind the bottleneck that lost it all miss the same: few ask. */
 TEST(test_of_fifty_few_ask)
 {
-	enum { HEARERS = 50, LOSSES = 40 };
+	enum { RECEIVERS = 50, LOSSES = 40 };
 	int64_t naks, suppressed;
 
-	many_open_dumbbell(&many, MANY_CHANNEL("", "backoff = 200ms", ALL), HEARERS, "",
+	many_open_dumbbell(&many, MANY_CHANNEL("", "backoff = 200ms", ALL), RECEIVERS, "",
 			   "delay 2ms", 1);
 	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many_hearing(&many), HEARERS);
+	assert_int_equal(many_hearing(&many), RECEIVERS);
 	for (int i = 0; i < LOSSES; i++) {
 		talk(1, 100);
 		many_deafen(&many, 0, true); /* the bottleneck */
@@ -139,27 +139,27 @@ TEST(test_of_fifty_few_ask)
 	all_have_all();
 	naks = many_sum(&many, "channel_naks");
 	suppressed = many_sum(&many, "channel_naks_suppressed");
-	print_message("%d losses at %d hearers: %d naks, %d suppressed\n", LOSSES, HEARERS,
+	print_message("%d losses at %d receivers: %d naks, %d suppressed\n", LOSSES, RECEIVERS,
 		      (int)naks, (int)suppressed);
 	assert_in_range(naks, LOSSES, 3 * LOSSES);
-	assert_int_equal(naks + suppressed, LOSSES * HEARERS);
+	assert_int_equal(naks + suppressed, LOSSES * RECEIVERS);
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], many.sent);
 	many_close(&many);
 }
 
 TEST(test_losses_upstream_of_all)
 {
-	enum { HEARERS = 50 };
+	enum { RECEIVERS = 50 };
 
-	many_open_dumbbell(&many, MANY_CHANNEL("", "backoff = 200ms", ALL), HEARERS, "",
+	many_open_dumbbell(&many, MANY_CHANNEL("", "backoff = 200ms", ALL), RECEIVERS, "",
 			   "delay 2ms loss 5%", 1);
 	many_run(&many, 5 * NOPAL_SECOND);
-	assert_int_equal(many_hearing(&many), HEARERS);
+	assert_int_equal(many_hearing(&many), RECEIVERS);
 	talk(400, 1000); /* some 20 are lost */
 	many_run(&many, 20 * NOPAL_SECOND);
 	all_have_all();
 	assert_in_range(many_sum(&many, "channel_naks"), 1, 100);
-	assert_int_equal(many_hearing(&many), HEARERS);
+	assert_int_equal(many_hearing(&many), RECEIVERS);
 	many_close(&many);
 }
 

@@ -24,7 +24,7 @@ static void ask_for_next(struct nopal_session *session)
 }
 
 /* The sender of a message: in a group the message says so. */
-static struct oracle_side *speaker(struct oracle_side *side, const struct nopal_message *message)
+static struct oracle_side *sender(struct oracle_side *side, const struct nopal_message *message)
 {
 	struct oracle *oracle = side->oracle;
 	uint64_t from;
@@ -49,7 +49,7 @@ static void on_received(struct nopal_session *session, struct nopal_message *mes
 	ask_for_next(session);
 	if (!side)
 		return;
-	from = speaker(side, message);
+	from = sender(side, message);
 	index = from ? oracle_index_of(from, bytes, length) : -1;
 	side->delivered++;
 	moved(side->oracle);

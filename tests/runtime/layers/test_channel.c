@@ -345,7 +345,7 @@ static void take_a_multicast(const char *config, struct nopal_address *ret_sende
 	many_address(0, MANY_PORT, many_cast6, ret_sender);
 }
 
-static const struct nopal_counters *hearer_counters(void)
+static const struct nopal_counters *receiver_counters(void)
 {
 	return nopal_session_counters(many.end[0].session);
 }
@@ -362,7 +362,7 @@ TEST(test_what_is_forged_is_dropped_and_counted)
 	memcpy(bytes, multicasts.last, length);
 	malformed = alias_counters()->malformed;
 	unknown = alias_counters()->unknown_session;
-	sealed = hearer_counters()->rx_sealed_badly;
+	sealed = receiver_counters()->rx_sealed_badly;
 
 	many_address(0, MANY_PORT + 1, many_cast6, &other); /* another port of the host */
 	inject(alias(), &other, bytes, length);
@@ -390,7 +390,8 @@ TEST(test_what_is_forged_is_dropped_and_counted)
 		inject(alias(), &sender, bytes, length);
 		bytes[at] ^= 0x40;
 	}
-	assert_int_equal(hearer_counters()->rx_sealed_badly, sealed + length - 1 - NOPAL_ID_BYTES);
+	assert_int_equal(receiver_counters()->rx_sealed_badly,
+			 sealed + length - 1 - NOPAL_ID_BYTES);
 	inject(many.end[0].endpoint, &sender, bytes, length); /* not there */
 	assert_int_equal(many.end[0].delivered, 0);
 

@@ -76,18 +76,18 @@ TEST(test_who_may_join)
 {
 	const struct nopal_address group = group_address(), other = other_group(),
 				   host = host_address();
-	struct nopal_session *hearer;
+	struct nopal_session *receiver;
 	bool outermost;
 	uint32_t id;
 
 	begin();
-	hearer = many.end[0].session;
+	receiver = many.end[0].session;
 	outermost = nopal__turn_begin(many.world);
 	id = (uint32_t)nopal_channel_open(many.group, 0, &group, 1);
-	assert_int_equal(nopal_channel_join(hearer, &group, id), 0);
-	assert_int_equal(nopal_channel_join(hearer, &group, id + 1), -EEXIST);
-	assert_int_equal(nopal_channel_join(hearer, &host, id), -EINVAL);
-	assert_int_equal(nopal_channel_join(hearer, &other, id), -EAFNOSUPPORT);
+	assert_int_equal(nopal_channel_join(receiver, &group, id), 0);
+	assert_int_equal(nopal_channel_join(receiver, &group, id + 1), -EEXIST);
+	assert_int_equal(nopal_channel_join(receiver, &host, id), -EINVAL);
+	assert_int_equal(nopal_channel_join(receiver, &other, id), -EAFNOSUPPORT);
 	assert_int_equal(nopal_channel_join(many.group, &group, id), -EINVAL);
 	nopal__turn_end(many.world, outermost);
 	assert_int_equal(many_send_bytes(&many, 100, 0), 0);

@@ -43,7 +43,7 @@ enum closing {
 	ABORT_GROUP,
 	CLOSE_SENDER,
 	CLOSE_LISTENER,
-	ABORT_HEARER,
+	ABORT_RECEIVER,
 	REMOVE_ONE,
 	CLOSINGS
 };
@@ -65,7 +65,7 @@ static void close_one(enum closing what)
 	case CLOSE_LISTENER:
 		nopal_endpoint_close(many.end[0].endpoint);
 		break;
-	case ABORT_HEARER:
+	case ABORT_RECEIVER:
 		if (many.end[1].session)
 			nopal_session_abort(many.end[1].session, "enough");
 		break;

@@ -32,7 +32,7 @@ TEST(hosts_have_addresses)
 	assert_int_equal(address.port, PORT);
 }
 
-/* And each has one of IPv6: who is spoken to by that hears that of the speaker. */
+/* And each has one of IPv6: who is spoken to by that hears that of the sender. */
 TEST(hosts_have_two_addresses)
 {
 	struct nopal_address address, from;

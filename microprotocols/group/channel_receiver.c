@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel_hearer.c -- channel_repair at those who hear: what is missing, when to ask for it, and
+ * channel_receiver.c -- channel_repair at those who hear: what is missing, when to ask for it, and
  * what to report.
  *
  * Who misses something waits for a random time before it asks, so that of many that miss the same
- * one asks first.  The speaker tells all what it will multicast again; who misses nothing else waits for
+ * one asks first.  The sender tells all what it will multicast again; who misses nothing else waits for
  * that, and so stays silent.
  *
  * Where what fills a hole is no repair, the path reorders, and by how much is measured as in
@@ -14,30 +14,30 @@
 #include "channel_repair.h"
 
 enum {
-	HEARER_LATE_PART = 4, /* of how far the path reorders, more: as RACK */
-	HEARER_PERSIST = 16,  /* RFC 8985, section 6.2, step 4 */
+	RECEIVER_LATE_PART = 4, /* of how far the path reorders, more: as RACK */
+	RECEIVER_PERSIST = 16,	/* RFC 8985, section 6.2, step 4 */
 };
 
-static struct channel_hearer *hearer_of(struct nopal_at at)
+static struct channel_receiver *receiver_of(struct nopal_at at)
 {
 	struct channel_repair *self = nopal_state(at);
 
-	return &self->hearer;
+	return &self->receiver;
 }
 
-static bool hearer_misses(const struct channel_hearer *self)
+static bool receiver_misses(const struct channel_receiver *self)
 {
 	return self->seen.floor < self->top;
 }
 
 /* ------------------------------------------------------------------- asking */
 
-static void hearer_wait(struct nopal_at at, int64_t min_ns)
+static void receiver_wait(struct nopal_at at, int64_t min_ns)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(at);
-	struct channel_hearer *self = hearer_of(at);
+	struct channel_receiver *self = receiver_of(at);
 	uint64_t spread = (uint64_t)set->backoff_ns;
-	int64_t late_ns = self->late_ns + self->late_ns / HEARER_LATE_PART;
+	int64_t late_ns = self->late_ns + self->late_ns / RECEIVER_LATE_PART;
 
 	if (min_ns < late_ns)
 		min_ns = late_ns;
@@ -48,32 +48,32 @@ static void hearer_wait(struct nopal_at at, int64_t min_ns)
 }
 
 /* After every change of what is missing. */
-static void hearer_look(struct nopal_at at)
+static void receiver_look(struct nopal_at at)
 {
-	const struct channel_hearer *self = hearer_of(at);
+	const struct channel_receiver *self = receiver_of(at);
 
-	if (!hearer_misses(self))
+	if (!receiver_misses(self))
 		nopal_timer_stop(at, CHANNEL_REPAIR_ASK);
 	else if (!nopal_timer_running(at, CHANNEL_REPAIR_ASK))
-		hearer_wait(at, 0);
+		receiver_wait(at, 0);
 }
 
 /* The next number from `from` on that is missing, or is not, below the top. */
-static uint64_t hearer_next(const struct channel_hearer *self, uint64_t from, bool missing)
+static uint64_t receiver_next(const struct channel_receiver *self, uint64_t from, bool missing)
 {
 	return nopal_numbers_next(&self->seen, from, self->top, !missing);
 }
 
 /* The end of what is asked for: a path that reorders may still bring the rest. */
-static uint64_t hearer_ripe(const struct channel_hearer *self)
+static uint64_t receiver_ripe(const struct channel_receiver *self)
 {
 	return self->late_ns ? self->ripe : self->top;
 }
 
-static void hearer_write(const struct channel_hearer *self, uint64_t ripe,
-			 struct nopal_writer *writer)
+static void receiver_write(const struct channel_receiver *self, uint64_t ripe,
+			   struct nopal_writer *writer)
 {
-	uint64_t first = hearer_next(self, self->seen.floor, true), end = 0;
+	uint64_t first = receiver_next(self, self->seen.floor, true), end = 0;
 
 	for (unsigned i = 0; i < CHANNEL_REPAIR_RANGES && first < ripe; i++) {
 		struct nopal_writer before = *writer;
@@ -82,18 +82,18 @@ static void hearer_write(const struct channel_hearer *self, uint64_t ripe,
 			nopal_write_varint(writer, first - end);
 		else
 			nopal_write(writer, first, CHANNEL_REPAIR_NUMBER_BYTES);
-		end = hearer_next(self, first, false);
+		end = receiver_next(self, first, false);
 		nopal_write_varint(writer, end - first);
 		if (writer->full) {
 			*writer = before;
 			return;
 		}
-		first = hearer_next(self, end, true);
+		first = receiver_next(self, end, true);
 	}
 }
 
 /* What comes now may be what was asked for. */
-static void hearer_asked(struct channel_hearer *self, uint64_t ripe)
+static void receiver_asked(struct channel_receiver *self, uint64_t ripe)
 {
 	self->asked = true;
 	self->repairs = ripe;
@@ -104,42 +104,42 @@ static void hearer_asked(struct channel_hearer *self, uint64_t ripe)
 void nopal__channel_ask(struct nopal_at at)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(at);
-	struct channel_hearer *self = hearer_of(at);
+	struct channel_receiver *self = receiver_of(at);
 	uint32_t room = nopal_control_limit(at, CHANNEL_REPAIR_NAK);
 	struct nopal_writer writer;
 	struct nopal_segment *nak;
 	uint64_t ripe;
 
-	if (!hearer_misses(self))
+	if (!receiver_misses(self))
 		return;
-	ripe = hearer_ripe(self);
-	if (hearer_next(self, self->seen.floor, true) >= ripe) {
-		hearer_wait(at, 0);
+	ripe = receiver_ripe(self);
+	if (receiver_next(self, self->seen.floor, true) >= ripe) {
+		receiver_wait(at, 0);
 		return;
 	}
 	if (room > CHANNEL_REPAIR_NAK_BYTES)
 		room = CHANNEL_REPAIR_NAK_BYTES;
 	nak = nopal_control_begin(at, CHANNEL_REPAIR_NAK, room, &writer);
-	hearer_wait(at, set->again_ns);
+	receiver_wait(at, set->again_ns);
 	if (!nak)
 		return;
-	hearer_write(self, ripe, &writer);
-	hearer_asked(self, ripe);
+	receiver_write(self, ripe, &writer);
+	receiver_asked(self, ripe);
 	nopal_shared_get(at, CHANNEL_REPAIR_NAKS)++;
 	nopal_control_send(at.session, nak, nopal_written(&writer));
 }
 
 /* Is all that is missing here in what comes again? */
-static bool hearer_covered(const struct channel_hearer *self, struct nopal_reader reader)
+static bool receiver_covered(const struct channel_receiver *self, struct nopal_reader reader)
 {
 	struct channel_ranges ranges = nopal__channel_ranges(reader);
-	uint64_t missing = hearer_next(self, self->seen.floor, true);
+	uint64_t missing = receiver_next(self, self->seen.floor, true);
 
 	while (missing < self->top && nopal__channel_next(&ranges)) {
 		if (missing < ranges.first)
 			return false;
 		if (missing < ranges.end)
-			missing = hearer_next(self, ranges.end, true);
+			missing = receiver_next(self, ranges.end, true);
 	}
 	return missing >= self->top;
 }
@@ -148,7 +148,7 @@ static bool hearer_covered(const struct channel_hearer *self, struct nopal_reade
 
 void nopal__channel_tell(struct nopal_at at)
 {
-	struct channel_hearer *self = hearer_of(at);
+	struct channel_receiver *self = receiver_of(at);
 	struct nopal_writer writer;
 	struct nopal_segment *report = nopal_control_begin(at, CHANNEL_REPAIR_REPORT,
 							   CHANNEL_REPAIR_REPORT_BYTES, &writer);
@@ -172,10 +172,10 @@ void nopal__channel_tell(struct nopal_at at)
 }
 
 /* Soon, but not all at once; or now, when it is much. */
-static void hearer_report(struct nopal_at at)
+static void receiver_report(struct nopal_at at)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(at);
-	const struct channel_hearer *self = hearer_of(at);
+	const struct channel_receiver *self = receiver_of(at);
 	int64_t half = set->report_ns / 2;
 
 	if (self->seen.floor - self->told >= (uint64_t)set->every) {
@@ -191,10 +191,10 @@ static void hearer_report(struct nopal_at at)
 
 /* ----------------------------------------------------------------- arrivals */
 
-static bool hearer_prepare(struct nopal_at at)
+static bool receiver_prepare(struct nopal_at at)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(at);
-	struct channel_hearer *self = hearer_of(at);
+	struct channel_receiver *self = receiver_of(at);
 
 	if (self->seen.window || nopal_numbers_init(&self->seen, 1, (uint32_t)set->window) == 0)
 		return true;
@@ -206,14 +206,14 @@ static bool hearer_prepare(struct nopal_at at)
 /* Where its part begins: nobody waits for what was before. */
 void nopal__channel_point(struct nopal_at at, const struct nopal_segment *segment)
 {
-	struct channel_hearer *self = hearer_of(at);
+	struct channel_receiver *self = receiver_of(at);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t first = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
 	uint64_t order = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
 	struct nopal_forward forward = { .segment = first, .order = order };
 
 	if (!nopal_is_destination(at.session) || self->first || !first ||
-	    !nopal_read_complete(&reader) || !hearer_prepare(at))
+	    !nopal_read_complete(&reader) || !receiver_prepare(at))
 		return;
 	nopal_numbers_skip(&self->seen, first);
 	nopal_serial_seen(at, CHANNEL_REPAIR_NUMBER, first);
@@ -223,12 +223,13 @@ void nopal__channel_point(struct nopal_at at, const struct nopal_segment *segmen
 	if (self->top < first)
 		self->top = first;
 	nopal_raise_FORWARD_RECEIVED(at.session, &forward);
-	hearer_look(at);
+	receiver_look(at);
 }
 
 /* A number that is known to exist, and those before it.  What left before the first that came by
  * the channel comes by our own session, and nothing is missing of it. */
-static void hearer_up_to(struct nopal_session *session, struct channel_hearer *self, uint64_t end)
+static void receiver_up_to(struct nopal_session *session, struct channel_receiver *self,
+			   uint64_t end)
 {
 	if (end <= self->top)
 		return;
@@ -244,7 +245,7 @@ static void hearer_up_to(struct nopal_session *session, struct channel_hearer *s
 }
 
 /* Since when is this number known to be missing?  0: nobody remembers. */
-static int64_t hearer_found_ns(const struct channel_hearer *self, uint64_t number)
+static int64_t receiver_found_ns(const struct channel_receiver *self, uint64_t number)
 {
 	uint32_t at = self->newest, left = CHANNEL_REPAIR_HOLES;
 
@@ -257,45 +258,45 @@ static int64_t hearer_found_ns(const struct channel_hearer *self, uint64_t numbe
 
 /* Nobody is known to have asked for what fills this hole: it was late.  What takes as long as a
  * repair may is one, whose announcement got lost. */
-static void hearer_late(struct nopal_at at, uint64_t number)
+static void receiver_late(struct nopal_at at, uint64_t number)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(at);
-	struct channel_hearer *self = hearer_of(at);
-	int64_t found_ns = hearer_found_ns(self, number);
+	struct channel_receiver *self = receiver_of(at);
+	int64_t found_ns = receiver_found_ns(self, number);
 	int64_t late_ns = at.session->now_ns - found_ns;
 
 	self->missing--;
 	if (!found_ns || late_ns >= set->again_ns)
 		return;
-	self->persist = HEARER_PERSIST;
+	self->persist = RECEIVER_PERSIST;
 	if (late_ns > self->late_ns)
 		self->late_ns = late_ns;
 }
 
 /* What was rebuilt, or comes by our own session, did not come by the channel; of repairs no round
  * trip is known. */
-static void hearer_note(struct nopal_at at, uint64_t number, bool multicast)
+static void receiver_note(struct nopal_at at, uint64_t number, bool multicast)
 {
-	struct channel_hearer *self = hearer_of(at);
+	struct channel_receiver *self = receiver_of(at);
 
 	self->arrived += multicast;
 	if (number >= self->top) {
-		hearer_up_to(at.session, self, number);
+		receiver_up_to(at.session, self, number);
 		self->top = number + 1;
 		nopal_serial_seen(at, CHANNEL_REPAIR_NUMBER, number);
 		self->latest = multicast ? number : 0;
 		if (multicast)
 			self->latest_ns = at.session->now_ns;
 	} else if (multicast && number >= self->repairs) {
-		hearer_late(at, number);
+		receiver_late(at, number);
 	}
-	hearer_look(at);
-	hearer_report(at);
+	receiver_look(at);
+	receiver_report(at);
 }
 
 enum nopal_verdict nopal__channel_data(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct channel_hearer *self = hearer_of(at);
+	struct channel_receiver *self = receiver_of(at);
 	uint64_t number = nopal_get(at, segment, CHANNEL_REPAIR_NUMBER);
 	bool multicast = segment->path == NOPAL_PATH_CHANNEL;
 	enum nopal_number_is is;
@@ -303,37 +304,37 @@ enum nopal_verdict nopal__channel_data(struct nopal_at at, struct nopal_segment 
 	if (!number)
 		return NOPAL_CONTINUE; /* for us alone */
 	if (!nopal_is_destination(at.session) || number < self->first ||
-	    (multicast && !self->first) || !hearer_prepare(at))
+	    (multicast && !self->first) || !receiver_prepare(at))
 		return NOPAL_STOP;
 	is = nopal_numbers_mark(at.session, &self->seen, number);
 	if (is == NOPAL_NUMBER_SEEN || (is == NOPAL_NUMBER_BEYOND && multicast))
 		return NOPAL_STOP;
 	if (is == NOPAL_NUMBER_NEW)
-		hearer_note(at, number, multicast);
+		receiver_note(at, number, multicast);
 	return nopal_get(at, segment, CHANNEL_REPAIR_MESSAGE) < self->order ? NOPAL_STOP
 									    : NOPAL_CONTINUE;
 }
 
-/* How far the speaker is, and what it multicasts again. */
+/* How far the sender is, and what it multicasts again. */
 void nopal__channel_top(struct nopal_at at, const struct nopal_segment *segment)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(at);
-	struct channel_hearer *self = hearer_of(at);
+	struct channel_receiver *self = receiver_of(at);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t end = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
 
 	if (reader.bad || !self->first || segment->path != NOPAL_PATH_CHANNEL ||
 	    end > self->seen.floor + (uint64_t)set->window)
 		return;
-	hearer_up_to(at.session, self, end);
+	receiver_up_to(at.session, self, end);
 	if (nopal_read_left(&reader) && end > self->repairs)
 		self->repairs = end;
-	if (nopal_read_left(&reader) && hearer_misses(self) && hearer_covered(self, reader)) {
+	if (nopal_read_left(&reader) && receiver_misses(self) && receiver_covered(self, reader)) {
 		nopal_shared_get(at, CHANNEL_REPAIR_SUPPRESSED) += !self->asked;
 		self->asked = false;
-		hearer_wait(at, set->again_ns);
+		receiver_wait(at, set->again_ns);
 		return;
 	}
-	hearer_look(at);
-	hearer_report(at);
+	receiver_look(at);
+	receiver_report(at);
 }

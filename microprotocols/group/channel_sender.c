@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel_speaker.c -- channel_repair at the one who speaks: who has what, and what is multicast once
+ * channel_sender.c -- channel_repair at the one who speaks: who has what, and what is multicast once
  * more.
  *
  * Of each number that was multicast the segment is kept until everybody has it.  A destination has a
@@ -11,21 +11,21 @@
 #include "channel_repair.h"
 
 enum {
-	SPEAKER_SMOOTH = 8, /* a new round trip weighs one in so many */
+	SENDER_SMOOTH = 8, /* a new round trip weighs one in so many */
 	/* Nothing that came after it says that a repair is lost: it has so much of a round trip
 	 * more. */
-	SPEAKER_REPAIR_PART = 4,
-	SPEAKER_FIRST_NUMBER = 1, /* 0: for one alone */
+	SENDER_REPAIR_PART = 4,
+	SENDER_FIRST_NUMBER = 1, /* 0: for one alone */
 };
-#define SPEAKER_REMIND_FIRST_NS	  (20 * NOPAL_MILLISECOND)
-#define SPEAKER_REMIND_LONGEST_NS (500 * NOPAL_MILLISECOND)
-#define SPEAKER_MIN_RTT_NS	  NOPAL_MILLISECOND
+#define SENDER_REMIND_FIRST_NS	 (20 * NOPAL_MILLISECOND)
+#define SENDER_REMIND_LONGEST_NS (500 * NOPAL_MILLISECOND)
+#define SENDER_MIN_RTT_NS	 NOPAL_MILLISECOND
 
-static struct channel_speaker *speaker_of(struct nopal_at at)
+static struct channel_sender *sender_of(struct nopal_at at)
 {
 	struct channel_repair *self = nopal_state(at);
 
-	return &self->speaker;
+	return &self->sender;
 }
 
 /* ---------------------------------------------------------------- transmissions */
@@ -33,7 +33,7 @@ static struct channel_speaker *speaker_of(struct nopal_at at)
 /* Numbers count first transmissions: who opens meanwhile begins with the next. */
 void nopal__channel_sent(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct channel_speaker *self = speaker_of(at);
+	struct channel_sender *self = sender_of(at);
 
 	if (segment->transmissions != 1 || nopal_is_for_one(at.session, segment))
 		return;
@@ -44,7 +44,7 @@ void nopal__channel_sent(struct nopal_at at, struct nopal_segment *segment)
 		return;
 	}
 	if (!self->next) {
-		self->next = SPEAKER_FIRST_NUMBER;
+		self->next = SENDER_FIRST_NUMBER;
 		outstanding_begin(&self->multicast, self->next);
 	}
 	if (self->order <= nopal_get(at, segment, CHANNEL_REPAIR_MESSAGE))
@@ -52,7 +52,7 @@ void nopal__channel_sent(struct nopal_at at, struct nopal_segment *segment)
 	nopal_set(at, segment, CHANNEL_REPAIR_NUMBER, self->next);
 	nopal_set(at, segment, CHANNEL_REPAIR_AGE, self->age);
 	self->left_ns = at.session->now_ns;
-	self->remind_ns = SPEAKER_REMIND_FIRST_NS;
+	self->remind_ns = SENDER_REMIND_FIRST_NS;
 	if (outstanding_add(at.session, &self->multicast, self->next++, segment->handle) < 0)
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no room to keep track of a segment");
@@ -63,7 +63,7 @@ void nopal__channel_sent(struct nopal_at at, struct nopal_segment *segment)
 /* A copy of it has its outcome, or it is done without any. */
 void nopal__channel_counted(struct nopal_at at, const struct nopal_segment *segment)
 {
-	struct channel_speaker *self = speaker_of(at);
+	struct channel_sender *self = sender_of(at);
 	uint64_t number = nopal_get(at, segment, CHANNEL_REPAIR_NUMBER);
 
 	if (!segment->copies && outstanding_is_open(&self->multicast, number))
@@ -76,16 +76,16 @@ void nopal__channel_counted(struct nopal_at at, const struct nopal_segment *segm
  * begun. */
 void nopal__channel_added(struct nopal_at at, struct nopal_destination *destination)
 {
-	struct channel_speaker *self = speaker_of(at);
+	struct channel_sender *self = sender_of(at);
 
 	nopal_repair(destination)[CHANNEL_REPAIR_FIRST] =
-		self->next ? self->next : SPEAKER_FIRST_NUMBER;
+		self->next ? self->next : SENDER_FIRST_NUMBER;
 	nopal_repair(destination)[CHANNEL_REPAIR_ORDER] = self->order;
 }
 
 /* A control segment that begins with a number. */
-static struct nopal_segment *speaker_numbered(struct nopal_at at, unsigned kind, uint32_t room,
-					      uint64_t number, struct nopal_writer *writer)
+static struct nopal_segment *sender_numbered(struct nopal_at at, unsigned kind, uint32_t room,
+					     uint64_t number, struct nopal_writer *writer)
 {
 	struct nopal_segment *segment = nopal_control_begin(at, kind, room, writer);
 
@@ -98,8 +98,8 @@ void nopal__channel_opened(struct nopal_at at, struct nopal_destination *destina
 {
 	struct nopal_writer writer;
 	struct nopal_segment *point =
-		speaker_numbered(at, CHANNEL_REPAIR_POINT, CHANNEL_REPAIR_POINT_BYTES,
-				 nopal_repair(destination)[CHANNEL_REPAIR_FIRST], &writer);
+		sender_numbered(at, CHANNEL_REPAIR_POINT, CHANNEL_REPAIR_POINT_BYTES,
+				nopal_repair(destination)[CHANNEL_REPAIR_FIRST], &writer);
 
 	if (!point)
 		return;
@@ -111,10 +111,10 @@ void nopal__channel_opened(struct nopal_at at, struct nopal_destination *destina
 
 /* The segment of a number that the destination had by the channel and whose outcome is open; NULL:
  * there is none. */
-static struct nopal_segment *speaker_copy(struct nopal_at at, struct nopal_destination *destination,
-					  uint64_t number)
+static struct nopal_segment *sender_copy(struct nopal_at at, struct nopal_destination *destination,
+					 uint64_t number)
 {
-	struct channel_speaker *self = speaker_of(at);
+	struct channel_sender *self = sender_of(at);
 	struct nopal_segment *segment;
 
 	if (!outstanding_is_open(&self->multicast, number))
@@ -126,8 +126,8 @@ static struct nopal_segment *speaker_copy(struct nopal_at at, struct nopal_desti
 		       : NULL;
 }
 
-static uint64_t speaker_from(const struct channel_speaker *self,
-			     struct nopal_destination *destination)
+static uint64_t sender_from(const struct channel_sender *self,
+			    struct nopal_destination *destination)
 {
 	uint64_t floor = nopal_repair(destination)[CHANNEL_REPAIR_FLOOR];
 
@@ -135,16 +135,16 @@ static uint64_t speaker_from(const struct channel_speaker *self,
 }
 
 /* All that it had by the channel, up to before a number, has its outcome. */
-static void speaker_settle(struct nopal_at at, struct nopal_destination *destination, uint64_t end,
-			   enum nopal_outcome outcome)
+static void sender_settle(struct nopal_at at, struct nopal_destination *destination, uint64_t end,
+			  enum nopal_outcome outcome)
 {
-	struct channel_speaker *self = speaker_of(at);
-	uint64_t number = speaker_from(self, destination);
+	struct channel_sender *self = sender_of(at);
+	uint64_t number = sender_from(self, destination);
 
 	if (end > self->multicast.end)
 		end = self->multicast.end;
 	for (; number < end; number++) {
-		struct nopal_segment *segment = speaker_copy(at, destination, number);
+		struct nopal_segment *segment = sender_copy(at, destination, number);
 
 		nopal_repair(destination)[CHANNEL_REPAIR_FLOOR] = number + 1;
 		if (segment)
@@ -153,14 +153,14 @@ static void speaker_settle(struct nopal_at at, struct nopal_destination *destina
 }
 
 /* What the channel did not bring it comes by its own session. */
-static void speaker_give(struct nopal_at at, struct nopal_destination *destination)
+static void sender_give(struct nopal_at at, struct nopal_destination *destination)
 {
-	struct channel_speaker *self = speaker_of(at);
+	struct channel_sender *self = sender_of(at);
 	uint32_t index = nopal_destination_find(at.session, destination->id);
-	uint64_t number = speaker_from(self, destination);
+	uint64_t number = sender_from(self, destination);
 
 	for (; number < self->multicast.end; number++) {
-		struct nopal_segment *segment = speaker_copy(at, destination, number);
+		struct nopal_segment *segment = sender_copy(at, destination, number);
 
 		if (segment)
 			nopal_copy_give(at.session, segment, index);
@@ -170,10 +170,10 @@ static void speaker_give(struct nopal_at at, struct nopal_destination *destinati
 
 void nopal__channel_heard(struct nopal_at at, struct nopal_destination *destination)
 {
-	struct channel_speaker *self = speaker_of(at);
+	struct channel_sender *self = sender_of(at);
 
 	if (!destination->joined) {
-		speaker_give(at, destination);
+		sender_give(at, destination);
 		return;
 	}
 	nopal_repair(destination)[CHANNEL_REPAIR_FLOOR] = self->multicast.base;
@@ -184,15 +184,15 @@ void nopal__channel_heard(struct nopal_at at, struct nopal_destination *destinat
 /* Nobody knows what it had of that. */
 void nopal__channel_ended(struct nopal_at at, struct nopal_destination *destination)
 {
-	struct channel_speaker *self = speaker_of(at);
+	struct channel_sender *self = sender_of(at);
 
 	if (destination->joined)
-		speaker_settle(at, destination, self->multicast.end, NOPAL_OUTCOME_UNKNOWN);
+		sender_settle(at, destination, self->multicast.end, NOPAL_OUTCOME_UNKNOWN);
 }
 
 /* Whose message it is; NULL: of one that does not hear the channel. */
-static struct nopal_destination *speaker_whose(struct nopal_at at,
-					       const struct nopal_segment *segment)
+static struct nopal_destination *sender_whose(struct nopal_at at,
+					      const struct nopal_segment *segment)
 {
 	uint32_t index = nopal_destination_find(at.session,
 						nopal_get(at, segment, CHANNEL_REPAIR_DESTINATION));
@@ -207,12 +207,12 @@ static struct nopal_destination *speaker_whose(struct nopal_at at,
 /* ------------------------------------------------------------------- reports */
 
 /* A round trip: of what left once, its report, and not how long it waited there. */
-static void speaker_sample(struct nopal_at at, struct nopal_channel_report *report, uint64_t latest,
-			   int64_t delay_ns)
+static void sender_sample(struct nopal_at at, struct nopal_channel_report *report, uint64_t latest,
+			  int64_t delay_ns)
 {
 	uint64_t *known = &nopal_repair(report->destination)[CHANNEL_REPAIR_RTT];
 	const struct nopal_segment *segment =
-		latest ? speaker_copy(at, report->destination, latest) : NULL;
+		latest ? sender_copy(at, report->destination, latest) : NULL;
 	int64_t rtt_ns;
 
 	report->rtt_ns = (int64_t)*known;
@@ -224,14 +224,14 @@ static void speaker_sample(struct nopal_at at, struct nopal_channel_report *repo
 	report->sample_ns = rtt_ns;
 	report->left_ns = segment->transmitted_ns;
 	if (*known)
-		rtt_ns = report->rtt_ns + (rtt_ns - report->rtt_ns) / SPEAKER_SMOOTH;
+		rtt_ns = report->rtt_ns + (rtt_ns - report->rtt_ns) / SENDER_SMOOTH;
 	report->rtt_ns = rtt_ns;
 	*known = (uint64_t)rtt_ns;
 }
 
 void nopal__channel_report(struct nopal_at at, const struct nopal_segment *segment)
 {
-	struct nopal_destination *destination = speaker_whose(at, segment);
+	struct nopal_destination *destination = sender_whose(at, segment);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t floor = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
 	uint64_t latest = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
@@ -245,19 +245,19 @@ void nopal__channel_report(struct nopal_at at, const struct nopal_segment *segme
 
 	if (!destination || !nopal_read_complete(&reader))
 		return;
-	speaker_sample(at, &report, latest, (int64_t)delay_us * NOPAL_MICROSECOND);
+	sender_sample(at, &report, latest, (int64_t)delay_us * NOPAL_MICROSECOND);
 	if (floor > nopal_repair(destination)[CHANNEL_REPAIR_FLOOR])
 		nopal_repair(destination)[CHANNEL_REPAIR_STAYS] = 0;
-	speaker_settle(at, destination, floor, NOPAL_OUTCOME_DELIVERED);
+	sender_settle(at, destination, floor, NOPAL_OUTCOME_DELIVERED);
 	nopal_raise_CHANNEL_REPORT(at.session, &report);
 }
 
 /* ------------------------------------------------------------------- repairs */
 
 /* Tells all what is there and, where it is a nak's answer, what comes again. */
-static void speaker_top(struct nopal_at at, const struct nopal_body *ranges)
+static void sender_top(struct nopal_at at, const struct nopal_body *ranges)
 {
-	struct channel_speaker *self = speaker_of(at);
+	struct channel_sender *self = sender_of(at);
 	uint32_t room = nopal_control_limit(at, CHANNEL_REPAIR_TOP);
 	uint32_t length = CHANNEL_REPAIR_NUMBER_BYTES;
 	struct nopal_writer writer;
@@ -265,7 +265,7 @@ static void speaker_top(struct nopal_at at, const struct nopal_body *ranges)
 
 	if (ranges && ranges->length <= room - length)
 		length += ranges->length;
-	top = speaker_numbered(at, CHANNEL_REPAIR_TOP, length, self->multicast.end, &writer);
+	top = sender_numbered(at, CHANNEL_REPAIR_TOP, length, self->multicast.end, &writer);
 	if (!top)
 		return;
 	if (length > CHANNEL_REPAIR_NUMBER_BYTES)
@@ -273,51 +273,51 @@ static void speaker_top(struct nopal_at at, const struct nopal_body *ranges)
 	nopal_control_multicast(at.session, top, length);
 }
 
-enum speaker_repair {
-	SPEAKER_NOTHING,  /* the channel did not bring it there */
-	SPEAKER_REPAIRED, /* or it has just left */
-	SPEAKER_TOO_LATE, /* it is done, and never leaves again */
+enum sender_repair {
+	SENDER_NOTHING,	 /* the channel did not bring it there */
+	SENDER_REPAIRED, /* or it has just left */
+	SENDER_TOO_LATE, /* it is done, and never leaves again */
 };
 
 /* What is to be done for a number, and where it is to `leave`, doing it. */
-static enum speaker_repair speaker_repair(struct nopal_at at, struct nopal_destination *destination,
-					  uint64_t number, bool leave)
+static enum sender_repair sender_repair(struct nopal_at at, struct nopal_destination *destination,
+					uint64_t number, bool leave)
 {
-	struct channel_speaker *self = speaker_of(at);
-	struct nopal_segment *segment = speaker_copy(at, destination, number);
+	struct channel_sender *self = sender_of(at);
+	struct nopal_segment *segment = sender_copy(at, destination, number);
 	int64_t rtt_ns = (int64_t)nopal_repair(destination)[CHANNEL_REPAIR_RTT];
 
 	if (!segment)
-		return SPEAKER_NOTHING;
+		return SENDER_NOTHING;
 	if (segment->done)
-		return SPEAKER_TOO_LATE;
-	if (rtt_ns < SPEAKER_MIN_RTT_NS)
-		rtt_ns = SPEAKER_MIN_RTT_NS;
+		return SENDER_TOO_LATE;
+	if (rtt_ns < SENDER_MIN_RTT_NS)
+		rtt_ns = SENDER_MIN_RTT_NS;
 	if (segment->transmissions > 1)
-		rtt_ns += rtt_ns / SPEAKER_REPAIR_PART;
+		rtt_ns += rtt_ns / SENDER_REPAIR_PART;
 	if (leave && !segment->wanted && at.session->now_ns - segment->transmitted_ns >= rtt_ns) {
 		self->lost += segment->transmissions > 1;
 		nopal_raise_SEGMENT_LOST(at.session, segment);
 		nopal_segment_resend(at, segment);
 	}
-	return SPEAKER_REPAIRED;
+	return SENDER_REPAIRED;
 }
 
 /* The most that is to be done for a number of [first, end). */
-static enum speaker_repair speaker_repair_range(struct nopal_at at,
-						struct nopal_destination *destination,
-						const struct channel_ranges *range, bool leave)
+static enum sender_repair sender_repair_range(struct nopal_at at,
+					      struct nopal_destination *destination,
+					      const struct channel_ranges *range, bool leave)
 {
-	struct channel_speaker *self = speaker_of(at);
-	uint64_t number = speaker_from(self, destination), end = range->end;
-	enum speaker_repair max = SPEAKER_NOTHING;
+	struct channel_sender *self = sender_of(at);
+	uint64_t number = sender_from(self, destination), end = range->end;
+	enum sender_repair max = SENDER_NOTHING;
 
 	if (number < range->first)
 		number = range->first;
 	if (end > self->multicast.end)
 		end = self->multicast.end;
-	for (; number < end && max < SPEAKER_TOO_LATE; number++) {
-		enum speaker_repair one = speaker_repair(at, destination, number, leave);
+	for (; number < end && max < SENDER_TOO_LATE; number++) {
+		enum sender_repair one = sender_repair(at, destination, number, leave);
 
 		if (one > max)
 			max = one;
@@ -326,15 +326,15 @@ static enum speaker_repair speaker_repair_range(struct nopal_at at,
 }
 
 /* The most for all that is asked for. */
-static enum speaker_repair speaker_repair_all(struct nopal_at at,
-					      struct nopal_destination *destination,
-					      const struct nopal_body *asked, bool leave)
+static enum sender_repair sender_repair_all(struct nopal_at at,
+					    struct nopal_destination *destination,
+					    const struct nopal_body *asked, bool leave)
 {
 	struct channel_ranges ranges = nopal__channel_ranges(nopal_body_reader(asked));
-	enum speaker_repair max = SPEAKER_NOTHING;
+	enum sender_repair max = SENDER_NOTHING;
 
-	while (max < SPEAKER_TOO_LATE && nopal__channel_next(&ranges)) {
-		enum speaker_repair one = speaker_repair_range(at, destination, &ranges, leave);
+	while (max < SENDER_TOO_LATE && nopal__channel_next(&ranges)) {
+		enum sender_repair one = sender_repair_range(at, destination, &ranges, leave);
 
 		if (one > max)
 			max = one;
@@ -344,18 +344,18 @@ static enum speaker_repair speaker_repair_all(struct nopal_at at,
 
 /* All are told before the repairs come, so that who misses the same stays silent. Reports count
  * numbers that are new: of lost repairs only naks tell. */
-static void speaker_answer(struct nopal_at at, struct nopal_destination *destination,
-			   const struct nopal_body *asked)
+static void sender_answer(struct nopal_at at, struct nopal_destination *destination,
+			  const struct nopal_body *asked)
 {
-	struct channel_speaker *self = speaker_of(at);
+	struct channel_sender *self = sender_of(at);
 	struct nopal_channel_report report = {
 		.destination = destination,
 		.rtt_ns = (int64_t)nopal_repair(destination)[CHANNEL_REPAIR_RTT],
 	};
 
-	speaker_top(at, asked);
+	sender_top(at, asked);
 	self->lost = 0;
-	speaker_repair_all(at, destination, asked, true);
+	sender_repair_all(at, destination, asked, true);
 	report.missing = self->lost;
 	report.rows = 1;
 	if (self->lost)
@@ -364,32 +364,32 @@ static void speaker_answer(struct nopal_at at, struct nopal_destination *destina
 
 void nopal__channel_nak(struct nopal_at at, const struct nopal_segment *segment)
 {
-	struct nopal_destination *destination = speaker_whose(at, segment);
-	enum speaker_repair max = SPEAKER_NOTHING;
+	struct nopal_destination *destination = sender_whose(at, segment);
+	enum sender_repair max = SENDER_NOTHING;
 
 	if (destination)
-		max = speaker_repair_all(at, destination, &segment->body, false);
-	if (max == SPEAKER_TOO_LATE)
+		max = sender_repair_all(at, destination, &segment->body, false);
+	if (max == SENDER_TOO_LATE)
 		nopal_destination_joined(
 			at.session, nopal_destination_find(at.session, destination->id), false);
-	else if (max == SPEAKER_REPAIRED)
-		speaker_answer(at, destination, &segment->body);
+	else if (max == SENDER_REPAIRED)
+		sender_answer(at, destination, &segment->body);
 }
 
 /* ----------------------------------------------------------------- reminders */
 
 /* Whose floor does not move does not hear the channel any more, or its nak and report would have
  * come. */
-static void speaker_look(struct nopal_at at, uint32_t index)
+static void sender_look(struct nopal_at at, uint32_t index)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(at);
-	struct channel_speaker *self = speaker_of(at);
+	struct channel_sender *self = sender_of(at);
 	struct nopal_destination *destination = nopal_destination_at(at.session, index);
 	uint64_t *stays = &nopal_repair(destination)[CHANNEL_REPAIR_STAYS];
 
 	if (!destination->joined)
 		return;
-	if (speaker_from(self, destination) == self->multicast.end)
+	if (sender_from(self, destination) == self->multicast.end)
 		*stays = 0;
 	else if (!*stays)
 		*stays = (uint64_t)at.session->now_ns;
@@ -399,17 +399,17 @@ static void speaker_look(struct nopal_at at, uint32_t index)
 
 void nopal__channel_remind(struct nopal_at at)
 {
-	struct channel_speaker *self = speaker_of(at);
+	struct channel_sender *self = sender_of(at);
 
 	for (uint32_t i = 0; i < nopal_destination_count(at.session); i++)
-		speaker_look(at, i);
+		sender_look(at, i);
 	if (self->multicast.base == self->multicast.end)
 		return;
 	if (at.session->now_ns - self->left_ns >= self->remind_ns) {
-		speaker_top(at, NULL);
+		sender_top(at, NULL);
 		self->remind_ns *= 2;
-		if (self->remind_ns > SPEAKER_REMIND_LONGEST_NS)
-			self->remind_ns = SPEAKER_REMIND_LONGEST_NS;
+		if (self->remind_ns > SENDER_REMIND_LONGEST_NS)
+			self->remind_ns = SENDER_REMIND_LONGEST_NS;
 	}
 	nopal_timer_start(at, CHANNEL_REPAIR_REMIND, at.session->now_ns + self->remind_ns);
 }
