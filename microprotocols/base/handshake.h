@@ -180,11 +180,11 @@ static inline enum nopal_admission_verdict handshake_admit(struct nopal_at at,
 
 /* Of two that ask each other, the one with the larger nonce goes on asking, and the other one
  * answers.  Equal ones are drawn anew, at both sides.  `*ret_stays`: it is we who ask. */
-static inline enum nopal_admission_verdict handshake_meet(struct nopal_session *session,
-							  const struct nopal_request *request,
-							  struct handshake_connect *ours,
-							  struct nopal_writer *reply,
-							  bool *ret_stays)
+static inline enum nopal_admission_verdict handshake_rendezvous(struct nopal_session *session,
+								const struct nopal_request *request,
+								struct handshake_connect *ours,
+								struct nopal_writer *reply,
+								bool *ret_stays)
 {
 	struct handshake_connect theirs;
 	struct nopal_reader known;

@@ -45,7 +45,7 @@ enum { VIRTUAL_CIRCUIT_INITIAL_SHIFT = 64 - 31 }; /* leaves 31 random bits */
 static bool virtual_circuit_waits(const struct nopal_session *session,
 				  const struct virtual_circuit *self)
 {
-	return nopal_session_meets(session) && self->state == VIRTUAL_CIRCUIT_ASKING &&
+	return nopal_session_rendezvous(session) && self->state == VIRTUAL_CIRCUIT_ASKING &&
 	       !self->connect.cookie_given;
 }
 
@@ -57,15 +57,15 @@ static void virtual_circuit_repeat_opening(struct nopal_at at)
 	int64_t again_ns;
 
 	self->opening_sends++;
-	if (nopal_session_meets(at.session))
+	if (nopal_session_rendezvous(at.session))
 		self->asked_ns = at.session->now_ns;
 	if (self->state == VIRTUAL_CIRCUIT_ASKING)
 		virtual_circuit_send_connect(at);
 	else if (self->state == VIRTUAL_CIRCUIT_TELLING)
 		virtual_circuit_send_accept(at);
 	again_ns = at.session->now_ns + virtual_circuit_wait(set, self->opening_sends);
-	if (virtual_circuit_waits(at.session, self) && again_ns > self->meet_until_ns)
-		again_ns = self->meet_until_ns;
+	if (virtual_circuit_waits(at.session, self) && again_ns > self->rendezvous_until_ns)
+		again_ns = self->rendezvous_until_ns;
 	nopal_timer_start(at, VIRTUAL_CIRCUIT_OPENING, again_ns);
 }
 
@@ -75,7 +75,7 @@ static void virtual_circuit_when_opening(struct nopal_at at)
 	struct virtual_circuit *self = nopal_state(at);
 
 	if (virtual_circuit_waits(at.session, self)) {
-		if (at.session->now_ns < self->meet_until_ns)
+		if (at.session->now_ns < self->rendezvous_until_ns)
 			virtual_circuit_repeat_opening(at);
 		else
 			nopal_session_break(at.session, NOPAL_UNREACHABLE,
@@ -103,8 +103,8 @@ static enum nopal_verdict virtual_circuit_on_open_session(struct nopal_at at,
 		self->connect.nonce = nopal_random(at.session);
 		self->connect.initial = initial;
 		self->state = VIRTUAL_CIRCUIT_ASKING;
-		if (nopal_session_meets(at.session))
-			self->meet_until_ns = at.session->now_ns + set->rendezvous_ns;
+		if (nopal_session_rendezvous(at.session))
+			self->rendezvous_until_ns = at.session->now_ns + set->rendezvous_ns;
 	}
 	virtual_circuit_repeat_opening(at);
 	return NOPAL_CONTINUE;
@@ -112,15 +112,15 @@ static enum nopal_verdict virtual_circuit_on_open_session(struct nopal_at at,
 
 /* Who stays the opener asks at once when it hears the peer: now a request may pass. It is no longer
  * than what was heard, and not more often than by itself. */
-static enum nopal_admission_verdict virtual_circuit_meet(struct nopal_at at,
-							 struct nopal_request *request,
-							 struct nopal_writer *reply)
+static enum nopal_admission_verdict virtual_circuit_rendezvous(struct nopal_at at,
+							       struct nopal_request *request,
+							       struct nopal_writer *reply)
 {
 	const struct virtual_circuit_parameters *set = nopal_parameters(at);
 	struct virtual_circuit *self = nopal_state(at);
 	bool stays;
 	enum nopal_admission_verdict verdict =
-		handshake_meet(at.session, request, &self->connect, reply, &stays);
+		handshake_rendezvous(at.session, request, &self->connect, reply, &stays);
 
 	if (stays && at.session->now_ns - self->asked_ns >= set->retry_ns &&
 	    nopal_read_left(&request->body) >=
@@ -195,7 +195,7 @@ static void virtual_circuit_confirmed(struct nopal_at at)
 	struct virtual_circuit *self = nopal_state(at);
 
 	self->state = VIRTUAL_CIRCUIT_OPEN;
-	self->asked_ns = self->meet_until_ns = 0; /* rests in fewer bytes */
+	self->asked_ns = self->rendezvous_until_ns = 0; /* rests in fewer bytes */
 	nopal_timer_stop(at, VIRTUAL_CIRCUIT_OPENING);
 }
 
@@ -446,5 +446,5 @@ const struct nopal_microprotocol nopal_virtual_circuit = {
 	.bindings = virtual_circuit_bindings,
 	.raises = NOPAL_RAISES("SESSION_OPENED", "PEER_CLOSED", "SESSION_BROKEN"),
 	.state_size = sizeof(struct virtual_circuit),
-	.admission = &(const struct nopal_admission){ handshake_admit, virtual_circuit_meet },
+	.admission = &(const struct nopal_admission){ handshake_admit, virtual_circuit_rendezvous },
 };

@@ -43,8 +43,8 @@ struct virtual_circuit {
 	bool peer_closed;
 	uint32_t opening_sends, closing_sends, cookies;
 	/* where the peer is to open, too, until it has: */
-	int64_t asked_ns;      /* the last request */
-	int64_t meet_until_ns; /* how long to wait for the peer */
+	int64_t asked_ns;	     /* the last request */
+	int64_t rendezvous_until_ns; /* how long to wait for the peer */
 };
 
 static inline int64_t virtual_circuit_wait(const struct virtual_circuit_parameters *set,

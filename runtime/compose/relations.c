@@ -43,7 +43,7 @@ static bool relations_provides(const struct nopal_microprotocol *one, const char
 static bool relations_met(const struct nopal_composed_layer *layer,
 			  const struct relations_need *need)
 {
-	if (nopal__words_meet(layer->stands_on, need->relation->role, '|'))
+	if (nopal__words_rendezvous(layer->stands_on, need->relation->role, '|'))
 		return true;
 	for (size_t i = 0; i < layer->count; i++) {
 		if (&layer->members[i] != need->member &&

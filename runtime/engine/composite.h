@@ -154,11 +154,11 @@ struct nopal_composite {
 	bool opener : 1, peer_known : 1, peer_closed : 1, buried : 1;
 	bool send_blocked : 1; /* nopal_send said EAGAIN and `writable` is owed */
 	bool close_asked : 1;
-	bool meets : 1;	    /* its peer opens, too: rendezvous.c */
-	bool half_open : 1; /* bottom: a peer began it, and it is not open yet */
-	bool by_ipv6 : 1;   /* its peer, or one of a group's, is reached by it */
-	bool tells : 1;	    /* bottom: its peer is told why it ended */
-	bool waits : 1;	    /* a stream, for its turn */
+	bool rendezvous : 1; /* its peer opens, too: rendezvous.c */
+	bool half_open : 1;  /* bottom: a peer began it, and it is not open yet */
+	bool by_ipv6 : 1;    /* its peer, or one of a group's, is reached by it */
+	bool tells : 1;	     /* bottom: its peer is told why it ended */
+	bool waits : 1;	     /* a stream, for its turn */
 	uint32_t local_id, peer_id;
 	uint32_t path_record; /* path_cache.c; 0: none */
 	struct nopal_address peer;

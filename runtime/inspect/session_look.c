@@ -12,9 +12,9 @@ bool nopal_session_is_opener(const struct nopal_session *session)
 	return nopal__composite(session)->opener;
 }
 
-bool nopal_session_meets(const struct nopal_session *session)
+bool nopal_session_rendezvous(const struct nopal_session *session)
 {
-	return nopal__composite(session)->meets;
+	return nopal__composite(session)->rendezvous;
 }
 
 uint32_t nopal_session_local_id(const struct nopal_session *session)

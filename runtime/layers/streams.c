@@ -115,7 +115,7 @@ static void stream_refuse(struct nopal_composite *flow, struct nopal_composite *
 /* Who opens need not listen. */
 static bool listens(const struct nopal_composite *flow)
 {
-	return (!flow->opener && !flow->meets) || flow->callbacks->accepted;
+	return (!flow->opener && !flow->rendezvous) || flow->callbacks->accepted;
 }
 
 static struct nopal_composite *stream_accept(struct nopal_composite *flow, uint32_t id)
@@ -166,7 +166,7 @@ static void streams_start(struct nopal_composite *flow)
 {
 	uint32_t opened = flow->streams->opened;
 
-	if (flow->meets && !flow->opener)
+	if (flow->rendezvous && !flow->opener)
 		stream_start(flow, 0);
 	for (uint32_t i = 0; i < opened; i++)
 		stream_start(flow, 2 * i + !flow->opener);

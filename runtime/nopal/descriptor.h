@@ -264,8 +264,9 @@ struct nopal_admission {
 	/* (optional) The peer of `session` asks for what the session asks of it:
 	 * one of the two gives way.  ACCEPT: ours is a listener's from now on, and sees the request
 	 * as one's first segment. */
-	enum nopal_admission_verdict (*meet)(struct nopal_at at, struct nopal_request *request,
-					     struct nopal_writer *reply);
+	enum nopal_admission_verdict (*rendezvous)(struct nopal_at at,
+						   struct nopal_request *request,
+						   struct nopal_writer *reply);
 };
 /* Keyed hash over the opener's address and id, `epoch` and `extra`: only this endpoint can make
  * it. */

@@ -242,7 +242,7 @@ int nopal_bind_custom(struct nopal_at at, int event, nopal_custom_handler *handl
 bool nopal_session_is_opener(const struct nopal_session *session);
 bool nopal_session_is_open(const struct nopal_session *session);
 /* Does its peer open towards us, too?  Who is the opener then is open until both have met. */
-bool nopal_session_meets(const struct nopal_session *session);
+bool nopal_session_rendezvous(const struct nopal_session *session);
 void nopal_session_opened(struct nopal_session *session); /* raises SESSION_OPENED */
 void nopal_session_peer_closed(struct nopal_session *session);
 void nopal_session_closed(struct nopal_session *session);

@@ -316,7 +316,7 @@ struct nopal_session *nopal_session_open(struct nopal_endpoint *endpoint, struct
  * one is the same at both.  Who listens takes no notice.  NULL: as above; or there is one under way
  * to this address already; or the endpoint is a shard; or the plan cannot: it has no connection, or
  * many destinations. */
-bool nopal_plan_can_meet(const struct nopal_plan *plan);
+bool nopal_plan_can_rendezvous(const struct nopal_plan *plan);
 struct nopal_session *nopal_rendezvous_open(struct nopal_endpoint *endpoint,
 					    struct nopal_plan *plan,
 					    const struct nopal_address *peer,

@@ -28,7 +28,7 @@ enum {
 	NOPAL_KIND_ASK = 27,		 /* stateless: is there such a session? */
 	NOPAL_KIND_RESET = 28,		 /* stateless: there is no such session */
 	NOPAL_KIND_MULTICAST = 29,	 /* through a channel: of the layer above destinations */
-	NOPAL_KIND_MEET = 30,		 /* an opening request to who asks the same of us */
+	NOPAL_KIND_RENDEZVOUS = 30,	 /* an opening request to who asks the same of us */
 	NOPAL_KIND_CONTROL_OPENING = 31, /* one of them, from a peer that does not know our id */
 	NOPAL_KIND_ROOM = 32,
 };

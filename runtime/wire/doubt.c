@@ -174,7 +174,7 @@ static void refused(struct nopal_composite *bottom)
 {
 	struct nopal_doubt *doubt = &bottom->awake->doubt;
 
-	if (!bottom->layer->plan->admission || bottom->meets)
+	if (!bottom->layer->plan->admission || bottom->rendezvous)
 		return;
 	if (doubt->refused_ns <= bottom->awake->heard_ns) {
 		doubt->refused_ns = bottom->now_ns;

@@ -162,13 +162,13 @@ void nopal__endpoint_writable(struct nopal_endpoint *endpoint)
 
 static void endpoint_opened(struct nopal_composite *composite)
 {
-	if (composite->meets)
-		nopal__meeting_over(composite);
+	if (composite->rendezvous)
+		nopal__rendezvous_over(composite);
 }
 
 static bool endpoint_ends(struct nopal_composite *bottom, enum nopal_end end)
 {
-	return bottom->meets && nopal__meeting_ends(bottom, end);
+	return bottom->rendezvous && nopal__rendezvous_ends(bottom, end);
 }
 
 static void endpoints_flush(struct nopal_world *world)

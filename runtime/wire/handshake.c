@@ -77,7 +77,9 @@ void nopal__opening_pack(struct nopal_composite *composite, const struct nopal_s
 	if (!start)
 		return;
 	nopal_write(&writer,
-		    nopal__first_byte(composite->meets ? NOPAL_KIND_MEET : NOPAL_KIND_CONNECT), 1);
+		    nopal__first_byte(composite->rendezvous ? NOPAL_KIND_RENDEZVOUS
+							    : NOPAL_KIND_CONNECT),
+		    1);
 	nopal_write(&writer, composite->local_id, NOPAL_ID_BYTES);
 	nopal_write(&writer, composite->layer->plan->fingerprint, NOPAL_FINGERPRINT_BYTES);
 	nopal_write(&writer,
@@ -167,7 +169,8 @@ static void differ(struct nopal_endpoint *endpoint, struct nopal_request *reques
 		write_text(&reply, text);
 	reply_send(endpoint, request, bytes, &reply);
 	free(text);
-	nopal__meeting_differs(composite, theirs ? nopal__plans_differ(ours, theirs) : NULL, false);
+	nopal__rendezvous_differs(composite, theirs ? nopal__plans_differ(ours, theirs) : NULL,
+				  false);
 	free(theirs);
 }
 
@@ -298,10 +301,11 @@ static void body_arrives(struct nopal_composite *composite, uint8_t kind,
 }
 
 /* The session of ours that opens to who asks here, if it gives way. */
-static struct nopal_composite *meet(struct nopal_endpoint *endpoint, struct nopal_request *request)
+static struct nopal_composite *answer_rendezvous(struct nopal_endpoint *endpoint,
+					  struct nopal_request *request)
 {
 	const struct request_context *context = request->private;
-	struct nopal_composite *composite = nopal__meeting_with(endpoint, context->from);
+	struct nopal_composite *composite = nopal__rendezvous_with(endpoint, context->from);
 	uint8_t bytes[REPLY_ROOM];
 	struct nopal_writer reply = reply_body(request, bytes);
 	enum nopal_admission_verdict verdict;
@@ -316,13 +320,13 @@ static struct nopal_composite *meet(struct nopal_endpoint *endpoint, struct nopa
 	}
 	part = composite->layer->plan->admission;
 	request->offer_bytes = nopal__offers_bytes(composite->layer);
-	verdict = part->microprotocol->admission->meet(
+	verdict = part->microprotocol->admission->rendezvous(
 		(struct nopal_at){ &composite->session, part }, request, &reply);
 	if (verdict == NOPAL_ADMIT_REPLY && !reply.full)
 		reply_send(endpoint, request, bytes, &reply);
 	if (verdict != NOPAL_ADMIT_ACCEPT)
 		return NULL;
-	nopal__meeting_turn(composite, request->peer_id);
+	nopal__rendezvous_turn(composite, request->peer_id);
 	return composite;
 }
 
@@ -338,7 +342,7 @@ static struct nopal_composite *admit_stranger(struct nopal_endpoint *endpoint,
 }
 
 static void connect_receive(struct nopal_endpoint *endpoint, struct nopal_request *request,
-			    struct nopal_buffer *buffer, bool meets)
+			    struct nopal_buffer *buffer, bool rendezvous)
 {
 	const struct request_context *context = request->private;
 	uint64_t check = nopal_read(&request->body, NOPAL_CHECK_BYTES);
@@ -352,7 +356,8 @@ static void connect_receive(struct nopal_endpoint *endpoint, struct nopal_reques
 	}
 	composite = opening_session(endpoint, context->from, request->peer_id);
 	if (!composite)
-		composite = meets ? meet(endpoint, request) : admit_stranger(endpoint, request);
+		composite = rendezvous ? answer_rendezvous(endpoint, request)
+				       : admit_stranger(endpoint, request);
 	if (!composite || composite->life == NOPAL_LIFE_ENDED)
 		return;
 	nopal__touch(composite);
@@ -478,8 +483,8 @@ void nopal__opening_receive(struct nopal_endpoint *endpoint, const struct nopal_
 	endpoint->port.counters.requests++;
 	if (kind == NOPAL_KIND_ASK)
 		ask_receive(endpoint, &request);
-	else if (kind == NOPAL_KIND_CONNECT || kind == NOPAL_KIND_MEET)
-		connect_receive(endpoint, &request, buffer, kind == NOPAL_KIND_MEET);
+	else if (kind == NOPAL_KIND_CONNECT || kind == NOPAL_KIND_RENDEZVOUS)
+		connect_receive(endpoint, &request, buffer, kind == NOPAL_KIND_RENDEZVOUS);
 	else
 		opening_receive(endpoint, &request, buffer, bytes, length,
 				kind == NOPAL_KIND_CONTROL_OPENING);
@@ -491,8 +496,8 @@ static void refused(struct nopal_composite *composite, struct nopal_reader body)
 {
 	char *text = nopal__peer_text(&body);
 
-	if (composite->meets) {
-		nopal__meeting_differs(composite, text, true);
+	if (composite->rendezvous) {
+		nopal__rendezvous_differs(composite, text, true);
 		return;
 	}
 	nopal__session_ended_there(composite, NOPAL_REFUSED, text);

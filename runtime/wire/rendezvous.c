@@ -31,90 +31,91 @@
 #include "wire/demux.h"
 #include "wire/handshake.h"
 
-struct meeting {
+struct rendezvous {
 	struct nopal_composite *bottom;
 	char *difference; /* of the compositions, in words; NULL: none yet */
 	bool told, heard; /* of it: by the peer, and by its request */
 };
 
-static uint64_t meeting_key(const struct nopal_endpoint *endpoint,
-			    const struct nopal_address *address)
+static uint64_t rendezvous_key(const struct nopal_endpoint *endpoint,
+			       const struct nopal_address *address)
 {
 	return nopal__opening_key(endpoint, address, 0);
 }
 
-static struct meeting *meeting_at(const struct nopal_endpoint *endpoint,
-				  const struct nopal_address *address)
+static struct rendezvous *rendezvous_at(const struct nopal_endpoint *endpoint,
+					const struct nopal_address *address)
 {
-	struct meeting *meeting =
-		nopal_map_get(&endpoint->meetings, meeting_key(endpoint, address));
+	struct rendezvous *rendezvous =
+		nopal_map_get(&endpoint->meetings, rendezvous_key(endpoint, address));
 
-	return meeting && nopal_address_equal(&meeting->bottom->peer, address) ? meeting : NULL;
+	return rendezvous && nopal_address_equal(&rendezvous->bottom->peer, address) ? rendezvous
+										     : NULL;
 }
 
-static struct meeting *meeting_of(const struct nopal_composite *bottom)
+static struct rendezvous *rendezvous_of(const struct nopal_composite *bottom)
 {
-	struct meeting *meeting = meeting_at(bottom->endpoint, &bottom->peer);
+	struct rendezvous *rendezvous = rendezvous_at(bottom->endpoint, &bottom->peer);
 
-	return meeting && meeting->bottom == bottom ? meeting : NULL;
+	return rendezvous && rendezvous->bottom == bottom ? rendezvous : NULL;
 }
 
-struct nopal_composite *nopal__meeting_with(const struct nopal_endpoint *endpoint,
-					    const struct nopal_address *address)
+struct nopal_composite *nopal__rendezvous_with(const struct nopal_endpoint *endpoint,
+					       const struct nopal_address *address)
 {
-	struct meeting *meeting = meeting_at(endpoint, address);
+	struct rendezvous *rendezvous = rendezvous_at(endpoint, address);
 
-	return meeting ? meeting->bottom : NULL;
+	return rendezvous ? rendezvous->bottom : NULL;
 }
 
 /* --------------------------------------------------------------- how it ends */
 
-static struct meeting *meeting_take(const struct nopal_composite *bottom)
+static struct rendezvous *rendezvous_take(const struct nopal_composite *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
-	struct meeting *meeting = meeting_of(bottom);
+	struct rendezvous *rendezvous = rendezvous_of(bottom);
 
-	if (meeting)
-		nopal_map_take(&endpoint->meetings, meeting_key(endpoint, &bottom->peer));
-	return meeting;
+	if (rendezvous)
+		nopal_map_take(&endpoint->meetings, rendezvous_key(endpoint, &bottom->peer));
+	return rendezvous;
 }
 
-static void meeting_free(struct meeting *meeting)
+static void rendezvous_free(struct rendezvous *rendezvous)
 {
-	if (meeting)
-		free(meeting->difference);
-	free(meeting);
+	if (rendezvous)
+		free(rendezvous->difference);
+	free(rendezvous);
 }
 
-void nopal__meeting_over(struct nopal_composite *bottom)
+void nopal__rendezvous_over(struct nopal_composite *bottom)
 {
-	meeting_free(meeting_take(bottom));
+	rendezvous_free(rendezvous_take(bottom));
 }
 
-bool nopal__meeting_ends(struct nopal_composite *bottom, enum nopal_end end)
+bool nopal__rendezvous_ends(struct nopal_composite *bottom, enum nopal_end end)
 {
-	struct meeting *meeting = meeting_take(bottom);
-	bool known = meeting && meeting->difference && end == NOPAL_UNREACHABLE;
+	struct rendezvous *rendezvous = rendezvous_take(bottom);
+	bool known = rendezvous && rendezvous->difference && end == NOPAL_UNREACHABLE;
 
 	if (known)
-		nopal__session_end(bottom, NOPAL_REFUSED, meeting->difference);
-	meeting_free(meeting);
+		nopal__session_end(bottom, NOPAL_REFUSED, rendezvous->difference);
+	rendezvous_free(rendezvous);
 	return known;
 }
 
-void nopal__meeting_differs(struct nopal_composite *bottom, char *text, bool by_peer)
+void nopal__rendezvous_differs(struct nopal_composite *bottom, char *text, bool by_peer)
 {
-	struct meeting *meeting = meeting_of(bottom);
+	struct rendezvous *rendezvous = rendezvous_of(bottom);
 
-	if (!meeting) {
+	if (!rendezvous) {
 		free(text);
 		return;
 	}
-	meeting->told |= by_peer;
-	meeting->heard |= !by_peer;
-	free(meeting->difference);
-	meeting->difference = text; /* the newest: the peer may be another */
-	if (meeting->told && meeting->heard)
+	rendezvous->told |= by_peer;
+	rendezvous->heard |= !by_peer;
+	free(rendezvous->difference);
+	rendezvous->difference = text; /* the newest: the peer may be another */
+	if (rendezvous->told && rendezvous->heard)
 		nopal__session_end(bottom, NOPAL_UNREACHABLE, NULL);
 }
 
@@ -130,11 +131,11 @@ static void turn_note(struct nopal_composite *bottom)
 			      nopal__trace_role(false, bottom->peer_id));
 }
 
-void nopal__meeting_turn(struct nopal_composite *bottom, uint32_t peer_id)
+void nopal__rendezvous_turn(struct nopal_composite *bottom, uint32_t peer_id)
 {
 	struct nopal_composite *top;
 
-	nopal__meeting_over(bottom);
+	nopal__rendezvous_over(bottom);
 	for (struct nopal_composite *composite = bottom; composite;
 	     composite = nopal__over(composite))
 		composite->opener = false;
@@ -148,44 +149,44 @@ void nopal__meeting_turn(struct nopal_composite *bottom, uint32_t peer_id)
 
 /* ---------------------------------------------------------------------- open */
 
-bool nopal_plan_can_meet(const struct nopal_plan *plan)
+bool nopal_plan_can_rendezvous(const struct nopal_plan *plan)
 {
 	const struct nopal_part *part = plan->admission;
 
-	return part && part->microprotocol->admission->meet && !plan->destinations;
+	return part && part->microprotocol->admission->rendezvous && !plan->destinations;
 }
 
-static bool meeting_begin(struct nopal_composite *bottom)
+static bool rendezvous_begin(struct nopal_composite *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
-	struct meeting *meeting = calloc(1, sizeof(*meeting));
+	struct rendezvous *rendezvous = calloc(1, sizeof(*rendezvous));
 
-	if (!meeting)
+	if (!rendezvous)
 		return false;
-	meeting->bottom = bottom;
-	if (nopal_map_put(NULL, &endpoint->meetings, meeting_key(endpoint, &bottom->peer),
-			  meeting) < 0) {
-		free(meeting);
+	rendezvous->bottom = bottom;
+	if (nopal_map_put(NULL, &endpoint->meetings, rendezvous_key(endpoint, &bottom->peer),
+			  rendezvous) < 0) {
+		free(rendezvous);
 		return false;
 	}
 	for (struct nopal_composite *composite = bottom; composite;
 	     composite = nopal__over(composite))
-		composite->meets = true;
+		composite->rendezvous = true;
 	return true;
 }
 
 /* Of a flow its top, else the session's. */
-static struct nopal_composite *meeting_open(struct nopal_endpoint *endpoint,
-					    struct nopal_plan *plan,
-					    const struct nopal_address *peer,
-					    const struct nopal_callbacks *callbacks, void *user)
+static struct nopal_composite *rendezvous_open(struct nopal_endpoint *endpoint,
+					       struct nopal_plan *plan,
+					       const struct nopal_address *peer,
+					       const struct nopal_callbacks *callbacks, void *user)
 {
 	struct nopal_composite *bottom = nopal__stack_prepare(
 		endpoint, plan, plan->flow, plan->layer_count, peer, callbacks, user);
 
 	if (!bottom)
 		return NULL;
-	if (!meeting_begin(bottom)) {
+	if (!rendezvous_begin(bottom)) {
 		nopal__callbacks_unshare(endpoint, nopal__top(bottom)->callbacks);
 		nopal__session_unmake(bottom);
 		return NULL;
@@ -202,11 +203,11 @@ struct nopal_session *nopal_rendezvous_open(struct nopal_endpoint *endpoint,
 	struct nopal_composite *top;
 	bool outermost;
 
-	if (!nopal_plan_can_meet(plan) || endpoint->port.shard ||
-	    nopal__meeting_with(endpoint, peer))
+	if (!nopal_plan_can_rendezvous(plan) || endpoint->port.shard ||
+	    nopal__rendezvous_with(endpoint, peer))
 		return NULL;
 	outermost = nopal__turn_begin(endpoint->port.world);
-	top = meeting_open(endpoint, plan, peer, callbacks, user);
+	top = rendezvous_open(endpoint, plan, peer, callbacks, user);
 	if (top && top->up->begin)
 		top = top->up->begin(top, callbacks, user);
 	nopal__turn_end(endpoint->port.world, outermost);

@@ -9,16 +9,16 @@
 
 /* The session that opens to this address and waits for its opening; NULL: none. It may end while it
  * is looked at, but not before the turn does. */
-struct nopal_composite *nopal__meeting_with(const struct nopal_endpoint *endpoint,
-					    const struct nopal_address *address);
+struct nopal_composite *nopal__rendezvous_with(const struct nopal_endpoint *endpoint,
+					       const struct nopal_address *address);
 /* Its peer opens with another composition: `by_peer` says who found out.  Takes the text, which may
  * be NULL.  The session ends when both sides know. */
-void nopal__meeting_differs(struct nopal_composite *bottom, char *text, bool by_peer);
+void nopal__rendezvous_differs(struct nopal_composite *bottom, char *text, bool by_peer);
 /* The session is a listener's from now on, of the opener with this id. */
-void nopal__meeting_turn(struct nopal_composite *bottom, uint32_t peer_id);
+void nopal__rendezvous_turn(struct nopal_composite *bottom, uint32_t peer_id);
 /* It waits no more. */
-void nopal__meeting_over(struct nopal_composite *bottom);
+void nopal__rendezvous_over(struct nopal_composite *bottom);
 /* The same, where it ends.  True: it has ended already, for a better reason. */
-bool nopal__meeting_ends(struct nopal_composite *bottom, enum nopal_end end);
+bool nopal__rendezvous_ends(struct nopal_composite *bottom, enum nopal_end end);
 
 #endif

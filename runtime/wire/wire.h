@@ -13,8 +13,8 @@ static inline bool nopal__is_opening(uint8_t kind)
 {
 	const uint32_t kinds = UINT32_C(1) << NOPAL_KIND_DATA_OPENING |
 			       UINT32_C(1) << NOPAL_KIND_CONTROL_OPENING |
-			       UINT32_C(1) << NOPAL_KIND_CONNECT | UINT32_C(1) << NOPAL_KIND_MEET |
-			       UINT32_C(1) << NOPAL_KIND_ASK;
+			       UINT32_C(1) << NOPAL_KIND_CONNECT |
+			       UINT32_C(1) << NOPAL_KIND_RENDEZVOUS | UINT32_C(1) << NOPAL_KIND_ASK;
 
 	return kinds >> kind & 1;
 }

@@ -320,7 +320,7 @@ void arena_settle(struct arena *arena, unsigned rounds)
 /* ------------------------------------------------------------ opening, closing */
 
 /* The opener's session, or else the acceptor's: then each meets the other. */
-static struct nopal_session *meet(struct arena *arena, struct arena_slot *slot)
+static struct nopal_session *rendezvous(struct arena *arena, struct arena_slot *slot)
 {
 	struct nopal_address own = address_of(0, ARENA_OPENER_PORT),
 			     opener = outside_nat(arena, &own),
@@ -348,7 +348,7 @@ void arena_start(struct arena *arena, enum arena_way way)
 	if (way == ARENA_STREAM && with)
 		slot->session = nopal_stream_open(with->session, &opener_callbacks, slot);
 	else if (way == ARENA_RENDEZVOUS)
-		slot->session = meet(arena, slot);
+		slot->session = rendezvous(arena, slot);
 	else
 		slot->session = nopal_session_open(arena->opener[0], arena->plan, &peer,
 						   &opener_callbacks, slot);

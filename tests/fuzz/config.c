@@ -53,7 +53,7 @@ static void look_at(const struct nopal_plan *plan, struct nopal_problems *proble
 	fprintf(nowhere, "%s %s %llx %u %u %llu %d %s\n", nopal_plan_name(plan),
 		nopal_plan_description(plan), (unsigned long long)nopal_plan_fingerprint(plan),
 		nopal_plan_header_bytes(plan), nopal_plan_body_bytes(plan),
-		(unsigned long long)nopal_plan_message_limit(plan), nopal_plan_can_meet(plan),
+		(unsigned long long)nopal_plan_message_limit(plan), nopal_plan_can_rendezvous(plan),
 		nopal_plan_runs(plan));
 	for (size_t i = 0; i < nopal_plan_part_count(plan); i++)
 		look_at_part(nopal_plan_part(plan, i));

@@ -87,7 +87,7 @@ void forge_repair(const struct nopal_plan *plan, uint8_t *bytes, size_t length)
 			repair_sum(bytes, length);
 	} else if (!length || !nopal__first_byte_parse(bytes[0], &kind)) {
 		return;
-	} else if (kind == NOPAL_KIND_CONNECT || kind == NOPAL_KIND_MEET) {
+	} else if (kind == NOPAL_KIND_CONNECT || kind == NOPAL_KIND_RENDEZVOUS) {
 		repair_opening(bytes, length);
 	} else if (kind == NOPAL_KIND_REPLY) {
 		repair_reply(plan, bytes, length);

@@ -9,7 +9,7 @@
 #include "plan/plan.h"
 #include "aead_crypto.h"
 #include "support/early_losses.h"
-#include "support/meeting.h"
+#include "support/rendezvous.h"
 #include "support/test.h"
 
 #define RELIABLE                                                                                      \
@@ -40,34 +40,36 @@ static void cross(const char *config, const char *words, uint64_t seed, int firs
 {
 	int64_t open_ns;
 
-	meet_begin(config, config, words, seed);
-	meeting_open(first);
+	rendezvous_begin(config, config, words, seed);
+	rendezvous_open(first);
 	if (after_ns)
-		meet_run(after_ns);
-	meeting_open(!first);
+		rendezvous_run(after_ns);
+	rendezvous_open(!first);
 	for (int i = 0; i < 2; i++)
-		meet_say(i, i ? "second" : "first");
-	open_ns = nopal_world_now(meet.world);
-	for (int i = 0; i < 200 && !(meet.side[0].delivered && meet.side[1].delivered); i++)
-		meet_run(100 * NOPAL_MILLISECOND);
-	meet_expect_one_session();
-	assert_string_equal(meet.side[0].text, "second");
-	assert_string_equal(meet.side[1].text, "first");
-	assert_int_equal(meet_shared(0, "initial_local"), meet_shared(1, "initial_peer"));
+		rendezvous_say(i, i ? "second" : "first");
+	open_ns = nopal_world_now(rendezvous.world);
+	for (int i = 0; i < 200 && !(rendezvous.side[0].delivered && rendezvous.side[1].delivered);
+	     i++)
+		rendezvous_run(100 * NOPAL_MILLISECOND);
+	rendezvous_expect_one_session();
+	assert_string_equal(rendezvous.side[0].text, "second");
+	assert_string_equal(rendezvous.side[1].text, "first");
+	assert_int_equal(rendezvous_shared(0, "initial_local"),
+			 rendezvous_shared(1, "initial_peer"));
 	for (int i = 0; i < 2; i++)
-		if (meet.side[i].opened_ns - open_ns > tally->slowest_ns)
-			tally->slowest_ns = meet.side[i].opened_ns - open_ns;
+		if (rendezvous.side[i].opened_ns - open_ns > tally->slowest_ns)
+			tally->slowest_ns = rendezvous.side[i].opened_ns - open_ns;
 	tally->runs++;
-	tally->of_opener[meet.side[1].opener]++;
-	nopal_session_close(meet.side[seed & 1].session);
-	meet_run(120 * NOPAL_SECOND); /* acks may be lost for long */
+	tally->of_opener[rendezvous.side[1].opener]++;
+	nopal_session_close(rendezvous.side[seed & 1].session);
+	rendezvous_run(120 * NOPAL_SECOND); /* acks may be lost for long */
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(meet.side[i].ended, 1);
-		assert_int_equal(meet.side[i].end, NOPAL_ENDED_WELL);
-		assert_int_equal(meet_sessions(i), 0);
-		assert_int_equal(meet.side[i].opened, 1);
+		assert_int_equal(rendezvous.side[i].ended, 1);
+		assert_int_equal(rendezvous.side[i].end, NOPAL_ENDED_WELL);
+		assert_int_equal(rendezvous_sessions(i), 0);
+		assert_int_equal(rendezvous.side[i].opened, 1);
 	}
-	meet_end();
+	rendezvous_end();
 }
 
 /* Every subset of the first `count` of each direction is lost. */
@@ -127,32 +129,32 @@ TEST(test_what_is_doubled_and_overtaken)
 }
 
 /* Whatever else a composition has.  Those without a promise may lose the words. */
-static void ship_meets(const char *name, int64_t after_ns)
+static void ship_rendezvous(const char *name, int64_t after_ns)
 {
 	char text[128];
 
 	snprintf(text, sizeof(text), "extends = \"%s\"\n", name);
-	meet_begin(text, text, "delay 10ms 5ms loss 5% duplicate 5%", 7);
-	meeting_open(0);
+	rendezvous_begin(text, text, "delay 10ms 5ms loss 5% duplicate 5%", 7);
+	rendezvous_open(0);
 	if (after_ns)
-		meet_run(after_ns);
-	meeting_open(1);
-	meet_run(10 * NOPAL_SECOND);
+		rendezvous_run(after_ns);
+	rendezvous_open(1);
+	rendezvous_run(10 * NOPAL_SECOND);
 	for (int i = 0; i < 2; i++) {
-		if (!meet.side[i].session || meet.side[i].opened != 1)
-			fail_msg("%s: %s", name, meet.side[i].end_text);
-		if (nopal_plan_provides(meet.side[i].plan, "reliability"))
-			meet_say(i, "hello");
+		if (!rendezvous.side[i].session || rendezvous.side[i].opened != 1)
+			fail_msg("%s: %s", name, rendezvous.side[i].end_text);
+		if (nopal_plan_provides(rendezvous.side[i].plan, "reliability"))
+			rendezvous_say(i, "hello");
 	}
-	meet_run(10 * NOPAL_SECOND);
-	assert_int_equal(meet.side[0].opener, !meet.side[1].opener);
+	rendezvous_run(10 * NOPAL_SECOND);
+	assert_int_equal(rendezvous.side[0].opener, !rendezvous.side[1].opener);
 	for (int i = 0; i < 2; i++)
-		if (nopal_plan_provides(meet.side[i].plan, "reliability"))
-			assert_string_equal(meet.side[i].text, "hello");
-	meet_end();
+		if (nopal_plan_provides(rendezvous.side[i].plan, "reliability"))
+			assert_string_equal(rendezvous.side[i].text, "hello");
+	rendezvous_end();
 }
 
-static bool ship_can_meet(const char *name)
+static bool ship_can_rendezvous(const char *name)
 {
 	struct nopal_problems problems;
 	struct nopal_plan *plan;
@@ -160,7 +162,7 @@ static bool ship_can_meet(const char *name)
 
 	nopal_problems_init(&problems);
 	plan = nopal_plan_load(name, NULL, &problems);
-	can = plan && nopal_plan_can_meet(plan);
+	can = plan && nopal_plan_can_rendezvous(plan);
 	nopal_plan_unref(plan);
 	nopal_problems_fini(&problems);
 	return can;
@@ -180,10 +182,10 @@ TEST(test_every_shipped_composition)
 		if (!dot || strcmp(dot, ".conf") != 0)
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)(dot - entry->d_name), entry->d_name);
-		if (!ship_can_meet(name))
+		if (!ship_can_rendezvous(name))
 			continue;
-		ship_meets(name, 0);
-		ship_meets(name, NOPAL_SECOND);
+		ship_rendezvous(name, 0);
+		ship_rendezvous(name, NOPAL_SECOND);
 		met++;
 	}
 	closedir(folder);

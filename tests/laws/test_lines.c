@@ -88,7 +88,7 @@ TEST(test_each_kind_of_worth_is_found)
 
 /* -------------------------------------------------------------------- the page */
 
-TEST(test_the_page_says_why_two_do_not_meet)
+TEST(test_the_page_says_why_two_do_not_rendezvous)
 {
 	char *text = NULL;
 	size_t length;

@@ -133,7 +133,7 @@ TEST(test_a_row_counts_once)
 }
 
 /* Knowledge from a time with a queue fades. */
-TEST(test_slow_ones_that_meet_a_queue_are_free_of_loss)
+TEST(test_slow_ones_that_rendezvous_a_queue_are_free_of_loss)
 {
 	begin();
 	assert_int_equal(lose(4000, 5, RTT_NS, false), 0);

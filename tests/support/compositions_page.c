@@ -65,7 +65,7 @@ static void count_pairs(struct families *families, const struct covering *coveri
 		family->members++;
 		for (unsigned b = 0; b < kit->count; b++) {
 			family->pairs += a != b;
-			family->held += covering_meets(covering, a, b);
+			family->held += covering_rendezvous(covering, a, b);
 		}
 	}
 }
@@ -134,10 +134,10 @@ static const char *name_at(const struct covering *covering, unsigned part)
 	return covering->kit.parts[part].microprotocol->name;
 }
 
-static bool meets_any(const struct covering *covering, unsigned one)
+static bool rendezvous_any(const struct covering *covering, unsigned one)
 {
 	for (unsigned i = 0; i < covering->kit.count; i++)
-		if (covering_meets(covering, one, i))
+		if (covering_rendezvous(covering, one, i))
 			return true;
 	return false;
 }
@@ -145,7 +145,7 @@ static bool meets_any(const struct covering *covering, unsigned one)
 /* Why the two do not meet; NULL: they do, or the other meets nobody, which has a row of its own. */
 static const char *apart(const struct covering *covering, unsigned one, unsigned other)
 {
-	return meets_any(covering, other) ? covering_apart(covering, one, other) : NULL;
+	return rendezvous_any(covering, other) ? covering_apart(covering, one, other) : NULL;
 }
 
 /* The next after `part` that cannot meet `one`, for this reason or (NULL) any. */
@@ -211,7 +211,7 @@ static void print_pairs(FILE *out, const struct covering *covering, const char *
 	for (unsigned i = 0; i < covering->kit.count; i++) {
 		if (about && strcmp(about, name_at(covering, i)) != 0)
 			continue;
-		if (meets_any(covering, i))
+		if (rendezvous_any(covering, i))
 			print_apart(out, covering, i);
 		else
 			print_alone(out, covering, i);

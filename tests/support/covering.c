@@ -449,7 +449,8 @@ void covering_make(struct covering *covering, const char *about, unsigned long r
 }
 
 /* Both are there, each with some value or as such. */
-static bool is_meeting(const struct covering *covering, size_t i, size_t j, unsigned a, unsigned b)
+static bool is_rendezvous(const struct covering *covering, size_t i, size_t j, unsigned a,
+			  unsigned b)
 {
 	const struct covering_item *one = &covering->item[i];
 	const struct covering_item *other = &covering->item[j];
@@ -457,11 +458,11 @@ static bool is_meeting(const struct covering *covering, size_t i, size_t j, unsi
 	return one->part == a && other->part == b && !one->absent && !other->absent;
 }
 
-bool covering_meets(const struct covering *covering, unsigned a, unsigned b)
+bool covering_rendezvous(const struct covering *covering, unsigned a, unsigned b)
 {
 	for (size_t i = 0; a != b && i < covering->items; i++)
 		for (size_t j = 0; j < covering->items; j++)
-			if (is_meeting(covering, i, j, a, b) &&
+			if (is_rendezvous(covering, i, j, a, b) &&
 			    *pair_at(covering, i, j) == PAIR_HELD)
 				return true;
 	return false;
@@ -484,11 +485,11 @@ const char *covering_apart(const struct covering *covering, unsigned a, unsigned
 {
 	const char *reason = NULL;
 
-	if (a == b || covering_meets(covering, a, b))
+	if (a == b || covering_rendezvous(covering, a, b))
 		return NULL;
 	for (size_t i = 0; !reason && i < covering->items; i++)
 		for (size_t j = 0; !reason && j < covering->items; j++)
-			if (is_meeting(covering, i, j, a, b))
+			if (is_rendezvous(covering, i, j, a, b))
 				reason = reason_at(covering, i, j);
 	return reason;
 }

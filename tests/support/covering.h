@@ -62,7 +62,7 @@ struct covering {
 /* `about`: only what pairs this microprotocol has; NULL: all.  Each `round` makes other configs. */
 void covering_make(struct covering *covering, const char *about, unsigned long round);
 /* Does a config hold these two, by their places in the kit, with some values? */
-bool covering_meets(const struct covering *covering, unsigned a, unsigned b);
+bool covering_rendezvous(const struct covering *covering, unsigned a, unsigned b);
 /* Why none does; NULL: one does, or nobody asked for the pair. */
 const char *covering_apart(const struct covering *covering, unsigned a, unsigned b);
 void covering_free(struct covering *covering);

@@ -15,7 +15,7 @@
 #include "frame/tool.h"
 #include "peer/hush.h"
 #include "peer/live_judge.h"
-#include "peer/meet.h"
+#include "peer/rendezvous.h"
 #include "peer/where.h"
 #include "run/stream_in.h"
 #include "run/stream_out.h"
@@ -44,7 +44,7 @@ struct stream {
 	bool held_said; /* who holds what, while it is open */
 	int64_t interval_ns, idle_ns, heard_ns, over_ns;
 	size_t size;
-	struct meet meet;
+	struct rendezvous rendezvous;
 	bool reliable, flow_controlled, in_over, over, closing, interrupted;
 	enum tool_exit exit;
 };
@@ -157,7 +157,7 @@ static void stream_on_ended(struct nopal_session *session, int end, const char *
 
 	if (!stream)
 		return;
-	fix = meet_ended_fix(stream->meet.wanted, end);
+	fix = rendezvous_ended_fix(stream->rendezvous.wanted, end);
 	if (stream->out) {
 		if (!stream_out_drain(stream->out, session))
 			stream->exit = TOOL_ENVIRONMENT;
@@ -313,12 +313,12 @@ static bool stream_start(const struct tool_call *call, struct stream *stream,
 	if (opener) {
 		struct nopal_session *session;
 
-		stream->endpoint = meet_endpoint(&stream->meet, stream->loop, address);
+		stream->endpoint = rendezvous_endpoint(&stream->rendezvous, stream->loop, address);
 		if (!stream->endpoint)
 			return false;
 		stream_judge_begin(stream);
-		session = meet_open(&stream->meet, stream->endpoint, stream->plan, address,
-				    &stream_callbacks, stream);
+		session = rendezvous_open(&stream->rendezvous, stream->endpoint, stream->plan,
+					  address, &stream_callbacks, stream);
 		if (session && !stream->over)
 			stream->session = session;
 		return session != NULL;
@@ -350,7 +350,7 @@ static bool stream_address(const struct tool_call *call, struct nopal_address *r
 	}
 	if (*ret_opener)
 		return tool_destination(call->words[0], ret_address);
-	if (tool_value(call, "meet")) {
+	if (tool_value(call, "rendezvous")) {
 		fprintf(stderr, "error: who listens meets nobody\n"
 				"  fix: give HOST:PORT in place of --listen\n");
 		return false;
@@ -361,14 +361,14 @@ static bool stream_address(const struct tool_call *call, struct nopal_address *r
 }
 
 /* Both open, so neither is the one that is read from by itself. */
-static bool stream_meet(const struct tool_call *call, const struct nopal_address *peer,
-			struct stream *stream)
+static bool stream_rendezvous(const struct tool_call *call, const struct nopal_address *peer,
+			      struct stream *stream)
 {
-	if (!meet_parse(call, peer, stream->plan, &stream->meet))
+	if (!rendezvous_parse(call, peer, stream->plan, &stream->rendezvous))
 		return false;
-	if (!stream->meet.wanted || tool_value(call, "in") || tool_value(call, "out"))
+	if (!stream->rendezvous.wanted || tool_value(call, "in") || tool_value(call, "out"))
 		return true;
-	fprintf(stderr, "error: --meet says not who sends\n"
+	fprintf(stderr, "error: --rendezvous says not who sends\n"
 			"  fix: give --in pipe:, --out pipe:, or both\n");
 	return false;
 }
@@ -420,7 +420,7 @@ static enum tool_exit stream_run(const struct tool_call *call)
 	signal(SIGPIPE, SIG_IGN); /* a reader that went is an error of a write */
 	stream.report.jsonl = tool_value(call, "jsonl") != NULL;
 	stream.report.plan = nopal_plan_name(stream.plan);
-	if (stream_options_of(call, &stream) && stream_meet(call, &address, &stream)) {
+	if (stream_options_of(call, &stream) && stream_rendezvous(call, &address, &stream)) {
 		bool started;
 
 		stream.loop = loop_new(tool_value(call, "trace"));
@@ -448,7 +448,7 @@ static enum tool_exit stream_run(const struct tool_call *call)
 static const struct tool_option stream_options[] = {
 	{ "config", 'c', "CONF", "composition, the same on both sides" },
 	{ "listen", 0, "ADDR:PORT", "wait for the other side there" },
-	{ "meet", 0, "[ADDR:]PORT", "from there, while the other side opens to us, too" },
+	{ "rendezvous", 0, "[ADDR:]PORT", "from there, while the other side opens to us, too" },
 	{ "in", 0, "WHERE", "pipe: | file:PATH | udp://ADDR:PORT (who opens: pipe:)" },
 	{ "out", 0, "WHERE", "the same; who listens: pipe:" },
 	{ "size", 0, "SIZE", "longest message from a pipe or a file" },
@@ -474,11 +474,11 @@ const struct tool tool_stream = {
 		"  nopal stream -c ctp_audio --listen 0.0.0.0:9000 > heard.raw\n"
 		"  nopal stream -c ctp_audio HOST:9000 --in file:song.raw --rate 256kbit\n"
 		"\n"
-		"With --meet neither side listens, as where firewalls let nobody in: both open, "
+		"With --rendezvous neither side listens, as where firewalls let nobody in: both open, "
 		"each to the port that the other one opens from.\n"
 		"\n"
-		"  nopal stream -c bulk B:9000 --meet 9001 --in pipe:\n"
-		"  nopal stream -c bulk A:9001 --meet 9000 --out pipe:\n",
+		"  nopal stream -c bulk B:9000 --rendezvous 9001 --in pipe:\n"
+		"  nopal stream -c bulk A:9001 --rendezvous 9000 --out pipe:\n",
 	.min_words = 0,
 	.max_words = 1,
 	.options = stream_options,

@@ -14,7 +14,7 @@
 #include "file/reset_key.h"
 #include "file/transfer.h"
 #include "peer/listen.h"
-#include "peer/meet.h"
+#include "peer/rendezvous.h"
 #include "peer/where.h"
 #include "transfer/recv_claim.h"
 #include "transfer/recv_loops.h"
@@ -82,8 +82,8 @@ static bool recv_loops_fit(const struct tool_call *call, unsigned *ret_count)
 			text, NOPAL_SHARDS_MAX);
 		return false;
 	}
-	if (count > 1 && tool_value(call, "meet")) {
-		fprintf(stderr, "error: --meet is one session\n"
+	if (count > 1 && tool_value(call, "rendezvous")) {
+		fprintf(stderr, "error: --rendezvous is one session\n"
 				"  fix: leave out --loops\n");
 		return false;
 	}
@@ -126,7 +126,7 @@ static enum tool_exit recv_with(const struct tool_call *call, struct recv_group 
 	if (!listen_open(call, recv_open_at, &opening))
 		return TOOL_ENVIRONMENT;
 	nopal_endpoint_local(group->receivers[0].endpoint, &local);
-	if (!group->meets) {
+	if (!group->rendezvous) {
 		recv_where_print("nopal send FILE...", &local, tool_value(call, "config"),
 				 tool_values(call, "set"), stderr);
 		if (!transfer_plan_tells(group->plan))
@@ -135,7 +135,8 @@ static enum tool_exit recv_with(const struct tool_call *call, struct recv_group 
 				"is believed to be where he says\n",
 				nopal_plan_name(group->plan));
 	} else {
-		fprintf(stderr, "meeting %s from %s\n", nopal_address_format(group->meets, there),
+		fprintf(stderr, "meeting %s from %s\n",
+			nopal_address_format(group->rendezvous, there),
 			nopal_address_format(&local, here));
 	}
 	recv_loops_run(group);
@@ -159,7 +160,7 @@ static enum tool_exit recv_run(const struct tool_call *call)
 {
 	const char *config = tool_value(call, "config");
 	struct recv_group group = { .folder.fd = -1, .once = tool_value(call, "once") != NULL };
-	const char *meet = tool_value(call, "meet");
+	const char *rendezvous = tool_value(call, "rendezvous");
 	enum tool_exit exit = TOOL_BAD_INPUT;
 	struct recv_limits limits;
 	struct nopal_address peer;
@@ -167,16 +168,16 @@ static enum tool_exit recv_run(const struct tool_call *call)
 
 	if (!listen_fits(call) || !recv_loops_fit(call, &loops) ||
 	    !recv_limits_fit(call, &limits) || !live_judge_read(call, &group.judges) ||
-	    (meet && !tool_destination(meet, &peer)))
+	    (rendezvous && !tool_destination(rendezvous, &peer)))
 		return TOOL_BAD_INPUT;
-	group.meets = meet ? &peer : NULL;
+	group.rendezvous = rendezvous ? &peer : NULL;
 	group.plan = tool_plan(call, config ? config : "bulk");
 	if (!group.plan)
 		return TOOL_BAD_INPUT;
 	pthread_mutex_init(&group.lock, NULL);
 	progress_init(&group.progress, "recv", tool_value(call, "json") != NULL,
 		      tool_value(call, "jsonl") != NULL);
-	if (transfer_plan_fits(group.plan) && (!meet || meet_fits(group.plan)) &&
+	if (transfer_plan_fits(group.plan) && (!rendezvous || rendezvous_fits(group.plan)) &&
 	    recv_folder(call, &group.folder) && recv_key(call, &group)) {
 		guests_house_init(&group.house, limits.sessions, 0);
 		recv_claims_find(&group, (uint64_t)limits.bytes);
@@ -194,7 +195,8 @@ static const struct tool_option recv_options[] = {
 	{ "config", 'c', "CONF", "composition, the same on both sides (default bulk)" },
 	{ "output", 'o', "DIR", "where files go (default: here); made where missing" },
 	LISTEN_OPTION,
-	{ "meet", 0, "HOST:PORT", "open towards `nopal send --meet`, and take its files alone" },
+	{ "rendezvous", 0, "HOST:PORT",
+	  "open towards `nopal send --rendezvous`, and take its files alone" },
 	{ "once", 0, NULL, "end after the first session that brought files" },
 	{ "overwrite", 0, NULL, "replace files of the same name that differ" },
 	{ "limit", 0, "SIZE", "refuse longer files" },
@@ -232,12 +234,12 @@ const struct tool tool_recv = {
 		"\n"
 		"  nopal recv -o incoming --listen 192.0.2.1:9000\n"
 		"\n"
-		"With --meet it listens to nobody: sender and receiver open towards each other, "
+		"With --rendezvous it listens to nobody: sender and receiver open towards each other, "
 		"as where firewalls let nobody in; --listen says from where.  It ends with the "
 		"session.\n"
 		"\n"
-		"  nopal recv --listen 0.0.0.0:9000 --meet A:9001\n"
-		"  nopal send big.iso B:9000 --meet 9001\n",
+		"  nopal recv --listen 0.0.0.0:9000 --rendezvous A:9001\n"
+		"  nopal send big.iso B:9000 --rendezvous 9001\n",
 	.min_words = 0,
 	.max_words = 0,
 	.options = recv_options,

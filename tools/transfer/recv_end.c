@@ -3,7 +3,7 @@
  * recv_end.c -- what `nopal recv` says and does when a session has ended.
  */
 #include <nopal/microprotocol.h>
-#include "peer/meet.h"
+#include "peer/rendezvous.h"
 #include "transfer/recv_end.h"
 #include "transfer/recv_loops.h"
 #include "transfer/recv_session.h"
@@ -53,12 +53,12 @@ void recv_end_say(struct incoming *incoming, int end, const char *text)
 			     (unsigned long long)incoming->offer.size);
 }
 
-void recv_end_meeting(const struct incoming *incoming, int end)
+void recv_end_rendezvous(const struct incoming *incoming, int end)
 {
 	struct recv_group *group = incoming->receiver->group;
 	bool good = end == NOPAL_ENDED_WELL && !incoming->files_bad;
 
-	if (meet_ended_fix(true, end))
-		progress_say(&group->progress, "  fix: %s", meet_ended_fix(true, end));
+	if (rendezvous_ended_fix(true, end))
+		progress_say(&group->progress, "  fix: %s", rendezvous_ended_fix(true, end));
 	recv_loops_stop(group, good ? TOOL_GOOD : TOOL_FAILED);
 }

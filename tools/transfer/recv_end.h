@@ -11,6 +11,6 @@
 int recv_end_of(const struct incoming *incoming, int end);
 void recv_end_say(struct incoming *incoming, int end, const char *text);
 /* The session was the one that met its sender: nobody else comes. */
-void recv_end_meeting(const struct incoming *incoming, int end);
+void recv_end_rendezvous(const struct incoming *incoming, int end);
 
 #endif

@@ -114,8 +114,8 @@ static bool loops_open_one(struct receiver *receiver, const struct nopal_address
 		return false;
 	loop_event_start(receiver->ping, HUSH_LOOK_NS);
 	loop_event_start(receiver->called, 0);
-	if (receiver->group->meets)
-		return recv_session_meet(receiver, receiver->group->meets);
+	if (receiver->group->rendezvous)
+		return recv_session_rendezvous(receiver, receiver->group->rendezvous);
 	/* who gives a config without a handshake here wants just that */
 	return nopal_endpoint_allow(receiver->endpoint, receiver->group->plan,
 				    NOPAL_ALLOW_CONNECTIONLESS, &recv_session_callbacks,

@@ -462,8 +462,8 @@ static void recv_on_ended(struct nopal_session *session, int end, const char *te
 	broken = recv_judge_ended(incoming, session, end, text);
 	incoming->out.session = NULL;
 	recv_end_say(incoming, end, text);
-	if (receiver->group->meets)
-		recv_end_meeting(incoming, end);
+	if (receiver->group->rendezvous)
+		recv_end_rendezvous(incoming, end);
 	else if (receiver->group->once && broken)
 		recv_loops_stop(receiver->group, TOOL_FAILED);
 	else if (receiver->group->once && end == NOPAL_ENDED_WELL &&
@@ -480,7 +480,7 @@ const struct nopal_callbacks recv_session_callbacks = {
 	.ended = recv_on_ended,
 };
 
-bool recv_session_meet(struct receiver *receiver, const struct nopal_address *peer)
+bool recv_session_rendezvous(struct receiver *receiver, const struct nopal_address *peer)
 {
 	static const struct nopal_callbacks callbacks = {
 		.opened = recv_on_opened,

@@ -34,8 +34,8 @@ struct recv_group {
 	unsigned count;
 	bool once;
 	struct live_judge_options judges;
-	const struct nopal_address *meets; /* NULL: it listens */
-	pthread_mutex_t lock;		   /* of what follows, and of `wanted` */
+	const struct nopal_address *rendezvous; /* NULL: it listens */
+	pthread_mutex_t lock;			/* of what follows, and of `wanted` */
 	bool over;
 	bool broken; /* a session broke a promise */
 	enum tool_exit exit;
@@ -88,7 +88,7 @@ struct incoming {
 /* For nopal_endpoint_allow; the receiver is the listener's user. */
 extern const struct nopal_callbacks recv_session_callbacks;
 /* Opens towards a sender that opens towards us.  False: it cannot. */
-bool recv_session_meet(struct receiver *receiver, const struct nopal_address *peer);
+bool recv_session_rendezvous(struct receiver *receiver, const struct nopal_address *peer);
 /* Calls silent peers, so that the composition finds out whether they live, and ends files of which
  * nothing came. */
 void recv_session_ping(struct receiver *receiver);

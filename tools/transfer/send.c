@@ -332,13 +332,13 @@ static enum tool_exit send_open(struct sender *sender, const struct nopal_addres
 {
 	struct nopal_session *session;
 
-	sender->endpoint = meet_endpoint(&sender->meet, sender->loop, peer);
+	sender->endpoint = rendezvous_endpoint(&sender->rendezvous, sender->loop, peer);
 	if (!sender->endpoint)
 		return TOOL_ENVIRONMENT;
 	live_judge_begin(&sender->judge, sender->plan, loop_world(sender->loop), &sender->judges,
 			 true);
-	session = meet_open(&sender->meet, sender->endpoint, sender->plan, peer, &send_callbacks,
-			    sender);
+	session = rendezvous_open(&sender->rendezvous, sender->endpoint, sender->plan, peer,
+				  &send_callbacks, sender);
 	if (!session) {
 		fprintf(stderr, "error: no session: out of memory\n");
 		return TOOL_ENVIRONMENT;
@@ -353,13 +353,13 @@ static enum tool_exit send_open(struct sender *sender, const struct nopal_addres
 
 /* These take over the plan. */
 static enum tool_exit send_one(const struct tool_call *call, struct nopal_plan *plan, int files,
-			       const struct nopal_address *peer, const struct meet *meet,
-			       int64_t rate_bps)
+			       const struct nopal_address *peer,
+			       const struct rendezvous *rendezvous, int64_t rate_bps)
 {
 	struct sender sender = { .feed.pace.rate_bps = rate_bps,
 				 .trace = tool_value(call, "trace"),
 				 .plan = plan,
-				 .meet = *meet,
+				 .rendezvous = *rendezvous,
 				 .paths = call->words,
 				 .path_count = files,
 				 .peer = call->words[files] };
@@ -403,7 +403,7 @@ static enum tool_exit send_run(const struct tool_call *call)
 	if (send_words_peers(call, files, peers) && send_words_may_read(call, files)) {
 		const char *config = tool_value(call, "config");
 		struct nopal_plan *plan;
-		struct meet meet;
+		struct rendezvous rendezvous;
 		int64_t rate_bps;
 
 		if (!tool_quantity(call, "rate", NOPAL_RATE, 0, &rate_bps)) {
@@ -414,13 +414,13 @@ static enum tool_exit send_run(const struct tool_call *call)
 				exit = TOOL_BAD_INPUT;
 			} else if (!send_words_fit(call, files, plan) ||
 				   !transfer_plan_fits(plan) ||
-				   !meet_parse(call, peers, plan, &meet)) {
+				   !rendezvous_parse(call, peers, plan, &rendezvous)) {
 				nopal_plan_unref(plan);
 				exit = TOOL_BAD_INPUT;
 			} else if (nopal_plan_provides(plan, "fan_out")) {
 				exit = send_many(call, plan, files, peers, rate_bps);
 			} else {
-				exit = send_one(call, plan, files, peers, &meet, rate_bps);
+				exit = send_one(call, plan, files, peers, &rendezvous, rate_bps);
 			}
 		}
 	}
@@ -431,7 +431,7 @@ static enum tool_exit send_run(const struct tool_call *call)
 static const struct tool_option send_options[] = {
 	{ "config", 'c', "CONF", "composition, the same on both sides (default bulk)" },
 	{ "rate", 0, "RATE", "read the file no faster, as 100Mbit" },
-	{ "meet", 0, "[ADDR:]PORT", "meet `nopal recv --meet` from there" },
+	{ "rendezvous", 0, "[ADDR:]PORT", "meet `nopal recv --rendezvous` from there" },
 	LIVE_JUDGE_OPTIONS,
 	TOOL_SET_OPTION,
 	TOOL_TRACE_OPTION,
@@ -451,7 +451,7 @@ const struct tool tool_send = {
 		"  nopal recv -o incoming\n"
 		"  nopal send big.iso HOST:9000\n"
 		"\n"
-		"Where firewalls let nobody in both sides open, --meet: see `nopal recv "
+		"Where firewalls let nobody in both sides open, --rendezvous: see `nopal recv "
 		"--help`.\n\n"
 		"Several addresses at the end: the file goes to all of them at once, by a "
 		"composition that is one to many; each file has a session of its own.  It begins "

@@ -11,7 +11,7 @@
 #include "frame/tool.h"
 #include "peer/hush.h"
 #include "peer/live_judge.h"
-#include "peer/meet.h"
+#include "peer/rendezvous.h"
 #include "peer/progress.h"
 
 enum send_state {
@@ -34,7 +34,7 @@ struct sender {
 	struct progress_file file;
 	char **paths;
 	const char *peer;
-	struct meet meet;
+	struct rendezvous rendezvous;
 	int path_count, at; /* which one is on its way */
 	enum send_state state;
 	enum tool_exit exit;

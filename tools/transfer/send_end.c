@@ -16,7 +16,7 @@ static void send_broke(struct sender *sender, int end, const char *text)
 	char error[SEND_TEXT_ROOM];
 	const char *fix;
 
-	fix = meet_ended_fix(sender->meet.wanted, end);
+	fix = rendezvous_ended_fix(sender->rendezvous.wanted, end);
 	if (!fix || sender->interrupted || end == NOPAL_ENDED_WELL) {
 		fix = "the same command again goes on where this ended";
 		fix = sender->feed.offset > 0 ? fix : NULL;

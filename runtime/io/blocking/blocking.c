@@ -112,9 +112,9 @@ struct nopal_connection *nopal_dial(const char *config, const char *address, int
 	return connection ? dial_wait(connection, timeout_ns, problems) : NULL;
 }
 
-static bool can_meet(struct nopal_plan *plan, struct nopal_problems *problems)
+static bool can_rendezvous(struct nopal_plan *plan, struct nopal_problems *problems)
 {
-	if (nopal_plan_can_meet(plan))
+	if (nopal_plan_can_rendezvous(plan))
 		return true;
 	nopal_problems_add(problems, nopal_plan_name(plan), 0,
 			   "take one with virtual_circuit and one destination",
@@ -123,8 +123,8 @@ static bool can_meet(struct nopal_plan *plan, struct nopal_problems *problems)
 	return false;
 }
 
-struct nopal_connection *nopal_meet(const char *config, const char *local, const char *peer,
-				    int64_t timeout_ns, struct nopal_problems *problems)
+struct nopal_connection *nopal_rendezvous(const char *config, const char *local, const char *peer,
+					  int64_t timeout_ns, struct nopal_problems *problems)
 {
 	struct nopal_address here, there;
 	struct nopal_connection *connection;
@@ -135,7 +135,7 @@ struct nopal_connection *nopal_meet(const char *config, const char *local, const
 	    nopal_address_parse(peer, &there, problems))
 		return NULL;
 	plan = nopal_plan_load(config, NULL, problems);
-	if (!plan || !can_meet(plan, problems))
+	if (!plan || !can_rendezvous(plan, problems))
 		return NULL;
 	hub = nopal__blocking_hub_new(plan, &here, problems);
 	if (!hub)

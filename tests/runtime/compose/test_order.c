@@ -126,7 +126,7 @@ TEST(test_order_in_circles)
 	done(&composing);
 }
 
-TEST(test_kinds_that_never_meet)
+TEST(test_kinds_that_never_rendezvous)
 {
 	struct composing composing = good("f_apart {} f_order_b {}");
 

@@ -187,7 +187,7 @@ TEST(test_it_answers_sessions_alone)
 {
 	static const uint8_t others[] = { NOPAL_KIND_REPLY,	NOPAL_KIND_ABORT,
 					  NOPAL_KIND_MULTICAST, NOPAL_KIND_RESET,
-					  NOPAL_KIND_CONNECT,	NOPAL_KIND_MEET,
+					  NOPAL_KIND_CONNECT,	NOPAL_KIND_RENDEZVOUS,
 					  NOPAL_KIND_ASK };
 	uint8_t bytes[100] = { 0, 1, 2, 3, 4 };
 	struct nopal_address from;

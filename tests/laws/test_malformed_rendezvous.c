@@ -5,14 +5,14 @@
  */
 #include "engine/composite.h"
 #include "aead_crypto.h"
-#include "support/meeting.h"
+#include "support/rendezvous.h"
 #include "support/test.h"
 
 enum { KINDS = 32, OF_ONE_KIND = 2 };
 
 static uint64_t facts_of(int who)
 {
-	struct nopal_session *session = meet.side[who].session;
+	struct nopal_session *session = rendezvous.side[who].session;
 	struct nopal_composite *composite = nopal__composite(session);
 	size_t fixed = sizeof(struct nopal_awake);
 	struct nopal_hash hash;
@@ -26,7 +26,7 @@ static uint64_t facts_of(int who)
 	facts[3] = composite->awake->unfinished;
 	facts[4] = composite->awake->counters.messages_delivered;
 	facts[5] = composite->awake->counters.control_out;
-	facts[6] = meet_sessions(who);
+	facts[6] = rendezvous_sessions(who);
 	nopal_hash_init(&hash);
 	nopal_hash_update(&hash, facts, sizeof(facts));
 	nopal_hash_update(&hash, (const char *)composite->awake + fixed,
@@ -41,13 +41,14 @@ static void inject(int to, const uint8_t *bytes, size_t length)
 
 	assert_non_null(copy);
 	memcpy(copy, bytes, length);
-	nopal_sim_inject(meet.world, meet.side[to].endpoint, &meet.side[!to].at, copy, length);
-	nopal_sim_step(meet.world);
+	nopal_sim_inject(rendezvous.world, rendezvous.side[to].endpoint, &rendezvous.side[!to].at,
+			 copy, length);
+	nopal_sim_step(rendezvous.world);
 	free(copy);
 }
 
 static void expect_same(int who, uint64_t before, const char *how, size_t at,
-			const struct meet_datagram *datagram)
+			const struct rendezvous_datagram *datagram)
 {
 	if (facts_of(who) != before)
 		fail_msg("first byte %#x (%zu bytes) %s at %zu changed it", datagram->bytes[0],
@@ -60,7 +61,7 @@ static bool worth_flipping(size_t at, size_t length)
 	return at < 96 || at + 16 > length || at % 13 == 0;
 }
 
-static void mutate(int to, const struct meet_datagram *datagram)
+static void mutate(int to, const struct rendezvous_datagram *datagram)
 {
 	uint64_t before = facts_of(to);
 	uint8_t bytes[sizeof(datagram->bytes) + 1];
@@ -90,8 +91,8 @@ static void begin(const char *config, uint64_t seed, int first)
 	char text[64];
 
 	snprintf(text, sizeof(text), "extends = \"%s\"\n", config);
-	meet_begin(text, text, "delay 10ms", seed);
-	meeting_open(first);
+	rendezvous_begin(text, text, "delay 10ms", seed);
+	rendezvous_open(first);
 }
 
 /* A bit for who stays the opener, and one for who gives way. */
@@ -101,19 +102,19 @@ static unsigned attacked;
  * one's sessions.  Both kinds of side, and both of each kind. */
 static void attack(const char *config, uint64_t seed, int to, bool met)
 {
-	static struct meet_side from;
+	static struct rendezvous_side from;
 	unsigned of_kind[KINDS] = { 0 }, kinds = 0;
 
 	begin(config, seed, to);
-	meeting_open(!to);
-	meet_run(NOPAL_SECOND);
-	meet_say(!to, "hello");
-	meet_run(NOPAL_SECOND);
-	meet_expect_one_session();
-	attacked |= 1u << meet.side[to].opener;
-	from = meet.side[!to];
-	meet_end();
-	for (uint32_t i = 0; i < from.out && i < MEET_TAPPED; i++) {
+	rendezvous_open(!to);
+	rendezvous_run(NOPAL_SECOND);
+	rendezvous_say(!to, "hello");
+	rendezvous_run(NOPAL_SECOND);
+	rendezvous_expect_one_session();
+	attacked |= 1u << rendezvous.side[to].opener;
+	from = rendezvous.side[!to];
+	rendezvous_end();
+	for (uint32_t i = 0; i < from.out && i < RENDEZVOUS_TAPPED; i++) {
 		unsigned kind = from.sent[i].bytes[0] % KINDS;
 
 		if (of_kind[kind]++ >= OF_ONE_KIND)
@@ -121,12 +122,12 @@ static void attack(const char *config, uint64_t seed, int to, bool met)
 		kinds += of_kind[kind] == 1;
 		begin(config, seed, to);
 		if (met)
-			meeting_open(!to);
-		meet_run(2 * NOPAL_SECOND);
+			rendezvous_open(!to);
+		rendezvous_run(2 * NOPAL_SECOND);
 		mutate(to, &from.sent[i]);
-		meet_end();
+		rendezvous_end();
 	}
-	assert_true(of_kind[NOPAL_KIND_MEET] > 0);
+	assert_true(of_kind[NOPAL_KIND_RENDEZVOUS] > 0);
 	assert_true(kinds >= 3); /* a reply or accept, and data */
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# meet.sh PROGRAM -- two that open towards each other over loopback: a file and a
+# rendezvous.sh PROGRAM -- two that open towards each other over loopback: a file and a
 # stream arrive, whoever comes first; who is alone, or runs another composition, is
 # told; wrong words have a fix.
 set -u
@@ -27,12 +27,12 @@ there=127.0.0.1:$((base + 1))
 
 receive() {
 	timeout 100 "$nopal" recv -o "$work/in" --listen "$there" \
-		--meet "$here" "$@" >"$work/recv.out" 2>"$work/recv.err" &
+		--rendezvous "$here" "$@" >"$work/recv.out" 2>"$work/recv.err" &
 	receiver=$!
 	pids="$pids $receiver"
 }
 send() { # in a shell of its own
-	exec timeout 100 "$nopal" send "$work/file" "$there" --meet "$base" "$@" \
+	exec timeout 100 "$nopal" send "$work/file" "$there" --rendezvous "$base" "$@" \
 		>"$work/send.out" 2>"$work/send.err"
 }
 
@@ -70,10 +70,10 @@ cmp "$work/file" "$work/in/file" || fail "the files differ"
 seq 1 2000 >"$work/one"
 seq 5000 9000 >"$work/two"
 { cat "$work/one"; sleep 3; } | timeout 60 "$nopal" stream -c bulk "$there" \
-	--meet "$here" --in pipe: --out pipe: >"$work/got2" 2>"$work/one.err" &
+	--rendezvous "$here" --in pipe: --out pipe: >"$work/got2" 2>"$work/one.err" &
 one=$!
 { cat "$work/two"; sleep 3; } | timeout 60 "$nopal" stream -c bulk "$here" \
-	--meet "$there" --in pipe: --out pipe: >"$work/got1" 2>"$work/two.err" &
+	--rendezvous "$there" --in pipe: --out pipe: >"$work/got1" 2>"$work/two.err" &
 two=$!
 pids="$pids $one $two"
 wait $one || fail "one end of the stream ended with $?"
@@ -84,7 +84,7 @@ cmp "$work/two" "$work/got2" || fail "what the other side said differs"
 # Nobody there.
 (send --set virtual_circuit.rendezvous=500ms) && fail "nobody took the file"
 grep -q 'did not open towards us in time' "$work/send.err" &&
-	grep -q 'fix: start both sides with --meet' "$work/send.err" ||
+	grep -q 'fix: start both sides with --rendezvous' "$work/send.err" ||
 	fail "who is alone was not told so"
 
 refused() {
@@ -93,14 +93,14 @@ refused() {
 	[ $code = 2 ] || fail "exit code $code of: $*"
 	grep -q 'fix: ' "$work/words.err" || fail "no fix for: $*"
 }
-refused send "$work/file" "$there" --meet 0
-refused send "$work/file" "$there" --meet nowhere
-refused send "$work/file" "$there" --meet 99999
-refused send "$work/file" "$there" "$here" --meet 9000
-refused send "$work/file" "$there" --meet 9000 -c one_to_many_all
-refused recv --meet 127.0.0.1:0
-refused recv --meet "$here" --loops 2
-refused stream -c ctp_minimal "$there" --meet "$base" --in pipe:
-refused stream -c bulk "$there" --meet "$base"
-refused stream -c bulk --listen "$there" --meet "$base"
+refused send "$work/file" "$there" --rendezvous 0
+refused send "$work/file" "$there" --rendezvous nowhere
+refused send "$work/file" "$there" --rendezvous 99999
+refused send "$work/file" "$there" "$here" --rendezvous 9000
+refused send "$work/file" "$there" --rendezvous 9000 -c one_to_many_all
+refused recv --rendezvous 127.0.0.1:0
+refused recv --rendezvous "$here" --loops 2
+refused stream -c ctp_minimal "$there" --rendezvous "$base" --in pipe:
+refused stream -c bulk "$there" --rendezvous "$base"
+refused stream -c bulk --listen "$there" --rendezvous "$base"
 echo "well"

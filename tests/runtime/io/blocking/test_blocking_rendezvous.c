@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* nopal_meet: two threads, each with a world of its own, and no listener. */
+/* nopal_rendezvous: two threads, each with a world of its own, and no listener. */
 #include <pthread.h>
 #include <string.h>
 
@@ -14,14 +14,14 @@ struct meeter {
 	struct nopal_connection *connection;
 };
 
-static void *meet_there(void *user)
+static void *rendezvous_there(void *user)
 {
 	struct meeter *meeter = user;
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
 	meeter->connection =
-		nopal_meet("bulk", meeter->local, meeter->peer, talk_timeout_ns, &problems);
+		nopal_rendezvous("bulk", meeter->local, meeter->peer, talk_timeout_ns, &problems);
 	nopal_problems_print(&problems, stderr);
 	nopal_problems_fini(&problems);
 	return NULL;
@@ -42,7 +42,7 @@ static void free_address(char *text)
 	nopal_problems_fini(&problems);
 }
 
-TEST(test_two_meet)
+TEST(test_two_rendezvous)
 {
 	struct meeter here = { .connection = NULL }, there;
 	struct nopal_problems problems;
@@ -54,8 +54,8 @@ TEST(test_two_meet)
 	free_address(here.peer);
 	memcpy(there.local, here.peer, sizeof(here.peer));
 	memcpy(there.peer, here.local, sizeof(here.local));
-	assert_int_equal(pthread_create(&thread, NULL, meet_there, &there), 0);
-	meet_there(&here);
+	assert_int_equal(pthread_create(&thread, NULL, rendezvous_there, &there), 0);
+	rendezvous_there(&here);
 	pthread_join(thread, NULL);
 	assert_non_null(here.connection);
 	assert_non_null(there.connection);
@@ -68,13 +68,13 @@ TEST(test_two_meet)
 	nopal_problems_fini(&problems);
 }
 
-TEST(test_what_cannot_meet_is_said)
+TEST(test_what_cannot_rendezvous_is_said)
 {
 	struct nopal_problems problems;
 
 	nopal_problems_init(&problems);
-	assert_null(nopal_meet("ctp_minimal", "127.0.0.1:0", "127.0.0.1:9", talk_timeout_ns,
-			       &problems));
+	assert_null(nopal_rendezvous("ctp_minimal", "127.0.0.1:0", "127.0.0.1:9", talk_timeout_ns,
+				     &problems));
 	assert_true(problems.errors > 0);
 	nopal_problems_fini(&problems);
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# meet_firewall.sh PROGRAM -- two namespaces, each behind a firewall that lets in what
+# rendezvous_firewall.sh PROGRAM -- two namespaces, each behind a firewall that lets in what
 # answers something and nothing else: a plain opening does not get through, in neither
 # direction, and two that open towards each other do.  Skipped without root or nft.
 set -u
@@ -72,11 +72,11 @@ wait $listener 2>/dev/null
 # Whoever comes first.
 receive() {
 	nopal_in $b recv -o "$work/in" --listen 10.77.0.2:9000 \
-		--meet 10.77.0.1:9001 2>"$work/recv.err" &
+		--rendezvous 10.77.0.1:9001 2>"$work/recv.err" &
 	receiver=$!
 }
 send() {
-	nopal_in $a send "$work/file" 10.77.0.2:9000 --meet 9001 \
+	nopal_in $a send "$work/file" 10.77.0.2:9000 --rendezvous 9001 \
 		2>"$work/send.err" &
 	sender=$!
 }
