@@ -3,10 +3,10 @@
  * handshake.h -- what virtual_circuit says on the wire, to bytes and back.
  *
  *   connect   text of the composition and a zero byte, nonce 8, initial number
- *             4, offers; cookie given 1, cookie epoch 1, cookie 8, zeros to the
+ *             4, extensions; cookie given 1, cookie epoch 1, cookie 8, zeros to the
  *             end
  *   cookie    type 1, nonce 8, cookie 8, cookie epoch 1
- *   accept    nonce 8, session id 4, initial number 4, offers
+ *   accept    nonce 8, session id 4, initial number 4, extensions
  *   close, close_ack   nonce 8, flags 1
  *
  * A read is of one form only, or fails as a whole.
@@ -48,8 +48,8 @@ struct handshake_accept {
 };
 
 /* `*ret_known` is what is before the cookie: what both sides know alike.  Its last bytes are the
- * offers. */
-static inline bool handshake_read_connect(struct nopal_reader reader, uint32_t offer_bytes,
+ * extensions. */
+static inline bool handshake_read_connect(struct nopal_reader reader, uint32_t extension_bytes,
 					  struct handshake_connect *ret_connect,
 					  struct nopal_reader *ret_known)
 {
@@ -61,7 +61,7 @@ static inline bool handshake_read_connect(struct nopal_reader reader, uint32_t o
 		;
 	read.nonce = nopal_read(&reader, HANDSHAKE_NONCE_BYTES);
 	read.initial = nopal_read(&reader, HANDSHAKE_NUMBER_BYTES);
-	nopal_read_bytes(&reader, offer_bytes);
+	nopal_read_bytes(&reader, extension_bytes);
 	known.end = reader.at;
 	read.cookie_given = nopal_read(&reader, 1);
 	read.cookie_epoch = nopal_read(&reader, 1);
@@ -76,13 +76,13 @@ static inline bool handshake_read_connect(struct nopal_reader reader, uint32_t o
 	return true;
 }
 
-/* Up to the offers, which are so many bytes; a text that is too long is cut. */
+/* Up to the extensions, which are so many bytes; a text that is too long is cut. */
 static inline void handshake_write_known(struct nopal_writer *writer, const char *text,
-					 uint32_t offer_bytes,
+					 uint32_t extension_bytes,
 					 const struct handshake_connect *connect)
 {
 	size_t room = (size_t)(writer->end - writer->at);
-	size_t others = HANDSHAKE_FIELDS_BYTES + 1 + offer_bytes;
+	size_t others = HANDSHAKE_FIELDS_BYTES + 1 + extension_bytes;
 
 	for (; room > others && *text; room--)
 		nopal_write(writer, (uint8_t)*text++, 1);
@@ -91,7 +91,7 @@ static inline void handshake_write_known(struct nopal_writer *writer, const char
 	nopal_write(writer, connect->initial, HANDSHAKE_NUMBER_BYTES);
 }
 
-/* Behind the offers, to the writer's end. */
+/* Behind the extensions, to the writer's end. */
 static inline void handshake_write_proof(struct nopal_writer *writer,
 					 const struct handshake_connect *connect)
 {
@@ -173,7 +173,7 @@ static inline enum nopal_admission_verdict handshake_admit(struct nopal_at at,
 	struct nopal_reader known;
 
 	(void)at;
-	if (!handshake_read_connect(request->body, request->offer_bytes, &connect, &known))
+	if (!handshake_read_connect(request->body, request->extension_bytes, &connect, &known))
 		return NOPAL_ADMIT_DROP;
 	return handshake_prove(request, 0, &connect, reply);
 }
@@ -190,7 +190,7 @@ static inline enum nopal_admission_verdict handshake_rendezvous(struct nopal_ses
 	struct nopal_reader known;
 
 	*ret_stays = false;
-	if (!handshake_read_connect(request->body, request->offer_bytes, &theirs, &known))
+	if (!handshake_read_connect(request->body, request->extension_bytes, &theirs, &known))
 		return NOPAL_ADMIT_DROP;
 	if (theirs.nonce > ours->nonce)
 		return handshake_prove(request, ours->nonce, &theirs, reply);
@@ -203,16 +203,16 @@ static inline enum nopal_admission_verdict handshake_rendezvous(struct nopal_ses
 	return NOPAL_ADMIT_DROP;
 }
 
-/* `*ret_offers` begins at the offers. */
-static inline bool handshake_read_accept(struct nopal_reader reader, uint32_t offer_bytes,
+/* `*ret_extensions` begins at the extensions. */
+static inline bool handshake_read_accept(struct nopal_reader reader, uint32_t extension_bytes,
 					 struct handshake_accept *ret_accept,
-					 struct nopal_reader *ret_offers)
+					 struct nopal_reader *ret_extensions)
 {
 	ret_accept->nonce = nopal_read(&reader, HANDSHAKE_NONCE_BYTES);
 	ret_accept->id = nopal_read(&reader, HANDSHAKE_ID_BYTES);
 	ret_accept->initial = nopal_read(&reader, HANDSHAKE_NUMBER_BYTES);
-	*ret_offers = reader;
-	nopal_read_bytes(&reader, offer_bytes);
+	*ret_extensions = reader;
+	nopal_read_bytes(&reader, extension_bytes);
 	return nopal_read_complete(&reader) && ret_accept->id && ret_accept->initial;
 }
 

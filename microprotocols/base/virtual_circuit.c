@@ -10,9 +10,9 @@
  *            each other meet (Gu and Grossman, UDTv4, section 3.3): CTP has no such
  *            opening.
  * Wire:      connect (opening): the composition's text, a zero byte, nonce 8, initial
- *            number 4, offers, cookie given 1, cookie epoch 1, cookie 8, zeros;
+ *            number 4, extensions, cookie given 1, cookie epoch 1, cookie 8, zeros;
  *            cookie (reply): type 1, nonce 8, cookie 8, cookie epoch 1;
- *            accept (answer): nonce 8, session id 4, initial number 4, offers;
+ *            accept (answer): nonce 8, session id 4, initial number 4, extensions;
  *            close, close_ack (control): nonce 8, flags 1.
  *
  *   opener                                        listener
@@ -166,7 +166,7 @@ static enum nopal_verdict virtual_circuit_on_connect(struct nopal_at at,
 
 	if (nopal_session_is_opener(at.session) ||
 	    !handshake_read_connect(nopal_body_reader(&segment->body),
-				    nopal_offers_bytes(at.session), &said, &known))
+				    nopal_extensions_bytes(at.session), &said, &known))
 		return NOPAL_STOP;
 	if (self->state == VIRTUAL_CIRCUIT_ASKING)
 		self->state = VIRTUAL_CIRCUIT_LISTENING;
@@ -207,12 +207,12 @@ static enum nopal_verdict virtual_circuit_on_accept(struct nopal_at at,
 	struct virtual_circuit *self = nopal_state(at);
 	bool opens = self->state == VIRTUAL_CIRCUIT_ASKING;
 	struct handshake_accept said;
-	struct nopal_reader offers;
+	struct nopal_reader extensions;
 
 	if (!nopal_session_is_opener(at.session) ||
 	    !handshake_read_accept(nopal_body_reader(&segment->body),
-				   nopal_offers_bytes(at.session), &said, &offers) ||
-	    said.nonce != self->connect.nonce || !nopal_offers_read(at.session, &offers) ||
+				   nopal_extensions_bytes(at.session), &said, &extensions) ||
+	    said.nonce != self->connect.nonce || !nopal_extensions_read(at.session, &extensions) ||
 	    (opens &&
 	     !handshake_answered(at.session, handshake_connect_bytes(at, VIRTUAL_CIRCUIT_CONNECT),
 				 &self->connect, segment)))

@@ -6,7 +6,7 @@
 #define NOPAL_VIRTUAL_CIRCUIT_H
 
 #include "handshake.h"
-#include "handshake_offers.h"
+#include "handshake_extensions.h"
 
 struct virtual_circuit_parameters {
 	int64_t retry_ns, retry_max_ns, attempts, linger_ns, rendezvous_ns;
@@ -86,7 +86,7 @@ static inline struct handshake_accept virtual_circuit_accept(struct nopal_at at)
 static inline void virtual_circuit_send_accept(struct nopal_at at)
 {
 	const struct handshake_accept accept = virtual_circuit_accept(at);
-	uint32_t length = HANDSHAKE_ACCEPT_BYTES + nopal_offers_bytes(at.session);
+	uint32_t length = HANDSHAKE_ACCEPT_BYTES + nopal_extensions_bytes(at.session);
 	struct nopal_writer writer;
 	struct nopal_segment *segment =
 		nopal_control_begin(at, VIRTUAL_CIRCUIT_ACCEPT, length, &writer);

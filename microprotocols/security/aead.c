@@ -37,14 +37,14 @@ enum { AEAD_ID_BYTES = 4 };
 
 /* ------------------------------------------------------------------ agreeing */
 
-static void aead_write_offer(struct nopal_at at, uint8_t *bytes)
+static void aead_write_extension(struct nopal_at at, uint8_t *bytes)
 {
 	const struct aead *self = nopal_state(at);
 
 	memcpy(bytes, self->secrets->public, NOPAL__AEAD_PUBLIC_BYTES);
 }
 
-static bool aead_read_offer(struct nopal_at at, const uint8_t *bytes)
+static bool aead_read_extension(struct nopal_at at, const uint8_t *bytes)
 {
 	const struct aead *self = nopal_state(at);
 
@@ -233,8 +233,8 @@ const struct nopal_microprotocol nopal_aead = {
 	.seal = &(const struct nopal_seal){ .overhead = AEAD_OVERHEAD_BYTES,
 					    .close = nopal__aead_close_datagram,
 					    .open = nopal__aead_open_datagram },
-	.offer = &(const struct nopal_offer){ .bytes = NOPAL__AEAD_PUBLIC_BYTES,
-					      .write = aead_write_offer,
-					      .read = aead_read_offer,
-					      .agreed = aead_agreed },
+	.extension = &(const struct nopal_extension){ .bytes = NOPAL__AEAD_PUBLIC_BYTES,
+						      .write = aead_write_extension,
+						      .read = aead_read_extension,
+						      .agreed = aead_agreed },
 };

@@ -245,8 +245,8 @@ struct nopal_request {
 	struct nopal_reader body;
 	size_t datagram_bytes; /* a reply must be smaller */
 	int64_t now_ns;
-	uint32_t offer_bytes; /* of the composition's offers, in the body */
-	const void *private;  /* of the runtime */
+	uint32_t extension_bytes; /* of the composition's extensions, in the body */
+	const void *private;	  /* of the runtime */
 	uint32_t
 		half_open; /* sessions of the endpoint that peers began and that are not open yet */
 };
@@ -279,23 +279,23 @@ struct nopal_opening { /* as both sides know it, proofs of address left out */
 	const uint8_t *request, *answer;
 	size_t request_length, answer_length;
 };
-struct nopal_offer {
-	uint32_t bytes; /* of each: 1 to NOPAL_OFFER_MAX */
+struct nopal_extension {
+	uint32_t bytes; /* of each: 1 to NOPAL_EXTENSION_MAX */
 	/* Ours: the same however often. */
 	void (*write)(struct nopal_at at, uint8_t *bytes);
 	/* The peer's, and its repetitions.  False: it cannot be taken, and nothing has changed. */
 	bool (*read)(struct nopal_at at, const uint8_t *bytes);
-	/* (optional) Once, when both offers were read.  At the listener the answer leaves next, at
+	/* (optional) Once, when both extensions were read.  At the listener the answer leaves next, at
 	 * the opener the session opens; false: neither does. */
 	bool (*agreed)(struct nopal_at at, const struct nopal_opening *opening);
 };
-enum { NOPAL_OFFER_MAX = 64, NOPAL_OFFERS_MAX = 256 /* of all parts */ };
-/* For the role connection: all offers of its layer, in an order that both sides have; the read
+enum { NOPAL_EXTENSION_MAX = 64, NOPAL_EXTENSIONS_MAX = 256 /* of all parts */ };
+/* For the role connection: all extensions of its layer, in an order that both sides have; the read
  * takes so many bytes of the reader. */
-uint32_t nopal_offers_bytes(const struct nopal_session *session);
-void nopal_offers_write(struct nopal_session *session, struct nopal_writer *writer);
-bool nopal_offers_read(struct nopal_session *session, struct nopal_reader *reader);
-bool nopal_offers_agreed(struct nopal_session *session, const struct nopal_opening *opening);
+uint32_t nopal_extensions_bytes(const struct nopal_session *session);
+void nopal_extensions_write(struct nopal_session *session, struct nopal_writer *writer);
+bool nopal_extensions_read(struct nopal_session *session, struct nopal_reader *reader);
+bool nopal_extensions_agreed(struct nopal_session *session, const struct nopal_opening *opening);
 /* First byte of a datagram of class NOPAL_KIND_ANSWER; 0: there is no such kind. */
 uint8_t nopal_answer_byte(const struct nopal_session *session);
 
@@ -352,7 +352,7 @@ struct nopal_microprotocol {
 
 	const struct nopal_seal *seal;
 	const struct nopal_format *format;
-	const struct nopal_offer *offer;
+	const struct nopal_extension *extension;
 	const struct nopal_admission *admission;
 	/* (optional) Role message_segments: longest message, where one segment of `body_bytes` is
 	 * not the limit.  Of another: longest segment that it ever lets go, which is a message

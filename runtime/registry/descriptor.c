@@ -280,13 +280,13 @@ static void descriptor_relations(const struct descriptor_check *check,
 	}
 }
 
-static void descriptor_offer(const struct descriptor_check *check)
+static void descriptor_extension(const struct descriptor_check *check)
 {
-	const struct nopal_offer *offer = check->microprotocol->offer;
+	const struct nopal_extension *extension = check->microprotocol->extension;
 
-	if (offer &&
-	    (!offer->bytes || offer->bytes > NOPAL_OFFER_MAX || !offer->write || !offer->read))
-		descriptor_say(check, "see struct nopal_offer", "offer", NULL,
+	if (extension && (!extension->bytes || extension->bytes > NOPAL_EXTENSION_MAX ||
+			  !extension->write || !extension->read))
+		descriptor_say(check, "see struct nopal_extension", "extension", NULL,
 			       "lacks a function, or is of no or too many bytes");
 }
 
@@ -364,6 +364,6 @@ bool nopal__descriptor_check(const struct nopal_microprotocol *microprotocol, co
 	descriptor_relations(&check, microprotocol->excludes);
 	descriptor_promises(&check);
 	descriptor_timers(&check);
-	descriptor_offer(&check);
+	descriptor_extension(&check);
 	return problems->errors == errors;
 }

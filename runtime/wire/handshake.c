@@ -24,7 +24,7 @@
 #include "session/session.h"
 #include "wire/demux.h"
 #include "wire/doubt.h"
-#include "wire/offers.h"
+#include "wire/extensions.h"
 #include "wire/refusal.h"
 #include "wire/rendezvous.h"
 #include "wire/request.h"
@@ -274,8 +274,8 @@ static struct nopal_composite *admit(struct nopal_endpoint *endpoint,
 	struct nopal_writer reply = reply_body(request, bytes);
 	enum nopal_admission_verdict verdict;
 
-	request->offer_bytes =
-		nopal__offers_bytes(&entry->plan->layers[entry->plan->layer_count - 1]);
+	request->extension_bytes =
+		nopal__extensions_bytes(&entry->plan->layers[entry->plan->layer_count - 1]);
 	verdict = part->microprotocol->admission->admit((struct nopal_at){ .part = part }, request,
 							&reply);
 
@@ -302,7 +302,7 @@ static void body_arrives(struct nopal_composite *composite, uint8_t kind,
 
 /* The session of ours that opens to who asks here, if it gives way. */
 static struct nopal_composite *answer_rendezvous(struct nopal_endpoint *endpoint,
-					  struct nopal_request *request)
+						 struct nopal_request *request)
 {
 	const struct request_context *context = request->private;
 	struct nopal_composite *composite = nopal__rendezvous_with(endpoint, context->from);
@@ -319,7 +319,7 @@ static struct nopal_composite *answer_rendezvous(struct nopal_endpoint *endpoint
 		return NULL;
 	}
 	part = composite->layer->plan->admission;
-	request->offer_bytes = nopal__offers_bytes(composite->layer);
+	request->extension_bytes = nopal__extensions_bytes(composite->layer);
 	verdict = part->microprotocol->admission->rendezvous(
 		(struct nopal_at){ &composite->session, part }, request, &reply);
 	if (verdict == NOPAL_ADMIT_REPLY && !reply.full)

@@ -56,7 +56,7 @@ static void repair_trailer(const struct nopal_plan *plan, uint8_t *bytes, size_t
 
 	if (!seal || length < plan->trailer_bytes)
 		return;
-	if (seal->microprotocol->offer)
+	if (seal->microprotocol->extension)
 		memset(bytes + length - NOPAL__AEAD_TAG_BYTES, FORGE_TAG, NOPAL__AEAD_TAG_BYTES);
 	else
 		seal->microprotocol->seal->close((struct nopal_at){ .part = seal }, bytes,

@@ -164,17 +164,17 @@ TEST(test_both_directions_have_other_keys)
 	rig_close(&rig);
 }
 
-static bool takes(struct rig *rig, const uint8_t *offer, size_t length)
+static bool takes(struct rig *rig, const uint8_t *extension, size_t length)
 {
 	uint8_t bytes[NOPAL_RESET_PROOF_BYTES + NOPAL__AEAD_PUBLIC_BYTES] = { 0 };
 	struct nopal_reader reader = nopal_reader_over(bytes, NOPAL_RESET_PROOF_BYTES + length);
 
-	memcpy(bytes + NOPAL_RESET_PROOF_BYTES, offer, length);
-	return nopal_offers_read(rig->opener.session, &reader);
+	memcpy(bytes + NOPAL_RESET_PROOF_BYTES, extension, length);
+	return nopal_extensions_read(rig->opener.session, &reader);
 }
 
 /* An answer that comes again must be the same. */
-TEST(test_an_offer_is_taken_once)
+TEST(test_an_extension_is_taken_once)
 {
 	const uint8_t other[NOPAL__AEAD_PUBLIC_BYTES] = { 9 };
 	const uint8_t *peer;

@@ -343,9 +343,10 @@ static bool strips(struct between *between, bool to_acceptor, struct captured *d
 
 	(void)to_acceptor;
 	if (is_kind(datagram, NOPAL_KIND_CONNECT)) {
-		size_t offer = 21 + strlen((char *)bytes + 21) + 1 + 12;
+		size_t extension = 21 + strlen((char *)bytes + 21) + 1 + 12;
 
-		memmove(bytes + offer, bytes + offer + 32, datagram->length - offer - 32);
+		memmove(bytes + extension, bytes + extension + 32,
+			datagram->length - extension - 32);
 		memset(bytes + datagram->length - 32, 0, 32);
 		check_again(datagram, theirs);
 	} else if (is_kind(datagram, NOPAL_KIND_REPLY)) {

@@ -225,7 +225,7 @@ void rendezvous_forge(int to, const struct nopal_address *from,
 		.cookie = forged->cookie,
 	};
 	const char *text = nopal_plan_canonical(rendezvous.side[to].plan);
-	const uint8_t offers[NOPAL_RESET_PROOF_BYTES] = { 0 };
+	const uint8_t extensions[NOPAL_RESET_PROOF_BYTES] = { 0 };
 	uint8_t bytes[1500];
 	struct nopal_writer writer = nopal_writer_over(bytes, forged->length);
 	uint8_t *check = bytes + 13, *body = check + NOPAL_CHECK_BYTES;
@@ -236,8 +236,8 @@ void rendezvous_forge(int to, const struct nopal_address *from,
 	nopal_write(&writer, forged->id, NOPAL_ID_BYTES);
 	nopal_write(&writer, forged->fingerprint, NOPAL_FINGERPRINT_BYTES);
 	nopal_write(&writer, 0, NOPAL_CHECK_BYTES);
-	handshake_write_known(&writer, text, sizeof(offers), &connect);
-	nopal_write_bytes(&writer, offers, sizeof(offers));
+	handshake_write_known(&writer, text, sizeof(extensions), &connect);
+	nopal_write_bytes(&writer, extensions, sizeof(extensions));
 	handshake_write_proof(&writer, &connect);
 	nopal_write(&again, nopal__siphash(key, body, (size_t)(writer.at - body)),
 		    NOPAL_CHECK_BYTES);

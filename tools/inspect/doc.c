@@ -139,9 +139,9 @@ static void doc_kinds(const struct doc_style *style, const struct nopal_micropro
 			 show_kind_class(kind->class));
 		doc_entry(style, kind->name, text);
 	}
-	if (one->offer)
+	if (one->extension)
 		printf("%sIt offers %u bytes while a session opens.\n",
-		       style->markdown ? "\n" : "  ", one->offer->bytes);
+		       style->markdown ? "\n" : "  ", one->extension->bytes);
 	if (one->seal)
 		printf("%sIt seals each datagram with %u bytes.\n", style->markdown ? "\n" : "  ",
 		       one->seal->overhead);

@@ -143,9 +143,9 @@ FAKE_PARAMETER(fake_no_choices, .unit = NOPAL_WORD, .initial = "a");
 FAKE_PARAMETER(fake_shared_file, .unit = NOPAL_FILE, .initial = "", .wire = true);
 FAKE_PARAMETER(fake_bad_bound, .unit = NOPAL_TIME, .initial = "7s", .max = "6");
 
-FAKE(fake_mute, .offer = &(const struct nopal_offer){ .bytes = 4 });
+FAKE(fake_mute, .extension = &(const struct nopal_extension){ .bytes = 4 });
 
-TEST(test_offers)
+TEST(test_extensions)
 {
 	refused(&fake_mute, "lacks a function, or is of no or too many bytes");
 }

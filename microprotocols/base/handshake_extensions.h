@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handshake_offers.h -- request and answer with what other parts say in them.
+ * handshake_extensions.h -- request and answer with what other parts say in them.
  *
- *   request   all of connect before the cookie; it ends with the opener's offers
+ *   request   all of connect before the cookie; it ends with the opener's extensions
  *   answer    accept; it ends with the listener's
  *
  * Both are the same however often they are sent, and so both sides can show them, byte by byte, to
- * the parts whose offers they hold.
+ * the parts whose extensions they hold.
  */
-#ifndef NOPAL_HANDSHAKE_OFFERS_H
-#define NOPAL_HANDSHAKE_OFFERS_H
+#ifndef NOPAL_HANDSHAKE_EXTENSIONS_H
+#define NOPAL_HANDSHAKE_EXTENSIONS_H
 
 #include "handshake.h"
 
@@ -26,8 +26,8 @@ static inline void handshake_write_request(struct nopal_session *session,
 					   const struct handshake_connect *connect)
 {
 	handshake_write_known(writer, nopal_session_composition(session),
-			      nopal_offers_bytes(session), connect);
-	nopal_offers_write(session, writer);
+			      nopal_extensions_bytes(session), connect);
+	nopal_extensions_write(session, writer);
 }
 
 static inline void handshake_write_answer(struct nopal_session *session,
@@ -35,7 +35,7 @@ static inline void handshake_write_answer(struct nopal_session *session,
 					  const struct handshake_accept *accept)
 {
 	handshake_write_accept(writer, accept);
-	nopal_offers_write(session, writer);
+	nopal_extensions_write(session, writer);
 }
 
 /* At the listener, which has read the request and is about to send the answer. False: a part does
@@ -43,7 +43,7 @@ static inline void handshake_write_answer(struct nopal_session *session,
 static inline bool handshake_answer(struct nopal_session *session, struct nopal_reader request,
 				    const struct handshake_accept *accept)
 {
-	uint8_t answer[HANDSHAKE_ACCEPT_BYTES + NOPAL_OFFERS_MAX];
+	uint8_t answer[HANDSHAKE_ACCEPT_BYTES + NOPAL_EXTENSIONS_MAX];
 	struct nopal_writer writer = nopal_writer_over(answer, sizeof(answer));
 	struct nopal_opening opening = {
 		.request = request.at,
@@ -51,15 +51,15 @@ static inline bool handshake_answer(struct nopal_session *session, struct nopal_
 		.answer = answer,
 	};
 
-	request.at = request.end - nopal_offers_bytes(session);
-	if (!nopal_offers_read(session, &request))
+	request.at = request.end - nopal_extensions_bytes(session);
+	if (!nopal_extensions_read(session, &request))
 		return false;
 	handshake_write_answer(session, &writer, accept);
 	opening.answer_length = nopal_written(&writer);
-	return nopal_offers_agreed(session, &opening);
+	return nopal_extensions_agreed(session, &opening);
 }
 
-/* At the opener, whose requests had this many bytes; the answer's offers are read. */
+/* At the opener, whose requests had this many bytes; the answer's extensions are read. */
 static inline bool handshake_answered(struct nopal_session *session, uint32_t request_bytes,
 				      const struct handshake_connect *connect,
 				      const struct nopal_segment *answer)
@@ -74,7 +74,7 @@ static inline bool handshake_answered(struct nopal_session *session, uint32_t re
 
 	handshake_write_request(session, &writer, connect);
 	opening.request_length = nopal_written(&writer);
-	return nopal_offers_agreed(session, &opening);
+	return nopal_extensions_agreed(session, &opening);
 }
 
 #endif

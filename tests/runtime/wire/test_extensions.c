@@ -67,7 +67,7 @@ static const struct nopal_microprotocol m_alpha = {
 	.family = "check",
 	.summary = "offers three bytes",
 	.provides = checker,
-	.offer = &(const struct nopal_offer){ 3, alpha_write, alpha_read, NULL },
+	.extension = &(const struct nopal_extension){ 3, alpha_write, alpha_read, NULL },
 };
 static const struct nopal_microprotocol m_omega = {
 	.abi = NOPAL_ABI,
@@ -75,7 +75,7 @@ static const struct nopal_microprotocol m_omega = {
 	.family = "check",
 	.summary = "offers five bytes",
 	.provides = checker,
-	.offer = &(const struct nopal_offer){ 5, omega_write, omega_read, omega_agreed },
+	.extension = &(const struct nopal_extension){ 5, omega_write, omega_read, omega_agreed },
 };
 
 static const char CONFIG[] = "m_omega {}\nm_alpha {}\ntransport_driver {}\n"
@@ -166,12 +166,12 @@ TEST(test_what_is_not_agreed_on_opens_nothing)
 	rig_close(&rig);
 }
 
-TEST(test_who_offers_nothing_proves_its_resets)
+TEST(test_who_extensions_nothing_proves_its_resets)
 {
 	struct rig rig;
 
 	rig_open(&rig, "transport_driver {}\nfixed_size {}\nvirtual_circuit {}\n", NULL);
-	assert_int_equal(nopal_offers_bytes(rig.opener.session), PROOF);
+	assert_int_equal(nopal_extensions_bytes(rig.opener.session), PROOF);
 	assert_int_equal(rig.opener.opened, 1);
 	rig_close(&rig);
 }
