@@ -137,8 +137,8 @@ static bool three_way_agree(struct nopal_at at, const struct nopal_segment *segm
 				    "this composition can be held to");
 		return false;
 	}
-	self->floor = nopal_get(at, segment, THREE_WAY_NUMBER) + 1;
-	nopal_shared_set(at, THREE_WAY_PEER, (int64_t)self->floor);
+	self->cumulative = nopal_get(at, segment, THREE_WAY_NUMBER) + 1;
+	nopal_shared_set(at, THREE_WAY_PEER, (int64_t)self->cumulative);
 	return true;
 }
 
@@ -219,7 +219,7 @@ static enum nopal_verdict three_way_on_syn_ack(struct nopal_at at, struct nopal_
 	bool opens = self->state == THREE_WAY_ASKING;
 
 	if (!nopal_session_is_opener(at.session) ||
-	    !three_way_is(nopal_get(at, segment, THREE_WAY_FLOOR),
+	    !three_way_is(nopal_get(at, segment, THREE_WAY_CUMULATIVE),
 			  three_way_initial(at, THREE_WAY_LOCAL)))
 		return NOPAL_STOP;
 	if (opens && !three_way_agree(at, segment))
@@ -238,9 +238,9 @@ static enum nopal_verdict three_way_on_syn_ack(struct nopal_at at, struct nopal_
 
 /* Half open, what acknowledges our number is from who has seen it, and is the first of the session;
  * everything else goes no further. */
-static enum nopal_verdict three_way_half_open(struct nopal_at at, uint64_t floor)
+static enum nopal_verdict three_way_half_open(struct nopal_at at, uint64_t cumulative)
 {
-	if (!three_way_is(floor, three_way_initial(at, THREE_WAY_LOCAL)))
+	if (!three_way_is(cumulative, three_way_initial(at, THREE_WAY_LOCAL)))
 		return NOPAL_STOP;
 	three_way_settled(at);
 	nopal_session_opened(at.session);
@@ -250,19 +250,19 @@ static enum nopal_verdict three_way_half_open(struct nopal_at at, uint64_t floor
 static enum nopal_verdict three_way_on_any(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct three_way *self = nopal_state(at);
-	uint64_t floor = nopal_get(at, segment, THREE_WAY_FLOOR);
+	uint64_t cumulative = nopal_get(at, segment, THREE_WAY_CUMULATIVE);
 
 	if (segment->kind == nopal_kind(at, THREE_WAY_SYN))
 		return NOPAL_CONTINUE;
 	if (self->state == THREE_WAY_TELLING)
-		return three_way_half_open(at, floor);
+		return three_way_half_open(at, cumulative);
 	if (self->state != THREE_WAY_OPEN)
 		return segment->kind == nopal_kind(at, THREE_WAY_SYN_ACK) ? NOPAL_CONTINUE
 									  : NOPAL_STOP;
 	self->heard_ns = at.session->now_ns;
 	if (self->doubted)
 		three_way_settled(at);
-	if (self->closing && three_way_is(floor, self->next + 1))
+	if (self->closing && three_way_is(cumulative, self->next + 1))
 		nopal__three_way_acked(at);
 	return NOPAL_CONTINUE;
 }
@@ -284,7 +284,7 @@ static enum nopal_verdict three_way_on_verified(struct nopal_at at, struct nopal
 	struct three_way *self = nopal_state(at);
 
 	if (!self->peer_closed)
-		self->floor = nopal_get(at, segment, THREE_WAY_OF_DATA) + 1;
+		self->cumulative = nopal_get(at, segment, THREE_WAY_OF_DATA) + 1;
 	return NOPAL_CONTINUE;
 }
 
@@ -319,7 +319,8 @@ static const struct nopal_parameter three_way_parameters[] = {
 
 static const struct nopal_attribute three_way_attributes[] = {
 	[THREE_WAY_NUMBER] = { "handshake_number", NOPAL_WRITE, "of what is no data" },
-	[THREE_WAY_FLOOR] = { "handshake_floor", NOPAL_WRITE, "the number that is waited for" },
+	[THREE_WAY_CUMULATIVE] = { "handshake_cumulative", NOPAL_WRITE,
+				   "the number that is waited for" },
 	[THREE_WAY_OF_DATA] = { "segment_number", NOPAL_READ },
 	{ 0 },
 };

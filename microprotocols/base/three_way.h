@@ -13,7 +13,7 @@ struct three_way_parameters {
 };
 
 /* attributes */
-enum { THREE_WAY_NUMBER, THREE_WAY_FLOOR, THREE_WAY_OF_DATA };
+enum { THREE_WAY_NUMBER, THREE_WAY_CUMULATIVE, THREE_WAY_OF_DATA };
 /* kinds */
 enum { THREE_WAY_SYN, THREE_WAY_SYN_ACK, THREE_WAY_ACK, THREE_WAY_FIN };
 /* shared variables */
@@ -40,12 +40,12 @@ enum {
 
 struct three_way {
 	enum three_way_state state;
-	uint64_t next;	/* ours: the number of the next packet */
-	uint64_t floor; /* the peer's, which we wait for */
-	uint32_t mss;	/* that we told, or were told */
-	bool doubted;	/* is the peer of this open session still there? */
-	bool closing;	/* our FIN is out */
-	bool told;	/* and every one of them acknowledged the peer's */
+	uint64_t next;	     /* ours: the number of the next packet */
+	uint64_t cumulative; /* the peer's, which we wait for */
+	uint32_t mss;	     /* that we told, or were told */
+	bool doubted;	     /* is the peer of this open session still there? */
+	bool closing;	     /* our FIN is out */
+	bool told;	     /* and every one of them acknowledged the peer's */
 	bool close_acked;
 	bool peer_closed;
 	uint32_t opening_sends, closing_sends;
@@ -68,7 +68,7 @@ static inline bool three_way_is(uint64_t wire, uint64_t number)
 }
 
 /* `mss`: of what opens; else 0, and no payload. */
-void nopal__three_way_send(struct nopal_at at, unsigned kind, uint64_t number, uint64_t floor,
+void nopal__three_way_send(struct nopal_at at, unsigned kind, uint64_t number, uint64_t cumulative,
 			   uint32_t mss);
 void nopal__three_way_send_ack(struct nopal_at at);
 

@@ -5,7 +5,7 @@
  */
 #include "three_way.h"
 
-void nopal__three_way_send(struct nopal_at at, unsigned kind, uint64_t number, uint64_t floor,
+void nopal__three_way_send(struct nopal_at at, unsigned kind, uint64_t number, uint64_t cumulative,
 			   uint32_t mss)
 {
 	uint32_t length = mss ? THREE_WAY_MSS_BYTES : 0;
@@ -17,7 +17,7 @@ void nopal__three_way_send(struct nopal_at at, unsigned kind, uint64_t number, u
 	if (mss)
 		nopal_write(&writer, mss, THREE_WAY_MSS_BYTES);
 	nopal_set(at, segment, THREE_WAY_NUMBER, number);
-	nopal_set(at, segment, THREE_WAY_FLOOR, floor);
+	nopal_set(at, segment, THREE_WAY_CUMULATIVE, cumulative);
 	nopal_control_send(at.session, segment, length);
 }
 
@@ -25,7 +25,7 @@ void nopal__three_way_send_ack(struct nopal_at at)
 {
 	const struct three_way *self = nopal_state(at);
 
-	nopal__three_way_send(at, THREE_WAY_ACK, self->next + self->closing, self->floor, 0);
+	nopal__three_way_send(at, THREE_WAY_ACK, self->next + self->closing, self->cumulative, 0);
 }
 
 /* Once the peer has closed too, it only lingers: no back-off then. */
@@ -40,7 +40,7 @@ static void three_way_repeat_closing(struct nopal_at at)
 		wait_ns = set->retry_max_ns;
 	else if (!self->peer_closed)
 		wait_ns = three_way_wait(set, self->closing_sends);
-	nopal__three_way_send(at, THREE_WAY_FIN, self->next, self->floor, 0);
+	nopal__three_way_send(at, THREE_WAY_FIN, self->next, self->cumulative, 0);
 	nopal_timer_start(at, THREE_WAY_CLOSING, at.session->now_ns + wait_ns);
 }
 
@@ -107,10 +107,10 @@ enum nopal_verdict nopal__three_way_on_fin(struct nopal_at at, struct nopal_segm
 	bool first = !self->peer_closed;
 
 	if (!three_way_is(nopal_get(at, segment, THREE_WAY_NUMBER),
-			  self->floor - self->peer_closed))
+			  self->cumulative - self->peer_closed))
 		return NOPAL_STOP;
 	self->peer_closed = true;
-	self->floor += first;
+	self->cumulative += first;
 	nopal__three_way_send_ack(at);
 	if (first)
 		nopal_session_peer_closed(at.session);

@@ -2,8 +2,8 @@
 /*
  * ack_aggregation -- room in the window of BBR for bursts of acks
  *
- * Receivers, radios and kernels hand acks over in bursts.  Between two of them the pipe must not run
- * dry: the window has room for the largest burst of the last ten rounds (ack_burst.h).
+ * Receivers, radios and kernels hand acks over in bursts.  Between two of them the pipe must not
+ * run dry: the window has room for the largest burst of the last ten rounds (ack_burst.h).
  *
  * Paper:     none; a modification of BBR (bbr_congestion).
  * Differs:   nothing.

@@ -37,8 +37,8 @@ static inline void ack_train_note(struct ack_train *train, int64_t now_ns, uint6
 	}
 }
 
-/* The rate that a startup which has seen `seen_bps` delivered does not exceed: half as much again as
- * is known.  0: the train is not known. */
+/* The rate that a startup which has seen `seen_bps` delivered does not exceed: half as much again
+ * as is known.  0: the train is not known. */
 static inline uint64_t ack_train_max(const struct ack_train *train, uint64_t seen_bps)
 {
 	uint64_t known_bps = train->rate_bps > seen_bps ? train->rate_bps : seen_bps;

@@ -4,8 +4,8 @@
  *
  * bbr_congestion writes its model of the path; a part of role path_model_modifier reads it and
  * writes modifiers, which bbr_congestion reads with the next ack, or a neutral value where no such
- * part is there.  All modifiers are written before bbr_congestion handles ACK_PROCESSED, from the model as
- * the ack before left it.
+ * part is there.  All modifiers are written before bbr_congestion handles ACK_PROCESSED, from the
+ * model as the ack before left it.
  */
 #ifndef NOPAL_BBR_MODEL_H
 #define NOPAL_BBR_MODEL_H

@@ -3,10 +3,10 @@
  * delivery_rate.h -- samples of the rate at which a path delivers.
  *
  * After Cheng, Cardwell, Yeganeh, Jacobson, Delivery Rate Estimation (IETF draft, 2017).  A
- * transmission takes along what had been delivered and lost until then; when it is acknowledged, what
- * came on top, over the time that it took, is a sample.  The interval is the longer one of sending
- * and acknowledging, so that a burst of acks is no burst of bandwidth.  For policies of this
- * family:
+ * transmission takes along what had been delivered and lost until then; when it is acknowledged,
+ * what came on top, over the time that it took, is a sample.  The interval is the longer one of
+ * sending and acknowledging, so that a burst of acks is no burst of bandwidth.  For policies of
+ * this family:
  * put DELIVERY_ATTRIBUTES first in the table of attributes.
  */
 #ifndef NOPAL_DELIVERY_RATE_H

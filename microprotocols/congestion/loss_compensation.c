@@ -2,13 +2,13 @@
 /*
  * loss_compensation -- random loss counts as passed by the bottleneck, for BBR
  *
- * BBR sends at the rate of delivery.  Where a share p is lost behind the bottleneck, that is (1 - p)
- * of what the bottleneck passed, and the link is left idle in part.  Here what was lost within a
+ * BBR sends at the rate of delivery.  Where a share p is lost behind the bottleneck, that is (1 -
+ * p) of what the bottleneck passed, and the link is left idle in part.  Here what was lost within a
  * sample counts as passed, up to the share that is random.
  *
- * The random share is measured on transmissions in slow phases alone: loss that our own sending causes
- * is absent there.  A slow phase that still sees a queue counts as free of loss, so that a share
- * that was taken too large fades (random_loss.h); a loss that was none is taken back.
+ * The random share is measured on transmissions in slow phases alone: loss that our own sending
+ * causes is absent there.  A slow phase that still sees a queue counts as free of loss, so that a
+ * share that was taken too large fades (random_loss.h); a loss that was none is taken back.
  *
  * Paper:     none; a modification of BBR (bbr_congestion).
  * Differs:   nothing.

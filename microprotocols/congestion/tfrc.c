@@ -14,16 +14,16 @@
  *            for unicast applications, SIGCOMM 2000.  As a policy: Bridges et al.,
  *            CTP, ToN 2007, section III.D (b).
  * Differs:   all is computed at the sender: acknowledgements tell which segments arrived, so loss
- *            events are made of transmissions that are known to be lost or timed out, by their own times
- *            of transmission, and the receive rate is what was acknowledged in a round trip.  A
- *            segment is a full one, also where they are short: these get the bytes of full ones, as
- *            RFC 4828 has it, but for headers.  The round trip is smoothed by the role rtt.  What
- *            is timed out while nothing that left later is acknowledged is silence, as it is for a
- *            receiver, and one event when that ends.  While what leaves is acknowledged, a segment
- *            a round trip may leave, as with the least window of TCP, whatever was lost before: the
- *            sender comes back from a storm as soon as that is over, not after many times t_mbi.
- *            Before the first round trip one bucket of the rate mechanism may leave, not one
- *            packet.  Integers only.
+ *            events are made of transmissions that are known to be lost or timed out, by their own
+ *            times of transmission, and the receive rate is what was acknowledged in a round trip.
+ *            A segment is a full one, also where they are short: these get the bytes of full ones,
+ *            as RFC 4828 has it, but for headers.  The round trip is smoothed by the role rtt.
+ *            What is timed out while nothing that left later is acknowledged is silence, as it is
+ *            for a receiver, and one event when that ends.  While what leaves is acknowledged, a
+ *            segment a round trip may leave, as with the least window of TCP, whatever was lost
+ *            before: the sender comes back from a storm as soon as that is over, not after many
+ *            times t_mbi.  Before the first round trip one bucket of the rate mechanism may leave,
+ *            not one packet.  Integers only.
  */
 #include "loss_intervals.h"
 #include "response_equation.h"
@@ -363,7 +363,7 @@ static void tfrc_end_silence(struct nopal_at at)
 		tfrc_suffer(at);
 }
 
-/* Something arrived, but where acks tell a floor alone nobody knows what. */
+/* Something arrived, but where acks tell a cumulative ack alone nobody knows what. */
 static void tfrc_note_feedback(struct nopal_at at)
 {
 	const struct tfrc *tfrc = nopal_state(at);

@@ -10,8 +10,8 @@
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (b) and footnote 2.
  * Differs:   counts bytes, not packets; a resend needs a new grant (its bit is not sticky); what is
- *            lost or timed out leaves the network at once, the rest at SEGMENT_DONE; one segment may
- *            fly alone however small the window is.  Resends go first, then urgent segments.
+ *            lost or timed out leaves the network at once, the rest at SEGMENT_DONE; one segment
+ *            may fly alone however small the window is.  Resends go first, then urgent segments.
  */
 #include <nopal/microprotocol.h>
 

@@ -136,8 +136,8 @@ static void header_compression_tell(struct nopal_at at, const struct nopal_segme
 }
 
 /* After how many transmissions `next` is defined again: after 4, 4, and 3.  Where acks name each
- * second transmission, or each fifth, they name a definition in time, as 11 has no divisor in common
- * with such numbers. */
+ * second transmission, or each fifth, they name a definition in time, as 11 has no divisor in
+ * common with such numbers. */
 static uint32_t header_compression_share(const struct header_compression *self)
 {
 	return self->told % 3 == 2 ? HEADER_COMPRESSION_SHARE - 1 : HEADER_COMPRESSION_SHARE;

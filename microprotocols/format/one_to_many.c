@@ -66,16 +66,16 @@ enum {
 	ONE_TO_MANY_CONFIRM, /* leaves so, and comes as a pure one */
 };
 enum { ONE_TO_MANY_MSS_BYTES = 4 };
-#define ONE_TO_MANY_NO_FLOOR UINT64_MAX /* what is not acknowledged */
+#define ONE_TO_MANY_NO_CUMULATIVE UINT64_MAX /* what is not acknowledged */
 
 /* attributes */
 enum {
 	ONE_TO_MANY_NUMBER,
-	ONE_TO_MANY_FLOOR,
+	ONE_TO_MANY_CUMULATIVE,
 	ONE_TO_MANY_FRAGMENT,
 	ONE_TO_MANY_FLAGS,
 	ONE_TO_MANY_SHAKEN_NUMBER,
-	ONE_TO_MANY_SHAKEN_FLOOR,
+	ONE_TO_MANY_SHAKEN_CUMULATIVE,
 };
 enum { ONE_TO_MANY_LOCAL, ONE_TO_MANY_PEER }; /* shared variables */
 
@@ -133,7 +133,7 @@ static uint64_t one_to_many_flags(struct nopal_at at, const struct nopal_segment
 	if (!self->shaken && nopal_get(at, segment, ONE_TO_MANY_NUMBER) ==
 				     (uint64_t)nopal_shared_get(at, ONE_TO_MANY_LOCAL))
 		flags |= ONE_TO_MANY_SYN;
-	if (nopal_get(at, segment, ONE_TO_MANY_FLOOR))
+	if (nopal_get(at, segment, ONE_TO_MANY_CUMULATIVE))
 		flags |= ONE_TO_MANY_ACK;
 	return flags;
 }
@@ -149,7 +149,7 @@ static uint8_t one_to_many_stream(struct nopal_at at, bool ours)
 /* What is written of a segment, as what is read. */
 struct one_to_many_header {
 	uint64_t version, source, destination, flags;
-	uint64_t number, floor, bytes;
+	uint64_t number, cumulative, bytes;
 };
 
 /* By kind; data say what they are. */
@@ -170,7 +170,7 @@ static struct one_to_many_header one_to_many_shaken(struct nopal_at at,
 	return (struct one_to_many_header){
 		.flags = one_to_many_kind_flags[kind],
 		.number = nopal_get(at, segment, ONE_TO_MANY_SHAKEN_NUMBER),
-		.floor = nopal_get(at, segment, ONE_TO_MANY_SHAKEN_FLOOR),
+		.cumulative = nopal_get(at, segment, ONE_TO_MANY_SHAKEN_CUMULATIVE),
 	};
 }
 
@@ -182,7 +182,7 @@ static struct one_to_many_header one_to_many_header_of(struct nopal_at at,
 	struct one_to_many_header header = {
 		.flags = ONE_TO_MANY_ACK,
 		.number = self->next,
-		.floor = nopal_get(at, segment, ONE_TO_MANY_FLOOR),
+		.cumulative = nopal_get(at, segment, ONE_TO_MANY_CUMULATIVE),
 	};
 
 	if (kind > ONE_TO_MANY_PURE_ACK)
@@ -207,7 +207,7 @@ static void one_to_many_pack(struct nopal_at at, const struct nopal_segment *seg
 	nopal_write(writer, one_to_many_stream(at, false), 1);
 	nopal_write(writer, said.flags, 1);
 	nopal_write(writer, said.number, ONE_TO_MANY_WORD_BYTES);
-	nopal_write(writer, said.floor, ONE_TO_MANY_WORD_BYTES);
+	nopal_write(writer, said.cumulative, ONE_TO_MANY_WORD_BYTES);
 	nopal_write(writer, segment->body.length, ONE_TO_MANY_WORD_BYTES);
 	nopal_write(writer, 0, ONE_TO_MANY_WORD_BYTES);
 	if (writer->full)
@@ -231,7 +231,7 @@ static bool one_to_many_read(struct nopal_at at, struct nopal_reader *reader,
 	header->destination = nopal_read(reader, 1);
 	header->flags = nopal_read(reader, 1);
 	header->number = nopal_read(reader, ONE_TO_MANY_WORD_BYTES);
-	header->floor = nopal_read(reader, ONE_TO_MANY_WORD_BYTES);
+	header->cumulative = nopal_read(reader, ONE_TO_MANY_WORD_BYTES);
 	header->bytes = nopal_read(reader, ONE_TO_MANY_WORD_BYTES);
 	nopal_read(reader, ONE_TO_MANY_WORD_BYTES);
 	return !reader->bad && header->version == ONE_TO_MANY_VERSION &&
@@ -271,7 +271,7 @@ static bool one_to_many_is_sound(const struct one_to_many_header *header, int ki
 	if (kind != ONE_TO_MANY_DATA)
 		return header->flags == one_to_many_kind_flags[kind] &&
 		       header->bytes == (opens ? ONE_TO_MANY_MSS_BYTES : 0) &&
-		       (kind != ONE_TO_MANY_IS_SYN || !header->floor);
+		       (kind != ONE_TO_MANY_IS_SYN || !header->cumulative);
 	return !(header->flags & ~(uint64_t)ONE_TO_MANY_KNOWN) &&
 	       !(shaken && (header->flags & ONE_TO_MANY_SYN));
 }
@@ -291,9 +291,9 @@ static bool one_to_many_unpack(struct nopal_at at, struct nopal_segment *segment
 		return false;
 	/* Who says nothing of it acknowledges what nobody does. */
 	told = header.flags & ONE_TO_MANY_ACK;
-	nopal_set(at, segment, ONE_TO_MANY_FLOOR, told ? header.floor : self->next + 1);
-	nopal_set(at, segment, ONE_TO_MANY_SHAKEN_FLOOR,
-		  told ? header.floor : ONE_TO_MANY_NO_FLOOR);
+	nopal_set(at, segment, ONE_TO_MANY_CUMULATIVE, told ? header.cumulative : self->next + 1);
+	nopal_set(at, segment, ONE_TO_MANY_SHAKEN_CUMULATIVE,
+		  told ? header.cumulative : ONE_TO_MANY_NO_CUMULATIVE);
 	if (kind != ONE_TO_MANY_DATA) {
 		nopal_set(at, segment, ONE_TO_MANY_SHAKEN_NUMBER, header.number);
 		return true;
@@ -391,11 +391,11 @@ static const struct nopal_promise one_to_many_promises[] = {
 
 static const struct nopal_attribute one_to_many_attributes[] = {
 	[ONE_TO_MANY_NUMBER] = { "segment_number", NOPAL_READ },
-	[ONE_TO_MANY_FLOOR] = { "ack_floor", NOPAL_READ },
+	[ONE_TO_MANY_CUMULATIVE] = { "cumulative_ack", NOPAL_READ },
 	[ONE_TO_MANY_FRAGMENT] = { "fragment", NOPAL_READ_OPTIONAL },
 	[ONE_TO_MANY_FLAGS] = { "packet_flags", NOPAL_WRITE, "of the packet that it came in" },
 	[ONE_TO_MANY_SHAKEN_NUMBER] = { "handshake_number", NOPAL_READ_OPTIONAL },
-	[ONE_TO_MANY_SHAKEN_FLOOR] = { "handshake_floor", NOPAL_READ_OPTIONAL },
+	[ONE_TO_MANY_SHAKEN_CUMULATIVE] = { "handshake_cumulative", NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 
@@ -430,8 +430,8 @@ const struct nopal_microprotocol nopal_one_to_many = {
 		&(const struct nopal_format){
 			.interop = true,
 			.bytes = ONE_TO_MANY_HEADER_BYTES,
-			.carries = (const char *const[]){ "segment_number", "ack_floor", "fragment",
-							  NULL },
+			.carries = (const char *const[]){ "segment_number", "cumulative_ack",
+							  "fragment", NULL },
 			.pack = one_to_many_pack,
 			.unpack = one_to_many_unpack,
 			.opens = one_to_many_opens,

@@ -12,9 +12,9 @@
  *            What a destination did not get goes to another one, and never to one
  *            that has it, or may have it.
  *
- * Load is the smoothed time from transmission to arrival of a copy, once for each that is under way,
- * doubled for each loss of late.  What the application sends to one by name goes there, whatever
- * its load; what a destination answers has one way.
+ * Load is the smoothed time from transmission to arrival of a copy, once for each that is under
+ * way, doubled for each loss of late.  What the application sends to one by name goes there,
+ * whatever its load; what a destination answers has one way.
  */
 #include <string.h>
 

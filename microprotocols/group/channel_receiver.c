@@ -4,8 +4,8 @@
  * what to report.
  *
  * Who misses something waits for a random time before it asks, so that of many that miss the same
- * one asks first.  The sender tells all what it will multicast again; who misses nothing else waits for
- * that, and so stays silent.
+ * one asks first.  The sender tells all what it will multicast again; who misses nothing else waits
+ * for that, and so stays silent.
  *
  * Where what fills a hole is no repair, the path reorders, and by how much is measured as in
  * rack_detection.  From then on nobody asks for a hole that is younger than that and a quarter

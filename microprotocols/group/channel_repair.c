@@ -14,10 +14,10 @@
  *            is for all, but for parity.
  * Wire:      point: the first number 8, and the first message 8, of a destination that has opened;
  *            nak: first missing number 8, how many (varint), and for each range more the gap to it
- *            (varint) and its length (varint); report: floor 8, the number that came last or 0 8,
- *            microseconds since then 4, segments that came 4, that were found missing 4, and in how
- *            many rows 4, since the last report; top (through the channel): one past the highest
- *            number 8, and, where it answers a nak, the ranges of that nak.
+ *            (varint) and its length (varint); report: cumulative ack 8, the number that came last
+ *            or 0 8, microseconds since then 4, segments that came 4, that were found missing 4,
+ *            and in how many rows 4, since the last report; top (through the channel): one past the
+ *            highest number 8, and, where it answers a nak, the ranges of that nak.
  */
 #include "channel_repair.h"
 
@@ -140,8 +140,9 @@ static const struct nopal_parameter channel_repair_parameters[] = {
 		     "most between an arrival and its report"),
 	NOPAL_NUMBER(channel_repair, every, "every", COUNT, "256", "1", "65536",
 		     "numbers after which a report goes at once"),
-	NOPAL_NUMBER(channel_repair, patience_ns, "patience", TIME, "3s", "10ms", "10min",
-		     "how long the floor of one that misses something may stay where it is"),
+	NOPAL_NUMBER(
+		channel_repair, patience_ns, "patience", TIME, "3s", "10ms", "10min",
+		"how long the cumulative ack of one that misses something may stay where it is"),
 	NOPAL_NUMBER(channel_repair, window, "window", COUNT, "262144", "64", "1048576",
 		     "numbers that the filter remembers"),
 	{ 0 },

@@ -53,12 +53,12 @@ enum {
 
 /* What the sender notes of a destination. */
 enum {
-	CHANNEL_REPAIR_FLOOR, /* below it all has its outcome, as far as it was multicast */
-	CHANNEL_REPAIR_SINCE, /* the age with which it began to hear */
-	CHANNEL_REPAIR_RTT,   /* smoothed, ns */
-	CHANNEL_REPAIR_STAYS, /* since when its floor does, below the end; 0: no */
-	CHANNEL_REPAIR_FIRST, /* number that is for it */
-	CHANNEL_REPAIR_ORDER, /* message that is */
+	CHANNEL_REPAIR_CUMULATIVE, /* below it all has its outcome, as far as it was multicast */
+	CHANNEL_REPAIR_SINCE,	   /* the age with which it began to hear */
+	CHANNEL_REPAIR_RTT,	   /* smoothed, ns */
+	CHANNEL_REPAIR_STAYS,	   /* since when its cumulative ack does, below the end; 0: no */
+	CHANNEL_REPAIR_FIRST,	   /* number that is for it */
+	CHANNEL_REPAIR_ORDER,	   /* message that is */
 };
 
 struct channel_sender {
@@ -82,7 +82,7 @@ struct channel_receiver {
 	 * counted. */
 	uint32_t arrived, rows;
 	int64_t missing;
-	uint64_t told; /* floor of the last report */
+	uint64_t told; /* cumulative ack of the last report */
 	bool asked;    /* and has not heard of a repair since */
 	/* How far the path was seen to reorder, and after how many naks without such sight that is
 	 * forgotten. */

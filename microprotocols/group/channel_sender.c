@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel_sender.c -- channel_repair at the one who speaks: who has what, and what is multicast once
- * more.
+ * channel_sender.c -- channel_repair at the one who speaks: who has what, and what is multicast
+ * once more.
  *
- * Of each number that was multicast the segment is kept until everybody has it.  A destination has a
- * floor; what a report lifts it over has its outcome.  Which numbers it had by the channel, and which
- * by its own session, follows from ages: the age counts how often somebody began to hear, and is
- * noted of a segment as it leaves.
+ * Of each number that was multicast the segment is kept until everybody has it.  A destination has
+ * a cumulative ack; what a report lifts it over has its outcome.  Which numbers it had by the
+ * channel, and which by its own session, follows from ages: the age counts how often somebody began
+ * to hear, and is noted of a segment as it leaves.
  */
 #include "channel_repair.h"
 
@@ -129,9 +129,9 @@ static struct nopal_segment *sender_copy(struct nopal_at at, struct nopal_destin
 static uint64_t sender_from(const struct channel_sender *self,
 			    struct nopal_destination *destination)
 {
-	uint64_t floor = nopal_repair(destination)[CHANNEL_REPAIR_FLOOR];
+	uint64_t cumulative = nopal_repair(destination)[CHANNEL_REPAIR_CUMULATIVE];
 
-	return floor > self->multicast.base ? floor : self->multicast.base;
+	return cumulative > self->multicast.base ? cumulative : self->multicast.base;
 }
 
 /* All that it had by the channel, up to before a number, has its outcome. */
@@ -146,7 +146,7 @@ static void sender_settle(struct nopal_at at, struct nopal_destination *destinat
 	for (; number < end; number++) {
 		struct nopal_segment *segment = sender_copy(at, destination, number);
 
-		nopal_repair(destination)[CHANNEL_REPAIR_FLOOR] = number + 1;
+		nopal_repair(destination)[CHANNEL_REPAIR_CUMULATIVE] = number + 1;
 		if (segment)
 			nopal_copy_settle(at.session, segment, destination, outcome);
 	}
@@ -165,7 +165,7 @@ static void sender_give(struct nopal_at at, struct nopal_destination *destinatio
 		if (segment)
 			nopal_copy_give(at.session, segment, index);
 	}
-	nopal_repair(destination)[CHANNEL_REPAIR_FLOOR] = self->multicast.end;
+	nopal_repair(destination)[CHANNEL_REPAIR_CUMULATIVE] = self->multicast.end;
 }
 
 void nopal__channel_heard(struct nopal_at at, struct nopal_destination *destination)
@@ -176,7 +176,7 @@ void nopal__channel_heard(struct nopal_at at, struct nopal_destination *destinat
 		sender_give(at, destination);
 		return;
 	}
-	nopal_repair(destination)[CHANNEL_REPAIR_FLOOR] = self->multicast.base;
+	nopal_repair(destination)[CHANNEL_REPAIR_CUMULATIVE] = self->multicast.base;
 	nopal_repair(destination)[CHANNEL_REPAIR_SINCE] = ++self->age;
 	nopal_repair(destination)[CHANNEL_REPAIR_STAYS] = 0;
 }
@@ -233,7 +233,7 @@ void nopal__channel_report(struct nopal_at at, const struct nopal_segment *segme
 {
 	struct nopal_destination *destination = sender_whose(at, segment);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
-	uint64_t floor = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
+	uint64_t cumulative = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
 	uint64_t latest = nopal_read(&reader, CHANNEL_REPAIR_NUMBER_BYTES);
 	uint64_t delay_us = nopal_read(&reader, CHANNEL_REPAIR_COUNT_BYTES);
 	struct nopal_channel_report report = {
@@ -246,9 +246,9 @@ void nopal__channel_report(struct nopal_at at, const struct nopal_segment *segme
 	if (!destination || !nopal_read_complete(&reader))
 		return;
 	sender_sample(at, &report, latest, (int64_t)delay_us * NOPAL_MICROSECOND);
-	if (floor > nopal_repair(destination)[CHANNEL_REPAIR_FLOOR])
+	if (cumulative > nopal_repair(destination)[CHANNEL_REPAIR_CUMULATIVE])
 		nopal_repair(destination)[CHANNEL_REPAIR_STAYS] = 0;
-	sender_settle(at, destination, floor, NOPAL_OUTCOME_DELIVERED);
+	sender_settle(at, destination, cumulative, NOPAL_OUTCOME_DELIVERED);
 	nopal_raise_CHANNEL_REPORT(at.session, &report);
 }
 
@@ -378,8 +378,8 @@ void nopal__channel_nak(struct nopal_at at, const struct nopal_segment *segment)
 
 /* ----------------------------------------------------------------- reminders */
 
-/* Whose floor does not move does not hear the channel any more, or its nak and report would have
- * come. */
+/* Whose cumulative ack does not move does not hear the channel any more, or its nak and report
+ * would have come. */
 static void sender_look(struct nopal_at at, uint32_t index)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(at);

@@ -12,10 +12,10 @@
  *            One that is far behind does not hold up the others: it leaves the
  *            group, or misses what it is too slow for.
  *
- * The outcome of a message is `arrived` when enough have it, at once and for good; it is `missing` as
- * soon as so many cannot come together any more.  Where the layer below cannot tell, it is unknown.
- * Where what is missing has expired on the way to one of them, so has the message; and where all
- * whom it was for were removed, nobody waits for it.
+ * The outcome of a message is `arrived` when enough have it, at once and for good; it is `missing`
+ * as soon as so many cannot come together any more.  Where the layer below cannot tell, it is
+ * unknown.  Where what is missing has expired on the way to one of them, so has the message; and
+ * where all whom it was for were removed, nobody waits for it.
  */
 #include <nopal/microprotocol.h>
 

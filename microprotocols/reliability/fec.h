@@ -23,7 +23,7 @@ struct forward_error_correction_parameters {
 };
 
 /* attributes */
-enum { FEC_BLOCK, FEC_INDEX, FEC_ACK_FLOOR, FEC_REPAIR_GROUP, FEC_DESTINATION };
+enum { FEC_BLOCK, FEC_INDEX, FEC_CUMULATIVE_ACK, FEC_REPAIR_GROUP, FEC_DESTINATION };
 enum { FEC_IN_NO_BLOCK = 255 }; /* an index that no segment of a block has */
 /* shared variables */
 enum {
@@ -67,7 +67,7 @@ void nopal__fec_forget(struct nopal_session *session, struct nopal__block *block
 static inline uint32_t nopal__fec_pack(struct nopal_at at, struct nopal_segment *segment,
 				       const struct nopal__block *block)
 {
-	return nopal__symbol_pack(at, segment, FEC_ACK_FLOOR,
+	return nopal__symbol_pack(at, segment, FEC_CUMULATIVE_ACK,
 				  nopal__block_symbol(block, block->arrived), block->room);
 }
 

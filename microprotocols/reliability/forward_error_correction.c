@@ -193,7 +193,7 @@ static const struct nopal_attribute forward_error_correction_attributes[] = {
 			.wire_bytes = FEC_BLOCK_BYTES, .kinds = NOPAL_CARRIED, .serial = true },
 	[FEC_INDEX] = { "fec_index", NOPAL_WRITE, "its place in the block; parity from k on",
 			.wire_bytes = 1, .kinds = NOPAL_CARRIED },
-	[FEC_ACK_FLOOR] = { "ack_floor", NOPAL_READ_OPTIONAL },
+	[FEC_CUMULATIVE_ACK] = { "cumulative_ack", NOPAL_READ_OPTIONAL },
 	[FEC_REPAIR_GROUP] = { "repair_group", NOPAL_WRITE,
 			       "of what it is repaired with; 0: nothing" },
 	[FEC_DESTINATION] = { "destination", NOPAL_READ_OPTIONAL },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forward_point.c -- the point of partial_reliability: told until the peer's floor has passed it,
- * and heard.
+ * forward_point.c -- the point of partial_reliability: told until the peer's cumulative ack has
+ * passed it, and heard.
  */
 #include "partial_reliability.h"
 
@@ -28,7 +28,7 @@ static uint64_t forward_point_order(struct nopal_at at)
 								    : PARTIAL_RELIABILITY_FIRST);
 }
 
-/* Until when the peer's floor should have moved. */
+/* Until when the peer's cumulative ack should have moved. */
 static int64_t forward_point_wait(struct nopal_at at)
 {
 	const struct partial_reliability *self = nopal_state(at);
@@ -60,15 +60,15 @@ static void forward_point_tell(struct nopal_at at)
 	nopal_control_send(at.session, segment, PARTIAL_RELIABILITY_BYTES);
 }
 
-/* What is settled up to beyond the peer's floor was given up in part: the peer moves its floor over
- * all that arrived. */
+/* What is settled up to beyond the peer's cumulative ack was given up in part: the peer moves its
+ * cumulative ack over all that arrived. */
 enum nopal_verdict nopal__forward_point_on_turn_end(struct nopal_at at,
 						    struct nopal_session *subject)
 {
 	struct partial_reliability *self = nopal_state(at);
 
 	(void)subject;
-	if (self->open.base <= self->floor || self->open.base == self->told)
+	if (self->open.base <= self->cumulative || self->open.base == self->told)
 		return NOPAL_CONTINUE;
 	self->repeats = 0;
 	forward_point_tell(at);
@@ -79,7 +79,7 @@ void nopal__forward_point_when_again(struct nopal_at at)
 {
 	struct partial_reliability *self = nopal_state(at);
 
-	if (self->told <= self->floor)
+	if (self->told <= self->cumulative)
 		return;
 	if (self->repeats < PARTIAL_RELIABILITY_BACKOFF)
 		self->repeats++;
@@ -90,8 +90,8 @@ enum nopal_verdict nopal__forward_point_on_processed(struct nopal_at at, struct 
 {
 	struct partial_reliability *self = nopal_state(at);
 
-	if (ack->floor > self->floor)
-		self->floor = ack->floor;
+	if (ack->cumulative > self->cumulative)
+		self->cumulative = ack->cumulative;
 	return NOPAL_CONTINUE;
 }
 

@@ -25,7 +25,7 @@
  *            stands still after each loss.  What a loss detector finds lost goes
  *            back at once.  A receiver without room repeats its acknowledgement
  *            where the paper's is silent: neither moves the sender.
- * Wire:      ack: no body; ack_floor is the number that the peer waits for, modulo 2^32.
+ * Wire:      ack: no body; cumulative_ack is the number that the peer waits for, modulo 2^32.
  */
 #include "go_back_n.h"
 
@@ -45,7 +45,8 @@ static enum nopal_verdict go_back_n_on_from_net(struct nopal_at at, struct nopal
 	struct go_back_n *self = nopal_state(at);
 
 	if (set->piggyback)
-		nopal__go_back_sender_take_floor(at, nopal_get(at, segment, GO_BACK_N_FLOOR));
+		nopal__go_back_sender_take_cumulative(at,
+						      nopal_get(at, segment, GO_BACK_N_CUMULATIVE));
 	if (nopal_get(at, segment, GO_BACK_N_NUMBER) == self->next && go_back_n_has_room(at, self))
 		return NOPAL_CONTINUE;
 	self->owed = true;
@@ -92,7 +93,7 @@ static enum nopal_verdict go_back_n_on_told(struct nopal_at at, struct nopal_ses
 	ack = nopal_control_bare(at, GO_BACK_N_ACK);
 	if (!ack)
 		return NOPAL_CONTINUE;
-	nopal_set(at, ack, GO_BACK_N_FLOOR_ALONE, self->next);
+	nopal_set(at, ack, GO_BACK_N_CUMULATIVE_ALONE, self->next);
 	nopal_control_send(at.session, ack, 0);
 	self->owed = false;
 	return NOPAL_CONTINUE;
@@ -105,9 +106,9 @@ static enum nopal_verdict go_back_n_on_opened(struct nopal_at at, struct nopal_s
 	struct go_back_n *self = nopal_state(at);
 
 	(void)subject;
-	self->floor = (uint64_t)nopal_shared_get(at, GO_BACK_N_LOCAL);
+	self->cumulative = (uint64_t)nopal_shared_get(at, GO_BACK_N_LOCAL);
 	self->next = (uint64_t)nopal_shared_get(at, GO_BACK_N_PEER);
-	outstanding_begin(&self->sent, self->floor);
+	outstanding_begin(&self->sent, self->cumulative);
 	return NOPAL_CONTINUE;
 }
 
@@ -142,12 +143,12 @@ static const struct nopal_parameter go_back_n_parameters[] = {
 
 static const struct nopal_attribute go_back_n_attributes[] = {
 	[GO_BACK_N_NUMBER] = { "segment_number", NOPAL_READ },
-	[GO_BACK_N_FLOOR] = { "ack_floor", NOPAL_WRITE, "the number that is waited for",
-			      .wire_bytes = GO_BACK_N_NUMBER_BYTES, .kinds = NOPAL_DATA,
-			      .when = "piggyback" },
-	[GO_BACK_N_FLOOR_ALONE] = { "ack_floor", NOPAL_WRITE, "the same",
-				    .wire_bytes = GO_BACK_N_NUMBER_BYTES,
-				    .kinds = NOPAL_OWN_KIND + GO_BACK_N_ACK },
+	[GO_BACK_N_CUMULATIVE] = { "cumulative_ack", NOPAL_WRITE, "the number that is waited for",
+				   .wire_bytes = GO_BACK_N_NUMBER_BYTES, .kinds = NOPAL_DATA,
+				   .when = "piggyback" },
+	[GO_BACK_N_CUMULATIVE_ALONE] = { "cumulative_ack", NOPAL_WRITE, "the same",
+					 .wire_bytes = GO_BACK_N_NUMBER_BYTES,
+					 .kinds = NOPAL_OWN_KIND + GO_BACK_N_ACK },
 	[GO_BACK_N_CHARGE] = { "buffer_charge", NOPAL_WRITE,
 			       "bytes of the buffer that the message takes" },
 	{ 0 },

@@ -15,8 +15,8 @@ struct go_back_n_parameters {
 /* attributes */
 enum {
 	GO_BACK_N_NUMBER,
-	GO_BACK_N_FLOOR,
-	GO_BACK_N_FLOOR_ALONE, /* the same, on what carries nothing else */
+	GO_BACK_N_CUMULATIVE,
+	GO_BACK_N_CUMULATIVE_ALONE, /* the same, on what carries nothing else */
 	GO_BACK_N_CHARGE,
 };
 /* shared variables */
@@ -29,14 +29,14 @@ struct go_back_n {
 	/* of what we send */
 	struct outstanding sent;
 	struct nopal_queue waiting; /* beyond the window */
-	uint64_t floor;		    /* the peer waits for this number */
+	uint64_t cumulative;	    /* the peer waits for this number */
 	uint64_t back;		    /* where to go back to */
 	bool lost;		    /* do so when the turn ends */
 	bool asking;		    /* it is this part that asks for a resend */
 	bool reported;		    /* something was acknowledged */
-	uint32_t vain;		    /* waits since the floor moved */
+	uint32_t vain;		    /* waits since the cumulative ack moved */
 	uint64_t largest;	    /* packet number that was acknowledged */
-	int64_t moved_ns;	    /* when the floor moved, or all left again */
+	int64_t moved_ns;	    /* when the cumulative ack moved, or all left again */
 	int64_t due_ns;		    /* when the timer fires */
 
 	/* of what the peer sends */
@@ -54,6 +54,6 @@ nopal_SEGMENT_LOST_handler nopal__go_back_sender_on_lost;
 nopal_TURN_END_handler nopal__go_back_sender_on_turn_end;
 nopal_timer_handler nopal__go_back_sender_when_timed_out;
 /* What the peer waits for, modulo 2^32. */
-void nopal__go_back_sender_take_floor(struct nopal_at at, uint64_t wire);
+void nopal__go_back_sender_take_cumulative(struct nopal_at at, uint64_t wire);
 
 #endif

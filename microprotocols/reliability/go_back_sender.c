@@ -3,7 +3,7 @@
  * go_back_sender.c -- go_back_n where it sends data: which segments may leave, how long to wait for
  * an acknowledgement, and what leaves again.
  *
- *        floor = sent.base       sent.end
+ *        cumulative ack = sent.base       sent.end
  *   .....|1 1 1 1 1 1 1 1 1 1 1 |. . .        1: outstanding
  *        |<-------- window ----------->|
  */
@@ -16,7 +16,7 @@ static bool go_back_sender_in_window(struct nopal_at at, const struct go_back_n 
 {
 	const struct go_back_n_parameters *set = nopal_parameters(at);
 
-	return nopal_get(at, segment, GO_BACK_N_NUMBER) < self->floor + (uint64_t)set->window;
+	return nopal_get(at, segment, GO_BACK_N_NUMBER) < self->cumulative + (uint64_t)set->window;
 }
 
 /* Nothing is urgent: what overtakes is discarded. */
@@ -113,7 +113,7 @@ enum nopal_verdict nopal__go_back_sender_on_send(struct nopal_at at, struct nopa
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no room to keep track of a segment");
 	if (set->piggyback) {
-		nopal_set(at, segment, GO_BACK_N_FLOOR, self->next);
+		nopal_set(at, segment, GO_BACK_N_CUMULATIVE, self->next);
 		self->owed = false;
 	}
 	if (!nopal_timer_running(at, GO_BACK_N_TIMED_OUT) || due_ns < self->due_ns)
@@ -123,8 +123,8 @@ enum nopal_verdict nopal__go_back_sender_on_send(struct nopal_at at, struct nopa
 
 /* ----------------------------------------------------------------- going back */
 
-/* Transmissions that nobody has told of yet are off the network: the one that is timed out or lost, and
- * all after it, which the peer discards. */
+/* Transmissions that nobody has told of yet are off the network: the one that is timed out or lost,
+ * and all after it, which the peer discards. */
 static void go_back_sender_tell(struct nopal_session *session, struct nopal_segment *segment,
 				bool timed_out)
 {
@@ -226,12 +226,12 @@ static void go_back_sender_arrived(struct nopal_session *session, struct nopal_s
 	nopal_raise_SEGMENT_RECEIVED(session, segment);
 }
 
-/* The segment below the floor came last.  Which of its transmissions it was shows only where there was
- * one. */
+/* The segment below the cumulative ack came last.  Which of its transmissions it was shows only
+ * where there was one. */
 static void go_back_sender_infer(struct nopal_session *session, struct go_back_n *self,
 				 struct nopal_ack *ack)
 {
-	const struct nopal_segment *last = go_back_sender_find(session, self, ack->floor - 1);
+	const struct nopal_segment *last = go_back_sender_find(session, self, ack->cumulative - 1);
 
 	ack->largest = self->largest;
 	ack->largest_sent_ns = -1;
@@ -246,14 +246,14 @@ static void go_back_sender_infer(struct nopal_session *session, struct go_back_n
 }
 
 /* The order of raises is part of the contract of the role acknowledgement. */
-static void go_back_sender_process(struct nopal_at at, uint64_t floor)
+static void go_back_sender_process(struct nopal_at at, uint64_t cumulative)
 {
 	struct go_back_n *self = nopal_state(at);
-	struct nopal_ack ack = { .floor = floor };
+	struct nopal_ack ack = { .cumulative = cumulative };
 
 	go_back_sender_infer(at.session, self, &ack);
 	nopal_raise_ACK_FROM_NET(at.session, &ack);
-	while (self->sent.base < floor) {
+	while (self->sent.base < cumulative) {
 		uint64_t number = self->sent.base;
 		struct nopal_segment *segment = go_back_sender_find(at.session, self, number);
 
@@ -261,25 +261,25 @@ static void go_back_sender_process(struct nopal_at at, uint64_t floor)
 		if (segment)
 			go_back_sender_arrived(at.session, segment, &ack);
 	}
-	self->floor = floor;
+	self->cumulative = cumulative;
 	self->vain = 0;
 	self->moved_ns = at.session->now_ns;
-	if (outstanding_is_open(&self->sent, floor))
-		ack.floor_segment = outstanding_at(&self->sent, floor);
+	if (outstanding_is_open(&self->sent, cumulative))
+		ack.cumulative_segment = outstanding_at(&self->sent, cumulative);
 	nopal_raise_ACK_PROCESSED(at.session, &ack);
 }
 
-/* From one past the floor to one past what has left: everything else is outside of the window, late
- * or forged, and ignored. */
-void nopal__go_back_sender_take_floor(struct nopal_at at, uint64_t wire)
+/* From one past the cumulative ack to one past what has left: everything else is outside of the
+ * window, late or forged, and ignored. */
+void nopal__go_back_sender_take_cumulative(struct nopal_at at, uint64_t wire)
 {
 	const struct go_back_n *self = nopal_state(at);
-	uint32_t ahead = (uint32_t)wire - (uint32_t)self->floor;
+	uint32_t ahead = (uint32_t)wire - (uint32_t)self->cumulative;
 	int64_t deadline_ns;
 
-	if (!ahead || ahead > self->sent.end - self->floor)
+	if (!ahead || ahead > self->sent.end - self->cumulative)
 		return;
-	go_back_sender_process(at, self->floor + ahead);
+	go_back_sender_process(at, self->cumulative + ahead);
 	deadline_ns = go_back_sender_deadline(at);
 	if (deadline_ns < self->due_ns)
 		go_back_sender_watch(at, deadline_ns);
@@ -287,6 +287,7 @@ void nopal__go_back_sender_take_floor(struct nopal_at at, uint64_t wire)
 
 enum nopal_verdict nopal__go_back_sender_on_ack(struct nopal_at at, struct nopal_segment *segment)
 {
-	nopal__go_back_sender_take_floor(at, nopal_get(at, segment, GO_BACK_N_FLOOR_ALONE));
+	nopal__go_back_sender_take_cumulative(at,
+					      nopal_get(at, segment, GO_BACK_N_CUMULATIVE_ALONE));
 	return NOPAL_STOP;
 }

@@ -20,10 +20,10 @@
  * three times the shortest of them: a forged address gets no more. Where nothing seals, who knows a
  * session id can have segments taken from any address: compose aead where that matters.
  *
- * Works in the lowest layer.  Congestion control counts a transmission once, however many datagrams it
- * is: each path must have room for all of it.  The path limit is that of the first path, and a copy
- * that the kernel has no room for is dropped.  Paths from one endpoint share its trains, which are
- * then a datagram long; paths from endpoints of their own (nopal_endpoint_share) do not.
+ * Works in the lowest layer.  Congestion control counts a transmission once, however many datagrams
+ * it is: each path must have room for all of it.  The path limit is that of the first path, and a
+ * copy that the kernel has no room for is dropped.  Paths from one endpoint share its trains, which
+ * are then a datagram long; paths from endpoints of their own (nopal_endpoint_share) do not.
  */
 #include <string.h>
 

@@ -2,8 +2,8 @@
 /*
  * partial_reliability -- some messages need not arrive, or not after their time.
  *
- * A message may have a deadline, after which it is of no use, and a number of transmissions that its
- * segments are worth.  What has reached its end does not leave again, and what never left is
+ * A message may have a deadline, after which it is of no use, and a number of transmissions that
+ * its segments are worth.  What has reached its end does not leave again, and what never left is
  * withdrawn.  The peer is told a point below which nothing new will come, and waits for nothing
  * there.
  *
@@ -14,11 +14,11 @@
  *   1 again ------------------------------>  1 is delivered, 3 waits for 2
  *   50 ms have passed: 2 is given up
  *   forward: segment 3, order 3 ---------->  3 is delivered
- *        <-------------------- ack, floor 4
+ *        <-------------------- ack, cumulative ack 4
  *
  * What is in flight when its time ends may still arrive, and its loss is news for congestion
- * control: it is given up when it is known to be lost, and its message has the outcome that the peer
- * told.
+ * control: it is given up when it is known to be lost, and its message has the outcome that the
+ * peer told.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.B, which makes room for
  *            this and does not have it; RFC 3758 (the forward point); Wang,
@@ -100,7 +100,7 @@ static enum nopal_verdict partial_reliability_on_opened(struct nopal_at at,
 
 	(void)subject;
 	outstanding_begin(&self->open, local);
-	self->order_end = self->floor = self->told = local;
+	self->order_end = self->cumulative = self->told = local;
 	self->point = self->order = peer;
 	self->highest = self->highest_message = peer;
 	return NOPAL_CONTINUE;
@@ -240,7 +240,7 @@ static const struct nopal_attribute partial_reliability_attributes[] = {
 
 static const struct nopal_shared partial_reliability_shared[] = {
 	[PARTIAL_RELIABILITY_FORWARD_POINT] = { "forward_point", NOPAL_WRITE, 0,
-						"the peer's floor goes there without arrivals" },
+						"the peer's cumulative ack goes there without arrivals" },
 	[PARTIAL_RELIABILITY_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
 					"our first number" },
 	[PARTIAL_RELIABILITY_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
@@ -272,7 +272,7 @@ static const struct nopal_binding partial_reliability_bindings[] = {
 
 static const struct nopal_relation partial_reliability_needs[] = {
 	{ "reliability", "without it nothing arrives for sure anyway" },
-	{ "acknowledgement", "its floor says whether the point was heard" },
+	{ "acknowledgement", "its cumulative ack says whether the point was heard" },
 	{ "segment_numbers", "numbers say what will not come" },
 	{ 0 },
 };

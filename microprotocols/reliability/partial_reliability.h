@@ -48,7 +48,7 @@ struct partial_reliability {
 	struct outstanding open; /* what the peer is still to have */
 	struct expiry expiry;	 /* messages, by their time */
 	uint64_t order_end;	 /* place in the order of the next message */
-	uint64_t floor;		 /* of the peer's acknowledgements */
+	uint64_t cumulative;	 /* of the peer's acknowledgements */
 	uint64_t told;		 /* the last point */
 	uint32_t repeats;	 /* of telling it */
 

@@ -2,9 +2,9 @@
 /*
  * repair_first -- a loss that redundancy may still repair is not resent.
  *
- * A missing segment waits until its outcome is certain: until the redundancy that covers the segment
- * has left and none of it can still arrive.  If the segment is missing then, it is resent.  All
- * segments arrive with fewer resends; one that redundancy cannot repair comes later by the time
+ * A missing segment waits until its outcome is certain: until the redundancy that covers the
+ * segment has left and none of it can still arrive.  If the segment is missing then, it is resent.
+ * All segments arrive with fewer resends; one that redundancy cannot repair comes later by the time
  * that took to know.
  *
  *   lost -> queue -- the peer has the segment: repaired ----------------> nothing
@@ -12,8 +12,8 @@
  *
  * A segment that timed out waits likewise, but none stands first in line for longer than three
  * seconds: the redundancy may stand in line behind the segment itself.  Urgent segments do not
- * wait, and none does where acks tell a floor alone: which segments are missing, the sender does
- * not know, and timeouts would double until it does.
+ * wait, and none does where acks tell a cumulative ack alone: which segments are missing, the
+ * sender does not know, and timeouts would double until it does.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.C (FEC beside retransmission).
  * Differs:   no message asks for a resend: the sender knows which redundancy has left, and its
@@ -23,7 +23,7 @@
 
 struct repair_first {
 	struct nopal_queue missing; /* segments that may be repaired yet */
-	bool floors;		    /* the last ack told a floor alone */
+	bool cumulative_only;	    /* the last ack told a cumulative ack alone */
 };
 
 enum { REPAIR_FIRST_GROUP, REPAIR_FIRST_AWAITED }; /* attributes */
@@ -37,7 +37,7 @@ static bool repair_first_may_be_repaired(struct nopal_at at, const struct nopal_
 {
 	const struct repair_first *self = nopal_state(at);
 
-	return !self->floors && !segment->urgent &&
+	return !self->cumulative_only && !segment->urgent &&
 	       nopal_get(at, segment, REPAIR_FIRST_GROUP) >
 		       (uint64_t)nopal_shared_get(at, REPAIR_FIRST_SETTLED);
 }
@@ -63,7 +63,7 @@ static enum nopal_verdict repair_first_on_processed(struct nopal_at at, struct n
 {
 	struct repair_first *self = nopal_state(at);
 
-	self->floors = !ack->selective;
+	self->cumulative_only = !ack->selective;
 	return NOPAL_CONTINUE;
 }
 

@@ -10,11 +10,12 @@
  *                     +--+ SEGMENT_LOST, SEGMENT_TIMEOUT, or another part asks
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.C and figure 4.
- * Differs:   asks the runtime for a new transmission instead of clearing and setting its send bit, so
+ * Differs:   asks the runtime for a new transmission instead of clearing and setting its send bit,
+ * so
  *            that windows and rates must agree to each resend; gives up on a segment that timed out
  *            `attempts` times.  A reported loss shows that the peer lives and is not counted; where
- *            acks say nothing of segments above the floor, so does any ack that moves the floor,
- *            and the count begins anew.
+ *            acks say nothing of segments above the cumulative ack, so does any ack that moves the
+ *            cumulative ack, and the count begins anew.
  */
 #include <nopal/microprotocol.h>
 
@@ -23,7 +24,8 @@ struct retransmit_parameters {
 };
 
 struct retransmit {
-	uint64_t progress; /* acks that moved a floor and say nothing of segments above it */
+	uint64_t
+		progress; /* acks that moved a cumulative ack and say nothing of segments above it */
 };
 
 /* attributes */
@@ -76,8 +78,8 @@ static enum nopal_verdict retransmit_on_timeout(struct nopal_at at, struct nopal
 	return NOPAL_CONTINUE;
 }
 
-/* A segment above the floor times out as well, though it may have arrived: behind each hole that
- * is filled, its timeout is no sign of silence. */
+/* A segment above the cumulative ack times out as well, though it may have arrived: behind each
+ * hole that is filled, its timeout is no sign of silence. */
 static enum nopal_verdict retransmit_on_processed(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct retransmit *self = nopal_state(at);
@@ -145,7 +147,7 @@ static const struct nopal_attribute retransmit_attributes[] = {
 	[RETRANSMIT_TIMEOUTS] = { "timeouts", NOPAL_WRITE,
 				  "timeouts of the segment since the peer was seen to live" },
 	[RETRANSMIT_PROGRESS] = { "timeout_progress", NOPAL_WRITE,
-				  "at its last timeout: acks that had moved a floor" },
+				  "at its last timeout: acks that had moved a cumulative ack" },
 	[RETRANSMIT_AWAITED] = { "repair_awaited", NOPAL_READ_OPTIONAL },
 	{ 0 },
 };

@@ -24,7 +24,7 @@ struct sliding_window_fec_parameters {
 };
 
 /* attributes */
-enum { SLIDING_SOURCE, SLIDING_ACK_FLOOR, SLIDING_REPAIR_GROUP };
+enum { SLIDING_SOURCE, SLIDING_CUMULATIVE_ACK, SLIDING_REPAIR_GROUP };
 /* shared variables */
 enum {
 	SLIDING_PLAYOUT_DELAY,

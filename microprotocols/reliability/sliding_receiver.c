@@ -100,7 +100,7 @@ enum nopal_verdict nopal__sliding_on_data(struct nopal_at at, struct nopal_segme
 	if (!symbol)
 		return NOPAL_CONTINUE;
 	self->there.number[number % ring] = 0;
-	used = nopal__symbol_pack(at, segment, SLIDING_ACK_FLOOR, symbol, self->room);
+	used = nopal__symbol_pack(at, segment, SLIDING_CUMULATIVE_ACK, symbol, self->room);
 	if (!used)
 		return NOPAL_CONTINUE;
 	self->there.number[number % ring] = number;

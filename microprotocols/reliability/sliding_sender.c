@@ -149,7 +149,8 @@ void nopal__sliding_join(struct nopal_at at, struct nopal_segment *segment)
 	uint8_t *symbol = nopal__sliding_place(at.session, &self->sent, window, self->room, number);
 
 	nopal_set(at, segment, SLIDING_SOURCE, number);
-	used = symbol ? nopal__symbol_pack(at, segment, SLIDING_ACK_FLOOR, symbol, self->room) : 0;
+	used = symbol ? nopal__symbol_pack(at, segment, SLIDING_CUMULATIVE_ACK, symbol, self->room)
+		      : 0;
 	if (!used) { /* it goes without */
 		nopal_set(at, segment, SLIDING_SOURCE, 0);
 		return;

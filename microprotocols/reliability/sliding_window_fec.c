@@ -118,7 +118,7 @@ static const struct nopal_attribute sliding_window_fec_attributes[] = {
 	[SLIDING_SOURCE] = { "repair_source", NOPAL_WRITE, "counts segments that repairs are about",
 			     .wire_bytes = SLIDING_SOURCE_BYTES, .kinds = NOPAL_CARRIED,
 			     .serial = true },
-	[SLIDING_ACK_FLOOR] = { "ack_floor", NOPAL_READ_OPTIONAL },
+	[SLIDING_CUMULATIVE_ACK] = { "cumulative_ack", NOPAL_READ_OPTIONAL },
 	[SLIDING_REPAIR_GROUP] = { "repair_group", NOPAL_WRITE,
 				   "of what it is repaired with; 0: nothing" },
 	{ 0 },

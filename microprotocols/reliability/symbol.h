@@ -18,8 +18,8 @@ static inline uint32_t nopal__symbol_room(const struct nopal_session *session)
 }
 
 /* Returns the bytes that it takes, without zeros, or 0 where `room` is short.  The acknowledgement
- * `floor` (an attribute of the part) that rides on a transmission is not part of the segment: another
- * transmission has another, and the symbol must be the same. */
+ * `floor` (an attribute of the part) that rides on a transmission is not part of the segment:
+ * another transmission has another, and the symbol must be the same. */
 static inline uint32_t nopal__symbol_pack(struct nopal_at at, struct nopal_segment *segment,
 					  unsigned floor, uint8_t *symbol, uint32_t room)
 {

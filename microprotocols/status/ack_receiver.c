@@ -19,18 +19,18 @@ static void ack_receiver_acked(struct nopal_at at)
 	nopal_timer_stop(at, POSITIVE_ACK_DELAY);
 }
 
-static uint64_t ack_receiver_floor(const struct positive_ack *self)
+static uint64_t ack_receiver_cumulative(const struct positive_ack *self)
 {
 	return self->seen.window ? self->seen.floor : self->first;
 }
 
-/* A resend carries the floor of the first transmission: redundancy codes over it. Where the floor is
- * all there is to say, no ack of its own is owed. */
+/* A resend carries the cumulative ack of the first transmission: redundancy codes over it. Where
+ * the cumulative ack is all there is to say, no ack of its own is owed. */
 void nopal__ack_receiver_ride(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct positive_ack *self = nopal_state(at);
 
-	nopal_set(at, segment, POSITIVE_ACK_FLOOR, ack_receiver_floor(self));
+	nopal_set(at, segment, POSITIVE_ACK_CUMULATIVE, ack_receiver_cumulative(self));
 	if (self->unacked && !self->other && self->seen.end == self->seen.floor &&
 	    positive_ack_reach(at) <= 1)
 		ack_receiver_acked(at);
@@ -67,7 +67,8 @@ enum nopal_verdict nopal__ack_receiver_on_carried(struct nopal_at at, struct nop
 		ack_receiver_note(self, nopal_get(at, segment, POSITIVE_ACK_NUMBER));
 	}
 	if (set->piggyback)
-		nopal__ack_sender_take_floor(at, nopal_get(at, segment, POSITIVE_ACK_FLOOR));
+		nopal__ack_sender_take_cumulative(at,
+						  nopal_get(at, segment, POSITIVE_ACK_CUMULATIVE));
 	return NOPAL_CONTINUE;
 }
 
@@ -127,7 +128,7 @@ static void ack_receiver_above(struct nopal_at at, struct ack_report *report, ui
 	const struct positive_ack_parameters *set = nopal_parameters(at);
 	struct positive_ack *self = nopal_state(at);
 
-	report->from = report->floor + 1;
+	report->from = report->cumulative + 1;
 	report->bytes = 0;
 	if (!set->selective)
 		return;
@@ -147,7 +148,7 @@ static void ack_receiver_send(struct nopal_at at)
 	uint32_t room = nopal_control_limit(at, POSITIVE_ACK_ACK) - ACK_REPORT_HEAD_BYTES;
 	struct ack_report report = {
 		.largest = self->latest,
-		.floor = ack_receiver_floor(self),
+		.cumulative = ack_receiver_cumulative(self),
 		.delay_ns = at.session->now_ns - self->latest_ns,
 	};
 	struct nopal_writer writer;
@@ -167,8 +168,8 @@ static void ack_receiver_send(struct nopal_at at)
 	ack_receiver_acked(at);
 }
 
-/* The peer waits for a floor that has passed.  Where nothing ever came, there is no packet number
- * to tell with it. */
+/* The peer waits for a cumulative ack that has passed.  Where nothing ever came, there is no packet
+ * number to tell with it. */
 enum nopal_verdict nopal__ack_receiver_on_gave_up(struct nopal_at at, struct nopal_forward *forward)
 {
 	struct positive_ack *self = nopal_state(at);

@@ -2,12 +2,12 @@
 /*
  * ack_report.h -- the body of an ack, to bytes and back.
  *
- *   largest packet number 4 | floor 4 | part 1 bit, delay in 8 us 15 bits |
+ *   largest packet number 4 | cumulative ack 4 | part 1 bit, delay in 8 us 15 bits |
  *   where it is a part, the number that it begins with 4 |
- *   bitmap: bit i of byte j tells of that number, or floor + 1, and 8 j + i more
+ *   bitmap: bit i of byte j tells of that number, or cumulative ack + 1, and 8 j + i more
  *
- * The number at the floor has not arrived, so the bitmap begins above it; its last byte is not 0.
- * Of a bitmap that does not fit a part is told.
+ * The number at the cumulative ack has not arrived, so the bitmap begins above it; its last byte is
+ * not 0.  Of a bitmap that does not fit a part is told.
  */
 #ifndef NOPAL_ACK_REPORT_H
 #define NOPAL_ACK_REPORT_H
@@ -27,9 +27,9 @@ static const int64_t ACK_REPORT_DELAY_UNIT_NS = 8 * NOPAL_MICROSECOND;
 
 struct ack_report {
 	uint64_t largest; /* packet number */
-	uint64_t floor;
+	uint64_t cumulative;
 	uint64_t from;	  /* of the bitmap */
-	uint64_t highest; /* number that it reports; floor - 1: none above it */
+	uint64_t highest; /* number that it reports; cumulative ack - 1: none above it */
 	int64_t delay_ns;
 	bool part; /* of what there is to tell: nothing is known of others */
 	const uint8_t *bitmap;
@@ -57,10 +57,10 @@ static inline unsigned ack_report_leading_zeros(uint8_t byte)
 static inline bool ack_report_read_from(struct nopal_reader *reader, uint64_t end,
 					struct ack_report *report)
 {
-	report->from = report->floor + 1;
+	report->from = report->cumulative + 1;
 	return !report->part || (ack_report_expand(end, nopal_read(reader, ACK_REPORT_NUMBER_BYTES),
 						   &report->from) &&
-				 report->from > report->floor);
+				 report->from > report->cumulative);
 }
 
 /* Reads and checks all of it.  `next_packet` and `end` are one past what we have sent; `selective`:
@@ -70,18 +70,18 @@ static inline bool ack_report_read(struct nopal_reader reader, uint64_t next_pac
 {
 	struct ack_report *report = ret_report;
 	uint64_t largest = nopal_read(&reader, ACK_REPORT_NUMBER_BYTES);
-	uint64_t floor = nopal_read(&reader, ACK_REPORT_NUMBER_BYTES);
+	uint64_t cumulative = nopal_read(&reader, ACK_REPORT_NUMBER_BYTES);
 	uint64_t delay = nopal_read(&reader, ACK_REPORT_DELAY_BYTES);
 
 	report->part = (delay & ACK_REPORT_PART) != 0;
 	report->delay_ns = (int64_t)(delay & ACK_REPORT_DELAY_MAX) * ACK_REPORT_DELAY_UNIT_NS;
 	if (!next_packet || !ack_report_expand(next_packet - 1, largest, &report->largest) ||
-	    !ack_report_expand(end, floor, &report->floor) ||
+	    !ack_report_expand(end, cumulative, &report->cumulative) ||
 	    !ack_report_read_from(&reader, end, report))
 		return false;
 	report->bytes = nopal_read_left(&reader);
 	report->bitmap = nopal_read_bytes(&reader, report->bytes);
-	report->highest = report->floor - 1;
+	report->highest = report->cumulative - 1;
 	if (!nopal_read_complete(&reader))
 		return false;
 	if (!report->bytes)
@@ -103,7 +103,7 @@ static inline uint64_t ack_report_word(const struct ack_report *report, size_t a
 	return word;
 }
 
-/* 64 numbers from `from` on, which lies between the floor and the end. */
+/* 64 numbers from `from` on, which lies between the cumulative ack and the end. */
 static inline uint64_t ack_report_seen(const struct nopal_numbers *seen, uint64_t from)
 {
 	uint64_t mask = seen->room / ACK_REPORT_WORD - 1;
@@ -126,8 +126,8 @@ static inline uint64_t ack_report_bitmap_bytes(const struct nopal_numbers *seen)
 	return (seen->end - seen->floor - 1 + ACK_REPORT_BYTE - 1) / ACK_REPORT_BYTE;
 }
 
-/* Writes at most `length` bytes of bitmap, from a number above the floor on; returns how many are
- * left without the zeros at the end, which a part may have. */
+/* Writes at most `length` bytes of bitmap, from a number above the cumulative ack on; returns how
+ * many are left without the zeros at the end, which a part may have. */
 static inline uint32_t ack_report_bitmap(const struct nopal_numbers *seen, uint64_t from,
 					 uint8_t *bytes, uint32_t length)
 {
@@ -155,7 +155,7 @@ static inline void ack_report_write(struct nopal_writer *writer, const struct ac
 	if (units > ACK_REPORT_DELAY_MAX)
 		units = ACK_REPORT_DELAY_MAX;
 	nopal_write(writer, report->largest, ACK_REPORT_NUMBER_BYTES);
-	nopal_write(writer, report->floor, ACK_REPORT_NUMBER_BYTES);
+	nopal_write(writer, report->cumulative, ACK_REPORT_NUMBER_BYTES);
 	nopal_write(writer, (uint64_t)units | (report->part ? ACK_REPORT_PART : 0),
 		    ACK_REPORT_DELAY_BYTES);
 	if (report->part)

@@ -150,13 +150,13 @@ static void ack_sender_arrived(struct nopal_at at, struct nopal_ack *ack, uint64
 
 /* ------------------------------------------------------ what an ack reports */
 
-static void ack_sender_below_floor(struct nopal_at at, const struct ack_report *report,
-				   struct nopal_ack *ack)
+static void ack_sender_below_cumulative(struct nopal_at at, const struct ack_report *report,
+					struct nopal_ack *ack)
 {
 	struct positive_ack *self = nopal_state(at);
 	uint64_t reach = positive_ack_reach(at);
 
-	while (self->sent.base < report->floor) {
+	while (self->sent.base < report->cumulative) {
 		uint64_t number = self->sent.base;
 		bool surely = !reach || number + reach > report->highest;
 
@@ -170,8 +170,8 @@ static void ack_sender_below_floor(struct nopal_at at, const struct ack_report *
 	}
 }
 
-static void ack_sender_above_floor(struct nopal_at at, const struct ack_report *report,
-				   struct nopal_ack *ack)
+static void ack_sender_above_cumulative(struct nopal_at at, const struct ack_report *report,
+					struct nopal_ack *ack)
 {
 	struct positive_ack *self = nopal_state(at);
 	uint64_t from = report->from;
@@ -218,11 +218,11 @@ static void ack_sender_process(struct nopal_at at, const struct ack_report *repo
 		self->largest = ack->largest;
 	self->reported = true;
 	nopal_raise_ACK_FROM_NET(at.session, ack);
-	ack_sender_below_floor(at, report, ack);
-	ack_sender_above_floor(at, report, ack);
+	ack_sender_below_cumulative(at, report, ack);
+	ack_sender_above_cumulative(at, report, ack);
 	ack_sender_pass(at);
-	if (outstanding_is_open(&self->sent, ack->floor))
-		ack->floor_segment = outstanding_at(&self->sent, ack->floor);
+	if (outstanding_is_open(&self->sent, ack->cumulative))
+		ack->cumulative_segment = outstanding_at(&self->sent, ack->cumulative);
 	nopal_raise_ACK_PROCESSED(at.session, ack);
 }
 
@@ -248,7 +248,7 @@ enum nopal_verdict nopal__ack_sender_on_ack(struct nopal_at at, struct nopal_seg
 	ack.largest = report.largest;
 	ack.largest_sent_ns = ack_sender_sent_ns(at.session, report.largest);
 	ack.delay_ns = report.delay_ns;
-	ack.floor = report.floor;
+	ack.cumulative = report.cumulative;
 	ack.selective = set->selective;
 	if (report.part) {
 		ack.told_from = report.from;
@@ -258,12 +258,13 @@ enum nopal_verdict nopal__ack_sender_on_ack(struct nopal_at at, struct nopal_seg
 	return NOPAL_STOP;
 }
 
-/* The segment below the floor arrived last; where it left only once, so did its transmission. */
+/* The segment below the cumulative ack arrived last; where it left only once, so did its
+ * transmission. */
 static void ack_sender_infer(struct nopal_at at, struct nopal_ack *ack)
 {
 	const struct positive_ack *self = nopal_state(at);
 	const struct nopal_segment *last = NULL;
-	uint64_t number = ack->floor - 1;
+	uint64_t number = ack->cumulative - 1;
 
 	if (outstanding_is_open(&self->sent, number))
 		last = nopal_segment_find(at.session, outstanding_at(&self->sent, number));
@@ -275,15 +276,18 @@ static void ack_sender_infer(struct nopal_at at, struct nopal_ack *ack)
 	ack->inferred = true;
 }
 
-void nopal__ack_sender_take_floor(struct nopal_at at, uint64_t floor)
+void nopal__ack_sender_take_cumulative(struct nopal_at at, uint64_t cumulative)
 {
 	const struct positive_ack *self = nopal_state(at);
-	const struct ack_report report = { .floor = floor, .highest = floor - 1 };
-	struct nopal_ack ack = { .floor = floor, .largest = self->largest, .largest_sent_ns = -1 };
+	const struct ack_report report = { .cumulative = cumulative, .highest = cumulative - 1 };
+	struct nopal_ack ack = { .cumulative = cumulative,
+				 .largest = self->largest,
+				 .largest_sent_ns = -1 };
 
-	if (floor <= self->sent.base || floor > self->sent.end || positive_ack_reach(at) > 1)
+	if (cumulative <= self->sent.base || cumulative > self->sent.end ||
+	    positive_ack_reach(at) > 1)
 		return;
-	nopal_serial_seen(at, POSITIVE_ACK_FLOOR, floor);
+	nopal_serial_seen(at, POSITIVE_ACK_CUMULATIVE, cumulative);
 	ack_sender_infer(at, &ack);
 	if (self->reported || ack.largest_sent_ns >= 0)
 		ack_sender_process(at, &report, &ack);

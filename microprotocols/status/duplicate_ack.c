@@ -39,7 +39,7 @@ struct duplicate_ack {
 	uint64_t before;   /* `largest` until this ack */
 	int64_t before_ns; /* `sent_ns` until then */
 	bool complete;	   /* that ack told of all arrivals */
-	bool selective;	   /* the peer reports what lies above the floor */
+	bool selective;	   /* the peer reports what lies above the cumulative ack */
 	struct found_lost_told told;
 
 	int64_t late_ns, late_before_ns; /* most of late, and before that */
@@ -133,8 +133,8 @@ static void duplicate_ack_late(struct nopal_at at, int64_t left_ns)
 }
 
 /* Where nothing that left after the loss was found can be what arrived, the transmission that was
- * given up did: too soon.  Else where the last transmission cannot be what arrived, a copy before it
- * did. */
+ * given up did: too soon.  Else where the last transmission cannot be what arrived, a copy before
+ * it did. */
 static enum nopal_verdict duplicate_ack_on_received(struct nopal_at at,
 						    struct nopal_segment *segment)
 {
@@ -160,8 +160,8 @@ static enum nopal_verdict duplicate_ack_on_received(struct nopal_at at,
 /* ----------------------------------------------------------------- judgement */
 
 /* Until when a transmission may still come that enough arrivals have overtaken; now:
- * no longer.  A resend gets a round trip in any case: whoever gave up its first transmission too soon
- * must not do the same to all that follow. */
+ * no longer.  A resend gets a round trip in any case: whoever gave up its first transmission too
+ * soon must not do the same to all that follow. */
 static int64_t duplicate_ack_until(struct nopal_at at, const struct nopal_segment *segment)
 {
 	const struct duplicate_ack *self = nopal_state(at);
@@ -190,9 +190,9 @@ static int64_t duplicate_ack_until_few(struct nopal_at at, const struct nopal_se
 	return segment->transmitted_ns + rtt_ns + wait_ns;
 }
 
-/* `enough`: what is up to here, enough arrivals have overtaken, and up to `end` some.  Transmissions
- * are settled once, and the walk ends where one that is no resend may still come, so it is
- * short. */
+/* `enough`: what is up to here, enough arrivals have overtaken, and up to `end` some.
+ * Transmissions are settled once, and the walk ends where one that is no resend may still come, so
+ * it is short. */
 static void duplicate_ack_all(struct nopal_at at, uint64_t enough, uint64_t end)
 {
 	const struct duplicate_ack *self = nopal_state(at);
@@ -224,15 +224,15 @@ static void duplicate_ack_all(struct nopal_at at, uint64_t enough, uint64_t end)
 		nopal_timer_start(at, DUPLICATE_ACK_JUDGE, again_ns);
 }
 
-/* Without a full report only the segment at the floor is known to be missing. */
-static void duplicate_ack_floor(struct nopal_at at, const struct nopal_ack *ack, uint64_t end)
+/* Without a full report only the segment at the cumulative ack is known to be missing. */
+static void duplicate_ack_cumulative(struct nopal_at at, const struct nopal_ack *ack, uint64_t end)
 {
 	const struct nopal_transmission *transmission;
 	struct nopal_segment *segment;
 
-	if (!ack->floor_segment.generation)
+	if (!ack->cumulative_segment.generation)
 		return;
-	segment = nopal_segment_find(at.session, ack->floor_segment);
+	segment = nopal_segment_find(at.session, ack->cumulative_segment);
 	if (!segment || segment->packet_number > end)
 		return;
 	transmission = nopal_transmission_find(at.session, segment->packet_number);
@@ -269,7 +269,7 @@ static enum nopal_verdict duplicate_ack_on_processed(struct nopal_at at, struct 
 	if (ack->selective)
 		duplicate_ack_overtaken(at);
 	else if (ack->largest >= (uint64_t)set->threshold)
-		duplicate_ack_floor(at, ack, ack->largest - (uint64_t)set->threshold);
+		duplicate_ack_cumulative(at, ack, ack->largest - (uint64_t)set->threshold);
 	return NOPAL_CONTINUE;
 }
 

@@ -28,7 +28,7 @@ enum {
 
 /* Numbers of which the last ack said whether they arrived. */
 struct found_lost_told {
-	uint64_t floor, from, end; /* end 0: of all */
+	uint64_t cumulative, from, end; /* end 0: of all */
 };
 
 static inline struct found_lost_told found_lost_told(const struct nopal_ack *ack)
@@ -36,7 +36,7 @@ static inline struct found_lost_told found_lost_told(const struct nopal_ack *ack
 	struct found_lost_told told = { 0 };
 
 	if (ack->told_end)
-		told = (struct found_lost_told){ ack->floor, ack->told_from, ack->told_end };
+		told = (struct found_lost_told){ ack->cumulative, ack->told_from, ack->told_end };
 	return told;
 }
 
@@ -48,7 +48,7 @@ static inline bool found_lost_is_told(struct nopal_at at, const struct found_los
 	if (!told->end)
 		return true;
 	number = nopal_get(at, segment, FOUND_LOST_NUMBER);
-	return number <= told->floor || (number >= told->from && number < told->end);
+	return number <= told->cumulative || (number >= told->from && number < told->end);
 }
 
 /* Its last transmission is lost: settles that, and raises SEGMENT_LOST. */

@@ -284,8 +284,8 @@ static enum nopal_verdict negative_ack_on_done(struct nopal_at at, struct nopal_
 	return NOPAL_CONTINUE;
 }
 
-/* The transmission that the peer misses is the last one only when that is not later than what the peer
- * has seen, or when it has had time to arrive. */
+/* The transmission that the peer misses is the last one only when that is not later than what the
+ * peer has seen, or when it has had time to arrive. */
 static bool negative_ack_misses(struct nopal_at at, const struct nopal_segment *segment,
 				uint64_t largest)
 {

@@ -6,20 +6,21 @@
  *            (selective reports).
  * Differs:   an acknowledgement also names the packet number that came last, so every one is a
  *            clean sample of the round trip.  It is decided once a turn, not for each segment.
- *            Where an unseen segment is no longer needed, the floor passes it, and its outcome is told
- *            as unknown.  Without `selective`, and where all must arrive, nothing is urgent.  Where
- *            `every` is 0, not even a hole is told at once: a clock of `delay` paces all acks while
- *            data flow, as UDT's does, and loss detection goes by it.
- * Wire:      ack: largest packet number 4, floor 4, whether the bitmap is a part 1 bit, delay in 8
- *            us 15 bits; where `selective` is on, a bitmap of the arrivals above the floor, bit 0
- *            of its first byte is floor + 1, its last byte is not 0; before a part of it, that does
- *            not fit as a whole, the number of that bit, 4.
+ *            Where an unseen segment is no longer needed, the cumulative ack passes it, and its
+ *            outcome is told as unknown.  Without `selective`, and where all must arrive, nothing
+ *            is urgent. Where `every` is 0, not even a hole is told at once: a clock of `delay`
+ *            paces all acks while data flow, as UDT's does, and loss detection goes by it.
+ * Wire:      ack: largest packet number 4, cumulative ack 4, whether the bitmap is a part 1 bit,
+ * delay in 8
+ *            us 15 bits; where `selective` is on, a bitmap of the arrivals above the cumulative
+ *            ack, bit 0 of its first byte is cumulative ack + 1, its last byte is not 0; before a
+ *            part of it, that does not fit as a whole, the number of that bit, 4.
  *
  *   sender                                  receiver
  *   data 7 ------------------------------>  7 is marked
  *   data 8 -------------- x                 (8 is lost)
  *   data 9 ------------------------------>  9 is marked, a hole: say so now
- *        <--- ack floor 8, bitmap 1 ------
+ *        <--- ack cumulative ack 8, bitmap 1 ------
  *   ACK_FROM_NET, SEGMENT_RECEIVED 7, 9, ACK_PROCESSED
  */
 #include "positive_ack.h"
@@ -32,7 +33,7 @@ static enum nopal_verdict positive_ack_on_opened(struct nopal_at at, struct nopa
 	(void)subject;
 	outstanding_begin(&self->sent, local);
 	self->first = (uint64_t)nopal_shared_get(at, POSITIVE_ACK_PEER);
-	nopal_serial_seen(at, POSITIVE_ACK_FLOOR, local);
+	nopal_serial_seen(at, POSITIVE_ACK_CUMULATIVE, local);
 	return NOPAL_CONTINUE;
 }
 
@@ -63,8 +64,8 @@ static const struct nopal_parameter positive_ack_parameters[] = {
 	NOPAL_NUMBER(positive_ack, delay_ns, "delay", TIME, "25ms", "0ms", "250ms",
 		     "longest wait for that many"),
 	NOPAL_ON_OFF(positive_ack, selective, "selective", "off",
-		     "report what lies above the floor", .wire = true),
-	NOPAL_ON_OFF(positive_ack, piggyback, "piggyback", "off", "data carries the floor",
+		     "report what lies above the cumulative ack", .wire = true),
+	NOPAL_ON_OFF(positive_ack, piggyback, "piggyback", "off", "data carries the cumulative ack",
 		     .wire = true),
 	NOPAL_NUMBER(positive_ack, window, "window", COUNT, "65536", "1", "1048576",
 		     "segments that may be outstanding"),
@@ -113,9 +114,10 @@ static const struct nopal_promise positive_ack_promises[] = {
 
 static const struct nopal_attribute positive_ack_attributes[] = {
 	[POSITIVE_ACK_NUMBER] = { "segment_number", NOPAL_READ },
-	[POSITIVE_ACK_FLOOR] = { "ack_floor", NOPAL_WRITE, "no segment below this number is needed",
-				 .wire_bytes = ACK_REPORT_NUMBER_BYTES, .kinds = NOPAL_DATA,
-				 .serial = true, .when = "piggyback" },
+	[POSITIVE_ACK_CUMULATIVE] = { "cumulative_ack", NOPAL_WRITE,
+				      "no segment below this number is needed",
+				      .wire_bytes = ACK_REPORT_NUMBER_BYTES, .kinds = NOPAL_DATA,
+				      .serial = true, .when = "piggyback" },
 	[POSITIVE_ACK_PACKET] = { "packet_number", NOPAL_READ,
 				  .wire_bytes = ACK_REPORT_NUMBER_BYTES, .kinds = NOPAL_CARRIED,
 				  .serial = true },

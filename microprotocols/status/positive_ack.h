@@ -14,7 +14,7 @@ struct positive_ack_parameters {
 };
 
 /* attributes */
-enum { POSITIVE_ACK_NUMBER, POSITIVE_ACK_FLOOR, POSITIVE_ACK_PACKET };
+enum { POSITIVE_ACK_NUMBER, POSITIVE_ACK_CUMULATIVE, POSITIVE_ACK_PACKET };
 /* shared variables */
 enum {
 	POSITIVE_ACK_LOCAL,
@@ -27,8 +27,8 @@ enum { POSITIVE_ACK_ACK };   /* kinds */
 enum { POSITIVE_ACK_DELAY }; /* timers */
 
 enum {
-	/* How far the floor stays behind the highest number at a hole that nobody will fill: time
-	 * for the sender to learn of it. */
+	/* How far the cumulative ack stays behind the highest number at a hole that nobody will
+	 * fill: time for the sender to learn of it. */
 	POSITIVE_ACK_HINDSIGHT = 512,
 };
 
@@ -54,8 +54,8 @@ struct positive_ack {
 	bool deep; /* the last part was of these */
 };
 
-/* Numbers up to this far below the highest that is reported surely arrived where the floor has
- * passed them; 0: all.  Both sides know the same. */
+/* Numbers up to this far below the highest that is reported surely arrived where the cumulative ack
+ * has passed them; 0: all.  Both sides know the same. */
 static inline uint64_t positive_ack_reach(struct nopal_at at)
 {
 	const struct positive_ack_parameters *set = nopal_parameters(at);
@@ -75,15 +75,15 @@ nopal_SEGMENT_RECEIVED_handler nopal__ack_sender_on_received;
 nopal_SEGMENT_LOST_handler nopal__ack_sender_on_missing;
 nopal_SEGMENT_ABANDONED_handler nopal__ack_sender_on_abandoned;
 nopal_TURN_END_handler nopal__ack_sender_on_turn_end;
-/* A floor that came with data. */
-void nopal__ack_sender_take_floor(struct nopal_at at, uint64_t floor);
+/* A cumulative ack that came with data. */
+void nopal__ack_sender_take_cumulative(struct nopal_at at, uint64_t cumulative);
 
 nopal_SEGMENT_FROM_NET_handler nopal__ack_receiver_on_carried;
 nopal_SEGMENT_VERIFIED_handler nopal__ack_receiver_on_verified;
 nopal_FORWARD_RECEIVED_handler nopal__ack_receiver_on_gave_up;
 nopal_TURN_END_handler nopal__ack_receiver_on_turn_end;
 nopal_timer_handler nopal__ack_receiver_when_delayed;
-/* Puts the floor on a segment that leaves. */
+/* Puts the cumulative ack on a segment that leaves. */
 void nopal__ack_receiver_ride(struct nopal_at at, struct nopal_segment *segment);
 
 #endif

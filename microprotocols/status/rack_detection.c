@@ -2,8 +2,8 @@
 /*
  * rack_detection -- what left before something that arrived is lost, in time.
  *
- * With the newest of the transmissions that arrived, N, one that left before it is lost when so much
- * has passed since it left as N took to be acknowledged, and the window for reordering more:
+ * With the newest of the transmissions that arrived, N, one that left before it is lost when so
+ * much has passed since it left as N took to be acknowledged, and the window for reordering more:
  *
  *   left            N left       N acknowledged
  *    |---- window ---->|              |
@@ -46,9 +46,9 @@ struct rack_detection {
 	uint64_t before;       /* `newest` until this ack */
 	int64_t before_rtt_ns; /* its round trip */
 	bool complete;	       /* that ack told of all arrivals */
-	bool selective;	       /* the peer reports what lies above the floor */
+	bool selective;	       /* the peer reports what lies above the cumulative ack */
 	struct found_lost_told told;
-	struct nopal_handle floor; /* segment at it, as of the last ack */
+	struct nopal_handle cumulative; /* segment at it, as of the last ack */
 
 	uint32_t above;	  /* arrived beyond the oldest that is open */
 	uint64_t mended;  /* packets below left before the last loss was found */
@@ -137,8 +137,8 @@ static void rack_detection_lost(struct nopal_at at, struct nopal_segment *segmen
 	found_lost(at, segment);
 }
 
-/* Transmissions are in the order of their times: the walk ends at the first that may still come, and
- * settled ones are not met again. */
+/* Transmissions are in the order of their times: the walk ends at the first that may still come,
+ * and settled ones are not met again. */
 static void rack_detection_judge_all(struct nopal_at at)
 {
 	const struct rack_detection *self = nopal_state(at);
@@ -165,9 +165,9 @@ static void rack_detection_judge_all(struct nopal_at at)
 	nopal_timer_stop(at, RACK_DETECTION_JUDGE);
 }
 
-/* Without a full report only the segment at the floor is known to be missing, and packet numbers
- * tell how many have overtaken it at most. */
-static void rack_detection_judge_floor(struct nopal_at at)
+/* Without a full report only the segment at the cumulative ack is known to be missing, and packet
+ * numbers tell how many have overtaken it at most. */
+static void rack_detection_judge_cumulative(struct nopal_at at)
 {
 	const struct rack_detection_parameters *set = nopal_parameters(at);
 	struct rack_detection *self = nopal_state(at);
@@ -175,9 +175,9 @@ static void rack_detection_judge_floor(struct nopal_at at)
 	struct nopal_segment *segment;
 	int64_t until_ns;
 
-	if (!self->floor.generation)
+	if (!self->cumulative.generation)
 		return;
-	segment = nopal_segment_find(at.session, self->floor);
+	segment = nopal_segment_find(at.session, self->cumulative);
 	if (!segment || segment->packet_number >= self->newest)
 		return;
 	transmission = nopal_transmission_find(at.session, segment->packet_number);
@@ -200,11 +200,11 @@ static enum nopal_verdict rack_detection_on_processed(struct nopal_at at, struct
 	self->selective |= ack->selective;
 	self->complete = ack->selective && !ack->told_end;
 	self->told = found_lost_told(ack);
-	self->floor = ack->floor_segment;
+	self->cumulative = ack->cumulative_segment;
 	if (ack->selective)
 		rack_detection_judge_all(at);
 	else
-		rack_detection_judge_floor(at);
+		rack_detection_judge_cumulative(at);
 	if (nopal_oldest_transmission(at.session) > self->newest)
 		self->above = 0;
 	return NOPAL_CONTINUE;
@@ -218,7 +218,7 @@ static void rack_detection_when_judge(struct nopal_at at)
 	if (self->selective)
 		rack_detection_judge_all(at);
 	else
-		rack_detection_judge_floor(at);
+		rack_detection_judge_cumulative(at);
 }
 
 static const struct nopal_parameter rack_detection_parameters[] = {

@@ -2,10 +2,10 @@
 /*
  * retransmission_timer -- a segment times out when no ack tells of it for too long.
  *
- * One timer watches the oldest transmission whose outcome is open.  When it has waited for the timeout,
- * counted from its transmission or from the last ack that brought news, whichever is later, then
- * all transmissions time out that left at least one timeout ago.  Each expiry without news in between
- * doubles the wait.
+ * One timer watches the oldest transmission whose outcome is open.  When it has waited for the
+ * timeout, counted from its transmission or from the last ack that brought news, whichever is
+ * later, then all transmissions time out that left at least one timeout ago.  Each expiry without
+ * news in between doubles the wait.
  *
  *   transmission ----- timeout -----> SEGMENT_TIMEOUT ---- 2 x timeout ----> SEGMENT_TIMEOUT ...
  *        |  ack with news: the wait begins anew, and is not doubled

@@ -4,7 +4,8 @@
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.B; Jacobson, Congestion
  *            avoidance and control, SIGCOMM 1988; RFC 6298, section 2.
- * Differs:   every transmission has a number of its own, so a resend gives as good a sample as a first
+ * Differs:   every transmission has a number of its own, so a resend gives as good a sample as a
+ * first
  *            transmission (no rule of Karn's is needed); what the peer says that it waited is
  *            deducted, as in RFC 9002, section 5.3, but never below the shortest round trip seen;
  *            that one takes four samples in a row, so that a packet that overtook others does not
@@ -39,9 +40,9 @@ enum {
 struct rtt_estimation {
 	int64_t recent_ns[RTT_ESTIMATION_STEADY];
 	uint32_t newest;
-	uint64_t floor, largest; /* highest that acks told */
-	/* The floor rose though nothing later arrived, or an ack came that knew less than one
-	 * before it. */
+	uint64_t cumulative, largest; /* highest that acks told */
+	/* The cumulative ack rose though nothing later arrived, or an ack came that knew less than
+	 * one before it. */
 	bool overtakes;
 	uint32_t batch;	  /* segments of a sample to be */
 	int64_t batch_ns; /* their largest */
@@ -156,11 +157,11 @@ static enum nopal_verdict rtt_estimation_on_ack(struct nopal_at at, struct nopal
 	struct rtt_estimation *self = nopal_state(at);
 	int64_t rtt_ns, steady_ns;
 
-	self->overtakes |=
-		ack->largest < self->largest || (self->floor && self->floor >= forward &&
-						 ack->floor > self->floor && !ack->largest_is_new);
-	if (ack->floor > self->floor)
-		self->floor = ack->floor;
+	self->overtakes |= ack->largest < self->largest ||
+			   (self->cumulative && self->cumulative >= forward &&
+			    ack->cumulative > self->cumulative && !ack->largest_is_new);
+	if (ack->cumulative > self->cumulative)
+		self->cumulative = ack->cumulative;
 	if (ack->largest > self->largest)
 		self->largest = ack->largest;
 	if (self->overtakes) {
@@ -257,7 +258,7 @@ static const struct nopal_shared rtt_estimation_shared[] = {
 	[RTT_ESTIMATION_TIMEOUT] = { "timeout_ns", NOPAL_WRITE, NOPAL_SECOND,
 				     "how long to wait for a status" },
 	[RTT_ESTIMATION_FORWARD] = { "forward_point", NOPAL_READ_OPTIONAL, 0,
-				     "up to there the floor moves without an arrival" },
+				     "up to there the cumulative ack moves without an arrival" },
 	[RTT_ESTIMATION_KNOWN] = { "known_rtt_ns", NOPAL_READ_OPTIONAL, 0,
 				   "of earlier sessions: a first sample for the timeout" },
 	[RTT_ESTIMATION_KNOWN_VARIANCE] = { "known_rtt_variance_ns", NOPAL_READ_OPTIONAL, 0,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * address_text.c -- addresses of UDP as text, in digits, and compared.  Asks nobody but the kernel, which
- * interface has a name.
+ * address_text.c -- addresses of UDP as text, in digits, and compared.  Asks nobody but the kernel,
+ * which interface has a name.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * composite.h -- one composite of a session: a layer of its stack, and what each packet needs of it.
+ * composite.h -- one composite of a session: a layer of its stack, and what each packet needs of
+ * it.
  *
- * A session of the API is a stack of composites, one a layer; each is a `struct nopal_composite`, which
- * begins with the part of it that microprotocols see.  The top one is the application's handle, the
- * bottom one stands on the endpoint.
+ * A session of the API is a stack of composites, one a layer; each is a `struct nopal_composite`,
+ * which begins with the part of it that microprotocols see.  The top one is the application's
+ * handle, the bottom one stands on the endpoint.
  *
  *   OPENING --opened--> OPEN --close--> DRAINING --outcomes known--> CLOSING
  *      |                  |                 |                        |

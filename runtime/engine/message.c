@@ -460,8 +460,8 @@ size_t nopal_message_copy(const struct nopal_message *message, uint64_t from, vo
 	return copied;
 }
 
-/* The session is over: what has no outcome yet gets the only true one.  All stay to be looked at until
- * the application has heard of the end. */
+/* The session is over: what has no outcome yet gets the only true one.  All stay to be looked at
+ * until the application has heard of the end. */
 void nopal__messages_end(struct nopal_composite *composite)
 {
 	struct nopal_message *message = nopal__pool_oldest(&composite->awake->messages);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pool.c -- segments and messages come from pools of the endpoint, so that a session which has none
- * of them holds no memory for them.  Objects never move, and a handle names one only while it lives.
+ * of them holds no memory for them.  Objects never move, and a handle names one only while it
+ * lives.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,8 @@
  * A ring of handles with a power of two of places: what was freed while it waited is found out when
  * it comes to the front.
  *
- * Gates that all transmissions pass have three such queues, lanes, and one rule.  A segment asks all
- * gates at once, and each has to let it go.  A gate that gave what it has (window, credit, the
+ * Gates that all transmissions pass have three such queues, lanes, and one rule.  A segment asks
+ * all gates at once, and each has to let it go.  A gate that gave what it has (window, credit, the
  * peer's room) to a segment has it again when that left and arrived; so what was let go must never
  * wait behind what was not:
  *   - the oldest first, for it is what the peer waits for: resends by age before

@@ -14,10 +14,10 @@
  * The address is of IPv4 or of IPv6, and so are they who can hear it: who speaks to a member of the
  * other family has another address, by which none of them knows it.
  *
- * What is multicast carries the fields of the upper layers alone, the id of the channel in the place of
- * a session's, and the seal of the composition.  It is heard at an alias of the endpoint, a port of
- * its own at the multicast address, and belongs to the session whose peer sent it from its own
- * address and has told the id.
+ * What is multicast carries the fields of the upper layers alone, the id of the channel in the
+ * place of a session's, and the seal of the composition.  It is heard at an alias of the endpoint,
+ * a port of its own at the multicast address, and belongs to the session whose peer sent it from
+ * its own address and has told the id.
  */
 #include <errno.h>
 #include <string.h>

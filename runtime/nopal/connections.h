@@ -28,9 +28,9 @@ struct nopal_connection *nopal_accept(struct nopal_listener *listener, int64_t t
 int nopal_connection_send(struct nopal_connection *connection, const void *bytes, size_t length,
 			  int64_t timeout_ns);
 /* The same, to one destination alone where `destination` is its id (0: to all). `ret_ticket` (or
- * NULL) gets a number for nopal_connection_wait(): of the last NOPAL_TICKETS tickets the outcomes are
- * remembered, and while the outcome of one is open the ticket that would take its place waits, as it
- * does for room.  -ENOENT: there is no such destination any more. */
+ * NULL) gets a number for nopal_connection_wait(): of the last NOPAL_TICKETS tickets the outcomes
+ * are remembered, and while the outcome of one is open the ticket that would take its place waits,
+ * as it does for room.  -ENOENT: there is no such destination any more. */
 enum { NOPAL_TICKETS = 4096 };
 int nopal_connection_send_to(struct nopal_connection *connection, uint32_t destination,
 			     const void *bytes, size_t length, int64_t timeout_ns,

@@ -200,10 +200,10 @@ struct nopal_format_kind {
 };
 enum { NOPAL_FORMAT_KINDS = 8 /* of one format, at most */ };
 
-/* A wire format of one's own for the headers of data segments.  An interop format is that of another
- * protocol: datagrams have neither our first byte nor a session id, and belong to the session with
- * their sender's address; nothing but data and the kinds that it names travels, so a composition
- * that sends others, or attributes that it does not carry, is refused. */
+/* A wire format of one's own for the headers of data segments.  An interop format is that of
+ * another protocol: datagrams have neither our first byte nor a session id, and belong to the
+ * session with their sender's address; nothing but data and the kinds that it names travels, so a
+ * composition that sends others, or attributes that it does not carry, is refused. */
 struct nopal_format {
 	bool interop;
 	/* Foreign: bytes of its longest header.  Else what its longest one has beyond all fields of
@@ -285,8 +285,8 @@ struct nopal_extension {
 	void (*write)(struct nopal_at at, uint8_t *bytes);
 	/* The peer's, and its repetitions.  False: it cannot be taken, and nothing has changed. */
 	bool (*read)(struct nopal_at at, const uint8_t *bytes);
-	/* (optional) Once, when both extensions were read.  At the listener the answer leaves next, at
-	 * the opener the session opens; false: neither does. */
+	/* (optional) Once, when both extensions were read.  At the listener the answer leaves next,
+	 * at the opener the session opens; false: neither does. */
 	bool (*agreed)(struct nopal_at at, const struct nopal_opening *opening);
 };
 enum { NOPAL_EXTENSION_MAX = 64, NOPAL_EXTENSIONS_MAX = 256 /* of all parts */ };

@@ -62,8 +62,8 @@ struct nopal_channel_report {
 
 /* Above a layer of destinations: who they are now, by their age, and which of them have the segment
  * that leaves, in SEND_SEGMENT: the one that the application has named; those that were chosen;
- * else all that are not removed, paused or ended.  What a destination was given and has no outcome of
- * is its backlog. */
+ * else all that are not removed, paused or ended.  What a destination was given and has no outcome
+ * of is its backlog. */
 uint32_t nopal_destination_count(const struct nopal_session *session);
 struct nopal_destination *nopal_destination_at(const struct nopal_session *session, uint32_t index);
 uint64_t nopal_destination_backlog(const struct nopal_session *session, uint32_t index);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * items.h -- what handlers handle: bodies, segments and messages, their barriers, and transmissions,
- * of which each has a packet number.  Part of microprotocol.h, which draws the states of a segment
- * and includes it.
+ * items.h -- what handlers handle: bodies, segments and messages, their barriers, and
+ * transmissions, of which each has a packet number.  Part of microprotocol.h, which draws the
+ * states of a segment and includes it.
  */
 #ifndef NOPAL_ITEMS_H
 #define NOPAL_ITEMS_H
@@ -68,8 +68,8 @@ struct nopal_segment {
 	uint8_t path; /* arriving: the one it came by, or NOPAL_PATH_NONE */
 	/* `above` is its message there, and all that waits for it */
 	bool taken : 1;
-	/* The layer below has not told its outcome: that one brings what leaves here again meanwhile,
-	 * too. */
+	/* The layer below has not told its outcome: that one brings what leaves here again
+	 * meanwhile, too. */
 	bool below : 1;
 	uint32_t copies; /* with destinations whose outcome is open */
 	uint32_t number; /* counts from 1 in its session: its name in traces */
@@ -135,8 +135,8 @@ struct nopal_segment *nopal_segment_cut(struct nopal_session *session,
  * the reference to `body.buffer`. */
 struct nopal_segment *nopal_segment_new(struct nopal_session *session,
 					struct nopal_message *message, struct nopal_body body);
-/* One message more whose outcome follows `segment`, which was made with another one.  A message rides
- * in one such segment only. */
+/* One message more whose outcome follows `segment`, which was made with another one.  A message
+ * rides in one such segment only. */
 void nopal_segment_also(struct nopal_session *session, struct nopal_segment *segment,
 			struct nopal_message *message);
 /* A buffer for the body of a segment, from a pool; one reference is the caller's.  NULL: out of

@@ -12,9 +12,9 @@
  *   destinations.h  one to many
  *
  * A microprotocol is one file: a head comment (its purpose, its papers), a state struct, handlers,
- * and a const descriptor `nopal_NAME` that declares all it does; `nopal doc` prints it.  A composition is checked, explained and
- * drawn from descriptors alone; handlers run only in a sealed one.  Start from
- * docs/write-a-microprotocol.md.
+ * and a const descriptor `nopal_NAME` that declares all it does; `nopal doc` prints it.  A
+ * composition is checked, explained and drawn from descriptors alone; handlers run only in a sealed
+ * one. Start from docs/write-a-microprotocol.md.
  *
  * Time is int64_t nanoseconds.  A session is single threaded; a handler runs to completion.
  * Nothing here blocks, reads a clock or does I/O.
@@ -111,17 +111,18 @@ struct nopal_handle {
 /* Argument of ACK_FROM_NET and ACK_PROCESSED.  The two are one object: its totals are complete at
  * ACK_PROCESSED. */
 struct nopal_ack {
-	uint64_t largest;		   /* packet number that the peer saw last */
-	int64_t largest_sent_ns;	   /* transmission of `largest`; -1: not known */
-	int64_t delay_ns;		   /* how long the peer sat on it */
-	uint64_t floor;			   /* the peer needs no segment below this number */
-	bool selective;			   /* what lies above the floor was reported too: */
-	uint64_t told_from, told_end;	   /* ... of these numbers; end 0: of all */
-	bool largest_is_new;		   /* `largest` grew: its round trip is a sample */
-	struct nopal_handle floor_segment; /* outstanding at the floor; generation 0: none */
+	uint64_t largest;	      /* packet number that the peer saw last */
+	int64_t largest_sent_ns;      /* transmission of `largest`; -1: not known */
+	int64_t delay_ns;	      /* how long the peer sat on it */
+	uint64_t cumulative;	      /* the peer needs no segment below this number */
+	bool selective;		      /* what lies above the cumulative ack was reported too: */
+	uint64_t told_from, told_end; /* ... of these numbers; end 0: of all */
+	bool largest_is_new;	      /* `largest` grew: its round trip is a sample */
+	struct nopal_handle cumulative_segment; /* outstanding at the floor; generation 0: none */
 	uint32_t newly_acked_segments;
 	uint64_t newly_acked_bytes; /* bodies, this ack */
-	/* `largest` follows from the floor: its segment is there, be it that redundancy made it. */
+	/* `largest` follows from the cumulative ack: its segment is there, be it that redundancy
+	 * made it. */
 	bool inferred;
 };
 

@@ -141,9 +141,9 @@ uint32_t nopal_plan_message_min(const struct nopal_plan *plan);
  * listener of the plan, and no sooner. */
 const char *nopal_plan_runs(const struct nopal_plan *plan);
 /* Where every program of this user looks for the unit of this very plan, and this version: a file
- * in $XDG_CACHE_PRIMARY/nopal/fused or ~/.cache/nopal/fused.  The folders are made; the caller frees
- * the path.  NULL: a problem was added, also where a folder is another user's, or others may write
- * there. */
+ * in $XDG_CACHE_PRIMARY/nopal/fused or ~/.cache/nopal/fused.  The folders are made; the caller
+ * frees the path.  NULL: a problem was added, also where a folder is another user's, or others may
+ * write there. */
 char *nopal_plan_unit_file(const struct nopal_plan *plan, struct nopal_problems *problems);
 /* Its sessions from now on are interpreted. */
 void nopal_plan_interpret(struct nopal_plan *plan);
@@ -272,8 +272,8 @@ struct nopal_callbacks {
 	void (*opened)(struct nopal_session *session, void *user);
 	/* A message arrived; it is given back on return unless it is kept. */
 	void (*received)(struct nopal_session *session, struct nopal_message *message, void *user);
-	/* The outcome of message `cookie` is known: see nopal_outcome in microprotocol.h: 0 unknown (it
-	 * left), 1 arrived, 2 missing. */
+	/* The outcome of message `cookie` is known: see nopal_outcome in microprotocol.h: 0 unknown
+	 * (it left), 1 arrived, 2 missing. */
 	void (*sent)(struct nopal_session *session, uint64_t cookie, int outcome, void *user);
 	/* nopal_send said EAGAIN before; what it refused last has room now. */
 	void (*writable)(struct nopal_session *session, void *user);
@@ -348,8 +348,8 @@ int nopal_destination_remove(struct nopal_session *group, uint32_t id, bool at_o
 /* Those that are there; writes at most `room`, returns how many. */
 size_t nopal_destinations(const struct nopal_session *group,
 			  struct nopal_destination_info *ret_infos, size_t room);
-/* Close in good order: what was sent gets its outcome first; then `ended`, as NOPAL_UNDELIVERED where
- * some of it is missing that the composition was to bring. */
+/* Close in good order: what was sent gets its outcome first; then `ended`, as NOPAL_UNDELIVERED
+ * where some of it is missing that the composition was to bring. */
 void nopal_session_close(struct nopal_session *session);
 /* One path more: from the session's own endpoint, or from one that was shared with it, to another
  * address of the peer.  From now on all leaves by this path, too.  0, also where it is there

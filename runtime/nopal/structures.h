@@ -16,10 +16,10 @@ struct nopal_part;
 struct nopal_segment;
 struct nopal_handle;
 
-/* Where a handler runs: a session, and the place of its microprotocol in the composition.  Handlers,
- * hooks and helpers of a microprotocol take it first and hand it on by value; they name its session
- * where a function is about the session alone (at.session), and its part never: the functions that
- * need the part take the whole. */
+/* Where a handler runs: a session, and the place of its microprotocol in the composition.
+ * Handlers, hooks and helpers of a microprotocol take it first and hand it on by value; they name
+ * its session where a function is about the session alone (at.session), and its part never: the
+ * functions that need the part take the whole. */
 struct nopal_at {
 	struct nopal_session *session; /* NULL in hooks of a listener: admit, opens, kind_of */
 	const struct nopal_part *part;

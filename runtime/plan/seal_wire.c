@@ -276,8 +276,8 @@ static void header_of_multicast(struct nopal_plan *plan)
 	fields_of_kinds(plan, plan->destinations, NOPAL_KIND_MULTICAST);
 }
 
-/* What differs from transmission to transmission is no part of what is coded, and fields of a layer below
- * have no values yet where it is. */
+/* What differs from transmission to transmission is no part of what is coded, and fields of a layer
+ * below have no values yet where it is. */
 static void coded_make(const struct nopal_plan *plan, struct nopal_layer *layer)
 {
 	const struct nopal_header *data = &plan->kinds[NOPAL_KIND_DATA].header;

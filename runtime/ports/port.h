@@ -33,7 +33,8 @@ struct nopal_down {
 	/* State of this place, made with the composite.  Negative: errno value. */
 	int (*attach)(struct nopal_composite *composite);
 	void (*detach)(struct nopal_composite *composite);
-	/* False: the kernel is busy, and the segment waits at the endpoint.  NULL: it always may. */
+	/* False: the kernel is busy, and the segment waits at the endpoint.  NULL: it always
+	 * may. */
 	bool (*may_leave)(struct nopal_composite *composite, const struct nopal_segment *segment);
 	/* True: the segment belongs to the layer below now. */
 	bool (*push)(struct nopal_composite *composite, struct nopal_segment *segment);

@@ -2,9 +2,10 @@
 /*
  * end.c -- how a session ends: well where all arrived that its application sent, else by its words.
  *
- * The words of a session that closes are those of the application's end of a stack alone.  A message
- * that a layer below could not bring has its outcome above; a group's rule (all, any, so many) is in
- * the outcomes of its messages; and a stream loses the messages over which its flow closes.
+ * The words of a session that closes are those of the application's end of a stack alone.  A
+ * message that a layer below could not bring has its outcome above; a group's rule (all, any, so
+ * many) is in the outcomes of its messages; and a stream loses the messages over which its flow
+ * closes.
  */
 #include <stdarg.h>
 #include <stdio.h>

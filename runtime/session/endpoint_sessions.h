@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * endpoint_sessions.h -- one UDP port, as the sessions on it and the wire see it: its struct, and its
- * list of sessions.
+ * endpoint_sessions.h -- one UDP port, as the sessions on it and the wire see it: its struct, and
+ * its list of sessions.
  */
 #ifndef NOPAL_SESSION_ENDPOINT_H
 #define NOPAL_SESSION_ENDPOINT_H

@@ -6,9 +6,9 @@
  *     ^                                                               |
  *     +---------- a datagram, a timer or a call of the application ---+
  *
- * At rest a session has its struct nopal_composite, its place in the wheel and a string of bytes.  Its
- * parts give back what they can make again (their `rest`), and what is left is packed, in 64-bit
- * words:
+ * At rest a session has its struct nopal_composite, its place in the wheel and a string of bytes.
+ * Its parts give back what they can make again (their `rest`), and what is left is packed, in
+ * 64-bit words:
  *
  *   bitmap of words that are not those of a fresh session of the plan |
  *   for each of them a mask, and the bytes that are not zero

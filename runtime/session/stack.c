@@ -29,8 +29,8 @@ static bool sinks(const struct nopal_composite *composite, const struct nopal_se
 	       segment->body.length <= nopal__layer(composite)->body_bytes;
 }
 
-/* Does its layer want nothing more of it than its message's outcome?  Then it need not be there twice.
- * Whoever raises it still looks at it. */
+/* Does its layer want nothing more of it than its message's outcome?  Then it need not be there
+ * twice.  Whoever raises it still looks at it. */
 static bool lets_go(const struct nopal_composite *composite, const struct nopal_segment *segment)
 {
 	const struct nopal_awake *below = composite->below->awake;

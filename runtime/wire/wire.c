@@ -8,10 +8,10 @@
  *   body
  *   trailer    of the sealing stage
  *
- * A part may write the fields of data in a format of its own, in an interop format without our first
- * five bytes; and where sessions are found by address data carry no session id.  A datagram is
- * parsed once, bounds first, into a segment; nothing else looks at its bytes.  docs/wire.md has the
- * whole format.
+ * A part may write the fields of data in a format of its own, in an interop format without our
+ * first five bytes; and where sessions are found by address data carry no session id.  A datagram
+ * is parsed once, bounds first, into a segment; nothing else looks at its bytes.  docs/wire.md has
+ * the whole format.
  */
 #include <string.h>
 

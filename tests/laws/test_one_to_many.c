@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One to many, exhaustively for up to five destinations: every number that must have a message,
- * with every destination in every state.  The outcome of each message is told once, with the copy that
- * decides it, and is true; who lives has all messages, whole, in order, once; the group ends well
- * where all have arrived.  The same where what is for all leaves through a channel, for up to
+ * with every destination in every state.  The outcome of each message is told once, with the copy
+ * that decides it, and is true; who lives has all messages, whole, in order, once; the group ends
+ * well where all have arrived.  The same where what is for all leaves through a channel, for up to
  * three.  Prints sessions, messages and violations.
  */
 #include "plan/plan.h"

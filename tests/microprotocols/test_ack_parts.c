@@ -56,7 +56,7 @@ TEST(test_a_part_of_a_report)
 	received = rig_count(&rig.opener, NOPAL_SEGMENT_RECEIVED);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		const struct ack_report report = {
-			.largest = 8, .floor = 2, .part = true, .from = parts[i].from
+			.largest = 8, .cumulative = 2, .part = true, .from = parts[i].from
 		};
 		struct nopal_writer writer = { bytes, bytes, bytes + 512, false };
 

@@ -81,7 +81,7 @@ TEST(test_strange_acks_find_nothing)
 	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);
 	ack = (struct nopal_ack){ .largest = 9 };
 	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);
-	ack.floor_segment = (struct nopal_handle){ 12345, 77 };
+	ack.cumulative_segment = (struct nopal_handle){ 12345, 77 };
 	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);
 	ack = (struct nopal_ack){ .largest = 9, .selective = true };
 	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);

@@ -77,8 +77,8 @@ TEST(test_fewer_resends_where_they_wait)
 	}
 }
 
-/* Ends of every length, at which all kinds of transmissions get lost: nothing waits for what waits for
- * it. */
+/* Ends of every length, at which all kinds of transmissions get lost: nothing waits for what waits
+ * for it. */
 TEST(test_nothing_waits_for_ever)
 {
 	for (uint32_t count = 1; count <= 10; count++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_loss_compensation -- random loss does not leave the link idle, congestive loss is not made up for. */
+/* test_loss_compensation -- random loss does not leave the link idle, congestive loss is not made
+ * up for. */
 #include "bbr_parts.h"
 #include "support/test.h"
 

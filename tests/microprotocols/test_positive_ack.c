@@ -54,7 +54,7 @@ static void ack(struct rig *rig, const void *bytes, size_t length)
 static size_t ack_body(uint8_t *bytes, uint64_t largest, uint64_t floor, const uint8_t *bitmap,
 		       size_t bitmap_bytes)
 {
-	const struct ack_report report = { .largest = largest, .floor = floor };
+	const struct ack_report report = { .largest = largest, .cumulative = floor };
 	struct nopal_writer writer = nopal_writer_over(bytes, 512);
 
 	ack_report_write(&writer, &report);
@@ -370,17 +370,17 @@ TEST(test_bitmap_is_read_as_it_was_written)
 		mark_all(
 			&seen, first,
 			"110101111111111111111111111111111111111111111111111111111111111111111111111111111111111111101");
-		report = (struct ack_report){ .floor = seen.floor };
+		report = (struct ack_report){ .cumulative = seen.floor };
 		ack_report_write(&writer, &report);
 		length = (uint32_t)ack_report_bitmap_bytes(&seen);
 		length = ack_report_bitmap(&seen, seen.floor + 1, writer.at, length);
 		writer.at += length;
 		assert_true(ack_report_read(nopal_reader_over(bytes, nopal_written(&writer)), 1,
 					    seen.end, true, &report));
-		assert_int_equal(report.floor, first + 2);
+		assert_int_equal(report.cumulative, first + 2);
 		assert_int_equal(report.highest, seen.end - 1);
-		for (uint64_t n = report.floor + 1; n < seen.end; n++) {
-			uint64_t i = n - report.floor - 1;
+		for (uint64_t n = report.cumulative + 1; n < seen.end; n++) {
+			uint64_t i = n - report.cumulative - 1;
 			bool told = ack_report_word(&report, i / 64 * 8) >> i % 64 & 1;
 
 			assert_int_equal(told, nopal_numbers_test(&seen, n) == NOPAL_NUMBER_SEEN);

@@ -196,7 +196,7 @@ TEST(test_strange_acks_find_nothing)
 
 	lose_ten(&rig, CUMULATIVE);
 	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);
-	ack.floor_segment = (struct nopal_handle){ 12345, 77 };
+	ack.cumulative_segment = (struct nopal_handle){ 12345, 77 };
 	ack.selective = false;
 	nopal_raise_ACK_PROCESSED(rig.opener.session, &ack);
 	ack = (struct nopal_ack){ .largest = 9, .largest_sent_ns = -1, .selective = true };

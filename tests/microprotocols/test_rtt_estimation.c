@@ -148,8 +148,8 @@ TEST(test_where_packets_overtake_the_usual_counts)
 	begin(&rig);
 	for (int i = 0; i < 4; i++)
 		sample(&rig, 100 * NOPAL_MILLISECOND, 0);
-	nopal_raise_ACK_FROM_NET(rig.opener.session, &(struct nopal_ack){ .floor = 5 });
-	nopal_raise_ACK_FROM_NET(rig.opener.session, &(struct nopal_ack){ .floor = 9 });
+	nopal_raise_ACK_FROM_NET(rig.opener.session, &(struct nopal_ack){ .cumulative = 5 });
+	nopal_raise_ACK_FROM_NET(rig.opener.session, &(struct nopal_ack){ .cumulative = 9 });
 	sample(&rig, 10 * NOPAL_MILLISECOND, 0);
 	assert_int_equal(shared(&rig, "smoothed_rtt_ns"), 100 * NOPAL_MILLISECOND);
 	rig_close(&rig);

@@ -367,8 +367,8 @@ TEST(test_the_min_rate)
 	bench_close();
 }
 
-/* A path that is down: however much is timed out, the rate falls by halves, and what is acknowledged
- * afterwards brings a segment a round trip at least. */
+/* A path that is down: however much is timed out, the rate falls by halves, and what is
+ * acknowledged afterwards brings a segment a round trip at least. */
 TEST(test_back_from_silence)
 {
 	begin();

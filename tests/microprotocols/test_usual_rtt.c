@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_usual_rtt -- where packets overtake, the window is for the round trip that most of them have. */
+/* test_usual_rtt -- where packets overtake, the window is for the round trip that most of them
+ * have. */
 #include "bbr_parts.h"
 #include "support/test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle_ends.c -- what the applications of the oracle are told: openings, messages, outcomes, ends;
- * and which ends are allowed.
+ * oracle_ends.c -- what the applications of the oracle are told: openings, messages, outcomes,
+ * ends; and which ends are allowed.
  */
 #include <stdio.h>
 #include <string.h>

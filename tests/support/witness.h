@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * witness.h -- a microprotocol above destinations that sees every copy's outcome before fan_out does,
- * and after it whether fan_out kept the rule:
+ * witness.h -- a microprotocol above destinations that sees every copy's outcome before fan_out
+ * does, and after it whether fan_out kept the rule:
  *
  *   once:    a copy has one outcome, a message has one outcome, and it stays
  *   at once: the outcome is told with the very copy that decides it, not before

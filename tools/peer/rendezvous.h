@@ -13,8 +13,8 @@ struct rendezvous {
 	struct nopal_address local; /* what the peer opens towards */
 };
 
-/* An option `--rendezvous [ADDR:]PORT` beside the peer's address, if it is there.  False: a problem was
- * printed. */
+/* An option `--rendezvous [ADDR:]PORT` beside the peer's address, if it is there.  False: a problem
+ * was printed. */
 bool rendezvous_parse(const struct tool_call *call, const struct nopal_address *peer,
 		      const struct nopal_plan *plan, struct rendezvous *ret_rendezvous);
 /* Can sessions of the plan meet?  False: a problem was printed. */

@@ -7,10 +7,10 @@
  * socket that never sends, which address of ours it would speak to the peer from, and the interface
  * is the one that has this address.
  *
- * Who hears knows who speaks by the address of their session, so what is multicast must leave from that.
- * With IPv4 it follows from the interface.  With IPv6 it would not: the kernel takes one of the
- * multicast address's own scope, for ff02:: a link-local one; so each transmission says from where it
- * leaves (RFC 3542, section 6).
+ * Who hears knows who speaks by the address of their session, so what is multicast must leave from
+ * that.  With IPv4 it follows from the interface.  With IPv6 it would not: the kernel takes one of
+ * the multicast address's own scope, for ff02:: a link-local one; so each transmission says from
+ * where it leaves (RFC 3542, section 6).
  */
 #include <errno.h>
 #include <ifaddrs.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_live_fragments -- sockets on a loopback device of 1300 bytes, in a network namespace of their
- * own.  Without the right to make one, 77: skipped.
+ * test_live_fragments -- sockets on a loopback device of 1300 bytes, in a network namespace of
+ * their own.  Without the right to make one, 77: skipped.
  */
 #include <net/if.h>
 #include <poll.h>

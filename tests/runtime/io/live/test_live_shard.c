@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_live_shard -- one address for several loops: whose a datagram is, and sessions that live on loops
- * in threads of their own.
+ * test_live_shard -- one address for several loops: whose a datagram is, and sessions that live on
+ * loops in threads of their own.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
