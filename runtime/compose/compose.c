@@ -223,7 +223,7 @@ static void compose_layer(struct nopal_composed_layer *layer, struct nopal_confi
 		nopal__usage_warn(layer, problems);
 }
 
-static void compose_seal(struct nopal_composition *composition)
+static void compose_build(struct nopal_composition *composition)
 {
 	struct nopal_hash hash;
 
@@ -269,7 +269,7 @@ static void compose_layers(struct nopal_composition *composition, struct nopal_p
 	if (problems->errors == config->errors_before)
 		nopal__promise_check(composition, problems);
 	if (problems->errors == config->errors_before)
-		compose_seal(composition);
+		compose_build(composition);
 }
 
 struct nopal_composition *nopal__compose(struct nopal_config *config,

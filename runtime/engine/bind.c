@@ -12,7 +12,7 @@
 
 #include "engine/bind.h"
 #include "engine/event.h"
-#include "plan/seal.h"
+#include "plan/build.h"
 #include "registry/registry.h"
 
 static struct nopal_own_calls *own_calls(struct nopal_composite *composite)

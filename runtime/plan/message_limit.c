@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "plan/seal.h"
+#include "plan/build.h"
 #include "registry/registry.h"
 
 static const uint64_t MESSAGE_LIMIT = UINT64_C(16) << 20;

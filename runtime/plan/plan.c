@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plan.c -- sealing: from a checked composition to flat arrays, slots, masks and a header plan.
+ * plan.c -- building: from a checked composition to flat arrays, slots, masks and a header plan.
  *
  * What both peers must number alike (kinds, header fields) goes by the names of the microprotocols,
- * never by the order in a config; what is local goes by the config's order.  seal_layer.c makes a
- * layer's arrays, seal_wire.c kinds and headers.
+ * never by the order in a config; what is local goes by the config's order.  build_layer.c makes a
+ * layer's arrays, build_wire.c kinds and headers.
  */
 #include <string.h>
 
 #include "plan/plan.h"
 #include "compose/compose.h"
 #include "plan/fused.h"
-#include "plan/seal.h"
+#include "plan/build.h"
 #include "registry/registry.h"
 
 enum { MTU_DEFAULT = 1500 }; /* Ethernet */
@@ -20,10 +20,10 @@ static const uint32_t BUDGET_OBJECTS = 1u << 20;
 static const uint64_t BUDGET_SEND_BYTES = UINT64_C(4) << 20;
 static const int64_t BUDGET_HOLD_NS = 10 * NOPAL_SECOND;
 
-/* ------------------------------------------------------------------- sealing */
+/* ------------------------------------------------------------------- building */
 
 /* False: the arena failed. */
-static bool seal_parts(struct nopal_plan *plan, const struct nopal_composition *composition)
+static bool build_parts(struct nopal_plan *plan, const struct nopal_composition *composition)
 {
 	uint32_t index = 0;
 
@@ -127,7 +127,7 @@ static uint32_t room_within(const struct nopal_plan *plan, const struct nopal_la
 }
 
 /* From the lowest layer up, none of which has more room than the one below it. */
-static void seal_bodies(struct nopal_plan *plan, uint32_t room)
+static void build_bodies(struct nopal_plan *plan, uint32_t room)
 {
 	for (uint32_t l = plan->layer_count; l-- > 0;) {
 		struct nopal_layer *layer = &plan->layers[l];
@@ -148,7 +148,7 @@ static uint32_t path_floor_of(const struct nopal_plan *plan)
 }
 
 /* Where the path is asked, all must fit the least that it may take. */
-static int seal_path(const struct nopal_plan *plan, struct nopal_problems *problems)
+static int build_path(const struct nopal_plan *plan, struct nopal_problems *problems)
 {
 	if (plan->datagram_bytes - plan->path_floor < plan->layers[0].body_bytes)
 		return 0;
@@ -158,7 +158,7 @@ static int seal_path(const struct nopal_plan *plan, struct nopal_problems *probl
 	return -1;
 }
 
-static int seal_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
+static int build_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 {
 	/* A first datagram has an id even where later ones have none. */
 	uint32_t introduction =
@@ -168,14 +168,14 @@ static int seal_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 	uint32_t used;
 
 	plan->datagram_bytes = mtu_of(plan) - NOPAL_UDP_BYTES;
-	plan->trailer_bytes = plan->seal ? plan->seal->microprotocol->seal->overhead : 0;
+	plan->trailer_bytes = plan->build ? plan->build->microprotocol->build->overhead : 0;
 	plan->data_field_bytes = plan->kinds[NOPAL_KIND_DATA].header.bytes;
 	if (plan->format)
 		plan->data_field_bytes += plan->format->microprotocol->format->bytes;
 	plan->header_bytes = plan->head_bytes + plan->data_field_bytes;
 	used = plan->header_bytes + plan->trailer_bytes + introduction;
 	if (used < plan->datagram_bytes)
-		seal_bodies(plan, plan->datagram_bytes - used);
+		build_bodies(plan, plan->datagram_bytes - used);
 	if (!plan->layers[0].body_bytes) {
 		nopal_problems_add(problems, plan->name, 0, "raise the MTU",
 				   "an MTU of %u bytes leaves no room for a body", mtu_of(plan));
@@ -183,10 +183,10 @@ static int seal_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 	}
 	plan->message_min = plan->header_bytes + plan->trailer_bytes ? 0 : 1;
 	plan->path_floor = path_floor_of(plan);
-	return seal_path(plan, problems);
+	return build_path(plan, problems);
 }
 
-static void seal_budget(struct nopal_plan *plan, const struct nopal_budget *wanted)
+static void build_budget(struct nopal_plan *plan, const struct nopal_budget *wanted)
 {
 	plan->budget = *wanted;
 	if (!plan->budget.bytes)
@@ -199,15 +199,15 @@ static void seal_budget(struct nopal_plan *plan, const struct nopal_budget *want
 		plan->budget.hold_ns = BUDGET_HOLD_NS;
 }
 
-static void seal_stages(struct nopal_plan *plan)
+static void build_stages(struct nopal_plan *plan)
 {
 	const struct nopal_layer *bottom = &plan->layers[plan->layer_count - 1];
 
 	for (uint32_t p = 0; p < bottom->part_count; p++) {
 		const struct nopal_part *part = &plan->parts[bottom->first_part + p];
 
-		if (part->microprotocol->seal)
-			plan->seal = part;
+		if (part->microprotocol->build)
+			plan->build = part;
 		if (part->microprotocol->format)
 			plan->format = part;
 		if (part->microprotocol->admission)
@@ -216,7 +216,7 @@ static void seal_stages(struct nopal_plan *plan)
 }
 
 /* How sessions are told apart, and what stands before the fields for it. */
-static void seal_demux(struct nopal_plan *plan)
+static void build_demux(struct nopal_plan *plan)
 {
 	if (plan->format && plan->format->microprotocol->format->interop)
 		plan->demux = NOPAL_DEMUX_INTEROP;
@@ -232,7 +232,7 @@ static void seal_demux(struct nopal_plan *plan)
 }
 
 /* Where many stand on one, or one on many. */
-static void seal_multiplicity(struct nopal_plan *plan, const struct nopal_composition *composition)
+static void build_multiplicity(struct nopal_plan *plan, const struct nopal_composition *composition)
 {
 	for (uint32_t l = 0; l < plan->layer_count; l++)
 		switch (composition->layers[l].multiplicity) {
@@ -253,7 +253,7 @@ static void seal_multiplicity(struct nopal_plan *plan, const struct nopal_compos
 }
 
 /* NULL: the arena failed. */
-static struct nopal_plan *seal_begin(struct nopal_composition *composition)
+static struct nopal_plan *build_begin(struct nopal_composition *composition)
 {
 	struct nopal_arena *arena = &composition->config->arena;
 	struct nopal_plan *plan = nopal__zeroed(arena, 1, sizeof(*plan));
@@ -267,43 +267,43 @@ static struct nopal_plan *seal_begin(struct nopal_composition *composition)
 	plan->description = composition->config->description;
 	plan->canonical = composition->canonical;
 	plan->fingerprint = composition->fingerprint;
-	return seal_parts(plan, composition) ? plan : NULL;
+	return build_parts(plan, composition) ? plan : NULL;
 }
 
-static int seal_layers(struct nopal_plan *plan)
+static int build_layers(struct nopal_plan *plan)
 {
 	const struct nopal_composition *composition = plan->composition;
 	int failed = 0;
 
 	for (uint32_t l = 0; !failed && l < plan->layer_count; l++)
-		failed = nopal__seal_layer(plan, &plan->layers[l], &composition->layers[l]);
+		failed = nopal__build_layer(plan, &plan->layers[l], &composition->layers[l]);
 	if (failed)
 		return failed;
-	nopal__seal_facts(plan);
+	nopal__build_facts(plan);
 	nopal__limit_messages(plan, composition->config->message_limit_bytes);
-	seal_budget(plan, &composition->config->budget);
+	build_budget(plan, &composition->config->budget);
 	for (uint32_t l = 0; !failed && l < plan->layer_count; l++)
-		failed = nopal__seal_fresh(plan, &plan->layers[l]);
+		failed = nopal__build_fresh(plan, &plan->layers[l]);
 	return failed;
 }
 
 /* NULL: problems were added, or the arena failed. */
-static struct nopal_plan *seal_plan(struct nopal_composition *composition,
-				    struct nopal_problems *problems)
+static struct nopal_plan *build_plan(struct nopal_composition *composition,
+				     struct nopal_problems *problems)
 {
-	struct nopal_plan *plan = seal_begin(composition);
+	struct nopal_plan *plan = build_begin(composition);
 
 	if (!plan)
 		return NULL;
-	seal_multiplicity(plan, composition);
-	seal_stages(plan);
-	seal_demux(plan);
-	if (nopal__seal_wire(plan, problems) < 0 || seal_sizes(plan, problems) < 0 ||
+	build_multiplicity(plan, composition);
+	build_stages(plan);
+	build_demux(plan);
+	if (nopal__build_wire(plan, problems) < 0 || build_sizes(plan, problems) < 0 ||
 	    nopal__compose_resolve(composition, plan->layers[plan->layer_count - 1].body_bytes,
 				   problems) < 0)
 		return NULL;
 	plan->destination_slot = (uint8_t)nopal_property(plan, "destination");
-	if (seal_layers(plan) < 0 || nopal__seal_fields(plan) < 0)
+	if (build_layers(plan) < 0 || nopal__build_fields(plan) < 0)
 		return NULL;
 	nopal__fused_find(plan);
 	return plan;
@@ -318,7 +318,7 @@ static struct nopal_plan *plan_of(struct nopal_config *config, struct nopal_prob
 
 	if (!composition)
 		return NULL;
-	plan = seal_plan(composition, problems);
+	plan = build_plan(composition, problems);
 	composition->config->arena.problems = NULL; /* they are the caller's */
 	if (problems->errors == errors)
 		return plan;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plan.h -- a sealed composition: what a checked config becomes, once, before any session of it
+ * plan.h -- a built composition: what a checked config becomes, once, before any session of it
  * runs.  Immutable but for its references, and so shared by all its sessions, in whatever thread
  * they live.
  *
@@ -142,7 +142,7 @@ struct nopal_layer {
 
 struct nopal_plan {
 	atomic_uint references;	   /* of sessions in any thread */
-	struct nopal_arena *arena; /* of all here, until it is sealed */
+	struct nopal_arena *arena; /* of all here, until it is built */
 	const char *name, *description, *canonical;
 	uint64_t fingerprint;
 	uint32_t layer_count, part_count;
@@ -166,7 +166,7 @@ struct nopal_plan {
 	uint32_t flow_idle;	  /* 1 + its shared variable app_limited; 0: none */
 	struct nopal_kind_plan kinds[NOPAL_KIND_ROOM];
 	struct nopal_header serials;		 /* of data, those of upper layers */
-	const struct nopal_part *seal;		 /* NULL: none */
+	const struct nopal_part *build;		 /* NULL: none */
 	const struct nopal_part *format;	 /* of data headers; NULL: ours */
 	uint8_t format_code[NOPAL_FORMAT_KINDS]; /* wire codes of its kinds */
 	const struct nopal_part *admission;	 /* NULL: connectionless */

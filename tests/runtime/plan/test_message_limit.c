@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How long a message may be: of who cuts, of who passes it whole, and of the path. */
-#include "plan/seal.h"
+#include "plan/build.h"
 #include "support/fakes.h"
 #include "support/rig.h"
 #include "support/test.h"

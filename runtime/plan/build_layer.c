@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seal_layer.c -- the flat arrays of one layer: shared variables, hold bits, calls of each event,
+ * build_layer.c -- the flat arrays of one layer: shared variables, hold bits, calls of each event,
  * states and timers; and a fresh session of it, of which each one begins as a copy.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "compose/compose.h"
-#include "plan/seal.h"
+#include "plan/build.h"
 #include "registry/registry.h"
 
 enum {
@@ -55,7 +55,7 @@ static uint8_t shared_place(struct nopal_layer *layer, const struct nopal_shared
 	return (uint8_t)i;
 }
 
-static bool seal_shared(struct nopal_layer *layer, struct nopal_part *parts)
+static bool build_shared(struct nopal_layer *layer, struct nopal_part *parts)
 {
 	size_t room = (size_t)layer->part_count * NOPAL_MAX_SHARED;
 
@@ -98,8 +98,8 @@ static void hold_on_kind(struct nopal_layer *layer, const struct nopal_hold *hol
 		layer->rearm[code] |= mask;
 }
 
-static void seal_holds(const struct nopal_plan *plan, struct nopal_layer *layer,
-		       struct nopal_part *part)
+static void build_holds(const struct nopal_plan *plan, struct nopal_layer *layer,
+			struct nopal_part *part)
 {
 	const struct nopal_hold *hold = part->microprotocol->holds;
 
@@ -122,8 +122,8 @@ static void seal_holds(const struct nopal_plan *plan, struct nopal_layer *layer,
 
 /* The part that a binding's handler sees: with an argument, a copy that has it; NULL:
  * the arena failed. */
-static const struct nopal_part *seal_argued(struct nopal_plan *plan, const struct nopal_part *part,
-					    const void *argument)
+static const struct nopal_part *build_argued(struct nopal_plan *plan, const struct nopal_part *part,
+					     const void *argument)
 {
 	struct nopal_part *copy;
 	struct nopal_part **place;
@@ -161,7 +161,7 @@ static uint32_t calls_of_kind(struct nopal_plan *plan, struct nopal_layer *layer
 					       sizeof(*call));
 		if (call)
 			*call = (struct nopal_call){
-				seal_argued(plan, part, binding->argument),
+				build_argued(plan, part, binding->argument),
 				binding->run,
 			};
 	}
@@ -169,8 +169,8 @@ static uint32_t calls_of_kind(struct nopal_plan *plan, struct nopal_layer *layer
 }
 
 /* Calls are stored behind one another; the table points into the store. */
-static void seal_event(struct nopal_plan *plan, struct nopal_layer *layer,
-		       const struct nopal_composed_layer *composed, unsigned event, size_t *used)
+static void build_event(struct nopal_plan *plan, struct nopal_layer *layer,
+			const struct nopal_composed_layer *composed, unsigned event, size_t *used)
 {
 	struct nopal_ordered order[HANDLER_ROOM];
 	size_t count = nopal__compose_order(composed, (enum nopal_event)event, NULL, NULL, order,
@@ -184,13 +184,13 @@ static void seal_event(struct nopal_plan *plan, struct nopal_layer *layer,
 			calls_of_kind(plan, layer, order, count, code, used);
 }
 
-static void seal_calls(struct nopal_plan *plan, struct nopal_layer *layer,
-		       const struct nopal_composed_layer *composed)
+static void build_calls(struct nopal_plan *plan, struct nopal_layer *layer,
+			const struct nopal_composed_layer *composed)
 {
 	size_t used = 0;
 
 	for (unsigned event = 1; event < NOPAL_EVENT_COUNT; event++)
-		seal_event(plan, layer, composed, event, &used);
+		build_event(plan, layer, composed, event, &used);
 	used = 0;
 	for (unsigned event = 1; event < NOPAL_EVENT_COUNT; event++)
 		for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++) {
@@ -204,7 +204,7 @@ static void seal_calls(struct nopal_plan *plan, struct nopal_layer *layer,
 
 /* ------------------------------------------------------------ states, timers */
 
-static void seal_timers(struct nopal_layer *layer, struct nopal_part *part)
+static void build_timers(struct nopal_layer *layer, struct nopal_part *part)
 {
 	const struct nopal_timer *timer = part->microprotocol->timers;
 	size_t count = layer->timer_count;
@@ -220,8 +220,8 @@ static void seal_timers(struct nopal_layer *layer, struct nopal_part *part)
 	layer->timer_count = (uint32_t)count;
 }
 
-static void seal_states(const struct nopal_plan *plan, struct nopal_layer *layer,
-			struct nopal_part *parts)
+static void build_states(const struct nopal_plan *plan, struct nopal_layer *layer,
+			 struct nopal_part *parts)
 {
 	uint32_t at = align(nopal__instance.head_bytes);
 
@@ -239,7 +239,7 @@ static void seal_states(const struct nopal_plan *plan, struct nopal_layer *layer
 }
 
 /* A session begins as a copy of it. */
-int nopal__seal_fresh(const struct nopal_plan *plan, struct nopal_layer *layer)
+int nopal__build_fresh(const struct nopal_plan *plan, struct nopal_layer *layer)
 {
 	char *fresh = nopal__zeroed(plan->arena, 1, layer->awake_bytes);
 
@@ -275,7 +275,7 @@ static void need_all(struct nopal_layer *layer)
 /* Where all arrives that a layer stands on, an unseen segment there is still needed, however long
  * it takes: whatever properties a message has, for nobody tells a layer what one below has given
  * up. */
-void nopal__seal_facts(struct nopal_plan *plan)
+void nopal__build_facts(struct nopal_plan *plan)
 {
 	struct nopal_service service;
 
@@ -287,7 +287,7 @@ void nopal__seal_facts(struct nopal_plan *plan)
 }
 
 /* By its variable app_limited a flow says that nothing waits to leave it. */
-static void seal_flow(struct nopal_plan *plan, const struct nopal_layer *flow)
+static void build_flow(struct nopal_plan *plan, const struct nopal_layer *flow)
 {
 	const struct nopal_shared_plan *idle = shared_written(flow, "app_limited");
 
@@ -301,7 +301,7 @@ static bool is_handled(const struct nopal_layer *layer, enum nopal_event event)
 }
 
 /* Where a message is one segment, does it have to be made? */
-static void seal_ways(struct nopal_layer *layer)
+static void build_ways(struct nopal_layer *layer)
 {
 	const struct nopal_calls *cut = &layer->calls[NOPAL_MSG_FROM_USER][NOPAL_KIND_DATA];
 
@@ -315,25 +315,25 @@ static void seal_ways(struct nopal_layer *layer)
 			 !is_handled(layer, NOPAL_SEGMENT_DONE);
 }
 
-int nopal__seal_layer(struct nopal_plan *plan, struct nopal_layer *layer,
-		      const struct nopal_composed_layer *composed)
+int nopal__build_layer(struct nopal_plan *plan, struct nopal_layer *layer,
+		       const struct nopal_composed_layer *composed)
 {
 	struct nopal_part *parts = &plan->parts[layer->first_part];
 
-	if (!seal_shared(layer, parts))
+	if (!build_shared(layer, parts))
 		return -ENOMEM;
 	for (uint32_t p = 0; p < layer->part_count; p++) {
-		seal_holds(plan, layer, &parts[p]);
-		seal_timers(layer, &parts[p]);
+		build_holds(plan, layer, &parts[p]);
+		build_timers(layer, &parts[p]);
 		if (nopal__answers(parts[p].microprotocol, "connection"))
 			layer->connection = &parts[p];
 	}
-	seal_calls(plan, layer, composed);
+	build_calls(plan, layer, composed);
 	if (plan->arena->failed)
 		return -ENOMEM;
-	seal_ways(layer);
-	seal_states(plan, layer, parts);
+	build_ways(layer);
+	build_states(plan, layer, parts);
 	if (plan->flow && layer->index == plan->flow)
-		seal_flow(plan, layer);
+		build_flow(plan, layer);
 	return 0;
 }

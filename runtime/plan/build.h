@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seal.h -- what the files that seal a plan share.
+ * build.h -- what the files that seal a plan share.
  */
-#ifndef NOPAL_SEAL_H
-#define NOPAL_SEAL_H
+#ifndef NOPAL_BUILD_H
+#define NOPAL_BUILD_H
 
 #include "plan/plan.h"
 
@@ -14,16 +14,16 @@ bool nopal__kind_wanted(const struct nopal_plan *plan, const struct nopal_part *
 bool nopal__about_segments(unsigned event);
 /* Its arrays, once slots and kinds have their numbers.  -ENOMEM: the arena failed. */
 struct nopal_composed_layer;
-int nopal__seal_layer(struct nopal_plan *plan, struct nopal_layer *layer,
-		      const struct nopal_composed_layer *composed);
+int nopal__build_layer(struct nopal_plan *plan, struct nopal_layer *layer,
+		       const struct nopal_composed_layer *composed);
 /* What follows for each layer from the service that it stands on. */
-void nopal__seal_facts(struct nopal_plan *plan);
+void nopal__build_facts(struct nopal_plan *plan);
 /* A session begins as a copy of it.  -ENOMEM: the arena failed. */
-int nopal__seal_fresh(const struct nopal_plan *plan, struct nopal_layer *layer);
+int nopal__build_fresh(const struct nopal_plan *plan, struct nopal_layer *layer);
 /* Attribute slots, kinds and headers.  Negative: problems were added. */
-int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems);
+int nopal__build_wire(struct nopal_plan *plan, struct nopal_problems *problems);
 /* The header of a data datagram, for people.  -ENOMEM: the arena failed. */
-int nopal__seal_fields(struct nopal_plan *plan);
+int nopal__build_fields(struct nopal_plan *plan);
 
 /* Sets the plan's limit of messages; `wanted`: what the config says, or 0. */
 void nopal__limit_messages(struct nopal_plan *plan, uint64_t wanted);

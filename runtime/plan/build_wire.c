@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seal_wire.c -- attribute slots, wire codes of kinds, and headers.
+ * build_wire.c -- attribute slots, wire codes of kinds, and headers.
  *
  * Slot 0 is the absent attribute and reads 0.  Names belong to a layer; the header runs through the
  * layers from the top; in a layer the packet number is first, then come the microprotocols by name,
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "compose/compose.h"
-#include "plan/seal.h"
+#include "plan/build.h"
 
 static const char PACKET_NUMBER[] = "packet_number";
 enum { PACKET_NUMBER_BYTES = 4, ABOVE_KIND_BYTES = 1, STREAM_BYTES = 3 };
@@ -408,7 +408,7 @@ static int interop_check(struct nopal_plan *plan, struct nopal_problems *problem
 	return problems->errors == errors ? 0 : -1;
 }
 
-int nopal__seal_wire(struct nopal_plan *plan, struct nopal_problems *problems)
+int nopal__build_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 {
 	struct slots slots = { .plan = plan };
 	uint8_t next_kind = NOPAL_KIND_FIRST_OWN;
@@ -457,7 +457,7 @@ static void people_field(struct nopal_plan *plan, const char *attribute, const c
 		(struct nopal_plan_field){ attribute, microprotocol, bytes };
 }
 
-int nopal__seal_fields(struct nopal_plan *plan)
+int nopal__build_fields(struct nopal_plan *plan)
 {
 	const struct nopal_header *header = &plan->kinds[NOPAL_KIND_DATA].header;
 
@@ -479,6 +479,7 @@ int nopal__seal_fields(struct nopal_plan *plan)
 			     writer ? writer->microprotocol->name : NULL, header->fields[i].bytes);
 	}
 	if (plan->trailer_bytes)
-		people_field(plan, "trailer", plan->seal->microprotocol->name, plan->trailer_bytes);
+		people_field(plan, "trailer", plan->build->microprotocol->name,
+			     plan->trailer_bytes);
 	return 0;
 }
