@@ -479,7 +479,6 @@ int nopal__build_fields(struct nopal_plan *plan)
 			     writer ? writer->microprotocol->name : NULL, header->fields[i].bytes);
 	}
 	if (plan->trailer_bytes)
-		people_field(plan, "trailer", plan->build->microprotocol->name,
-			     plan->trailer_bytes);
+		people_field(plan, "trailer", plan->seal->microprotocol->name, plan->trailer_bytes);
 	return 0;
 }

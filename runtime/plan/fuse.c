@@ -180,7 +180,7 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 	nopal__append(out, "\n\t");
 	write_bytes(out, "format_code", plan->format_code, NOPAL_FORMAT_KINDS);
 	nopal__append(out, "\n\t.seal = ");
-	write_part_reference(out, plan, plan->build);
+	write_part_reference(out, plan, plan->seal);
 	nopal__append(out, ", .format = ");
 	write_part_reference(out, plan, plan->format);
 	nopal__append(out, ", .admission = ");

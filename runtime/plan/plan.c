@@ -168,7 +168,7 @@ static int build_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 	uint32_t used;
 
 	plan->datagram_bytes = mtu_of(plan) - NOPAL_UDP_BYTES;
-	plan->trailer_bytes = plan->build ? plan->build->microprotocol->build->overhead : 0;
+	plan->trailer_bytes = plan->seal ? plan->seal->microprotocol->seal->overhead : 0;
 	plan->data_field_bytes = plan->kinds[NOPAL_KIND_DATA].header.bytes;
 	if (plan->format)
 		plan->data_field_bytes += plan->format->microprotocol->format->bytes;
@@ -206,8 +206,8 @@ static void build_stages(struct nopal_plan *plan)
 	for (uint32_t p = 0; p < bottom->part_count; p++) {
 		const struct nopal_part *part = &plan->parts[bottom->first_part + p];
 
-		if (part->microprotocol->build)
-			plan->build = part;
+		if (part->microprotocol->seal)
+			plan->seal = part;
 		if (part->microprotocol->format)
 			plan->format = part;
 		if (part->microprotocol->admission)

@@ -166,7 +166,7 @@ struct nopal_plan {
 	uint32_t flow_idle;	  /* 1 + its shared variable app_limited; 0: none */
 	struct nopal_kind_plan kinds[NOPAL_KIND_ROOM];
 	struct nopal_header serials;		 /* of data, those of upper layers */
-	const struct nopal_part *build;		 /* NULL: none */
+	const struct nopal_part *seal;		 /* NULL: none */
 	const struct nopal_part *format;	 /* of data headers; NULL: ours */
 	uint8_t format_code[NOPAL_FORMAT_KINDS]; /* wire codes of its kinds */
 	const struct nopal_part *admission;	 /* NULL: connectionless */

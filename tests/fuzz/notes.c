@@ -131,7 +131,7 @@ static void read_message(struct input *input)
 	struct nopal_message message = { .fragment = pieces, .fragments = 2 };
 	uint64_t size = input_number(input, 2), hashes[HASHES];
 	size_t first = input_byte(input), length;
-	struct island ranges[TRANSFER_RANGES_MAX];
+	struct range ranges[TRANSFER_RANGES_MAX];
 	struct transfer_note note;
 	size_t count = 0;
 
@@ -161,7 +161,7 @@ static void read_blocks(struct input *input)
 		return;
 	file_blocks_init(&blocks, size);
 	for (unsigned i = 0; i < BLOCKS_ADDED && !file_blocks_are_known(&blocks); i++) {
-		struct island range = file_blocks_range(&blocks, i);
+		struct range range = file_blocks_range(&blocks, i);
 
 		if (!file_blocks_find(&blocks, range.from, range.end - range.from, &index) ||
 		    index != i || range.end > size)
@@ -255,7 +255,7 @@ static void leave_files(int folder, const struct transfer_note *offer, uint8_t w
 /* Of a file whose blocks are known: what is there is looked at, and begun. */
 static bool start_blocks(struct part *part, struct input *input)
 {
-	struct island block = { .from = input_number(input, 2) };
+	struct range block = { .from = input_number(input, 2) };
 	char why[TRANSFER_TEXT_ROOM];
 	uint64_t hash;
 
@@ -270,7 +270,7 @@ static bool start_blocks(struct part *part, struct input *input)
 static bool write_some(struct part *part, bool by_blocks, struct input *input)
 {
 	static uint8_t bytes[PART_BYTES];
-	struct island ranges[TRANSFER_RANGES_MAX];
+	struct range ranges[TRANSFER_RANGES_MAX];
 	char why[TRANSFER_TEXT_ROOM];
 	struct iovec piece = { .iov_base = bytes };
 	bool good = !by_blocks || start_blocks(part, input), started = false;

@@ -34,8 +34,8 @@ struct scene {
 	struct nopal_session *session;
 	struct loop_event *hang;
 	uint8_t content[FILE_BYTES];
-	struct transfer_note heard;		   /* the last ANSWER or RESULT */
-	struct island ranges[TRANSFER_RANGES_MAX]; /* of HELD */
+	struct transfer_note heard;		  /* the last ANSWER or RESULT */
+	struct range ranges[TRANSFER_RANGES_MAX]; /* of HELD */
 	size_t held_count;
 };
 

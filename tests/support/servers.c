@@ -215,7 +215,7 @@ void list_of(const uint8_t *from, struct file_blocks *ret_blocks)
 {
 	file_blocks_init(ret_blocks, SIZE);
 	while (!file_blocks_are_known(ret_blocks)) {
-		struct island range = file_blocks_range(ret_blocks, ret_blocks->known);
+		struct range range = file_blocks_range(ret_blocks, ret_blocks->known);
 		struct file_hash hash;
 
 		file_hash_init(&hash);

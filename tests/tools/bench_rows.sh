@@ -23,9 +23,9 @@ rows pingpong raw,tcp,ctp_minimal,bulk --count 50
 rows messages raw,raw-gso,ctp_minimal,bulk+coalesce -t 0.05
 rows fanout raw,ctp_minimal,bulk --size 1000B --count 7 -t 0.05
 rows sim bulk,ctp_minimal --count 1000000
-rows crowd one_to_many_all,ctp_minimal --count 50 --sessions 100
-rows crowd bulk --sessions 100 --json "$folder/json"
-grep -q '"at rest"' "$folder/json" || fault "crowd: no document"
+rows scale one_to_many_all,ctp_minimal --count 50 --sessions 100
+rows scale bulk --sessions 100 --json "$folder/json"
+grep -q '"at rest"' "$folder/json" || fault "scale: no document"
 
 # in virtual time a round is a seed, and what a figure must be is known
 "$nopal" bench streams -n 1 -q --count 20 >"$folder/out" 2>"$folder/err" ||
@@ -44,12 +44,12 @@ refused pingpong --seconds 0.1
 refused streams --rows each
 refused streams --seconds 0.1
 refused fec --count 3
-refused crowd --paths V
+refused scale --paths V
 refused streams --count 1
 refused streams --size 100000B
 refused streams two words
-refused crowd --count 100000
-refused crowd no_such_config
+refused scale --count 100000
+refused scale no_such_config
 refused messages --size 5000B
 refused fanout --count 100000
 refused fanout --rows ctp_minimal --size 14000B

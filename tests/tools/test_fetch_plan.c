@@ -32,7 +32,7 @@ struct server {
 	int64_t back_ns;	   /* it goes on; 0: it does not */
 	bool joined;
 	struct {
-		struct island range;
+		struct range range;
 		int64_t due_ns;
 	} queue[QUEUE];
 	unsigned count, max; /* under way, and most at once */
@@ -48,8 +48,8 @@ static struct network {
 	struct server server[MAX];
 	unsigned count;
 	uint64_t size;
-	uint8_t *have;	      /* by part: how often it was new */
-	struct islands apart; /* as a file on disk has them */
+	uint8_t *have;	     /* by part: how often it was new */
+	struct ranges apart; /* as a file on disk has them */
 	uint64_t whole;
 	int64_t now_ns;
 } net;
@@ -86,7 +86,7 @@ static bool is_up(const struct server *server)
 static void ask(unsigned index)
 {
 	struct server *server = &net.server[index];
-	struct island range;
+	struct range range;
 
 	while (fetch_plan_ask(&net.plan, index, net.now_ns, &range)) {
 		int64_t begin_ns = net.now_ns + server->round_ns / 2;
@@ -105,15 +105,15 @@ static void ask(unsigned index)
 	}
 }
 
-static void keep(const struct island *range)
+static void keep(const struct range *range)
 {
-	struct islands *apart = &net.apart;
+	struct ranges *apart = &net.apart;
 
-	assert_true(islands_add(apart, range->from, range->end));
+	assert_true(ranges_add(apart, range->from, range->end));
 	if (apart->list[0].from != net.whole)
 		return;
 	net.whole = apart->list[0].end;
-	islands_drop_first(apart);
+	ranges_drop_first(apart);
 }
 
 static void leave(unsigned index)
@@ -126,7 +126,7 @@ static void leave(unsigned index)
 	server->count = 0;
 }
 
-static void take(unsigned index, const struct island *range)
+static void take(unsigned index, const struct range *range)
 {
 	struct server *server = &net.server[index];
 	uint64_t part = range->from / PART;
@@ -159,7 +159,7 @@ static void bring(unsigned index)
 	struct server *server = &net.server[index];
 
 	while (server->count && server->queue[0].due_ns <= net.now_ns) {
-		struct island range = server->queue[0].range;
+		struct range range = server->queue[0].range;
 
 		server->count--;
 		memmove(server->queue, server->queue + 1, server->count * sizeof(server->queue[0]));
@@ -352,7 +352,7 @@ TEST(test_a_silent_one_comes_back)
 
 static void have(uint64_t part)
 {
-	struct island range = { part * PART, (part + 1) * PART };
+	struct range range = { part * PART, (part + 1) * PART };
 
 	fetch_plan_have(&net.plan, part);
 	net.have[part]++;
@@ -437,7 +437,7 @@ TEST(test_the_same_bad_place_everywhere)
 /* It may be wrong so often, and no more; also where it goes and comes back. */
 TEST(test_enough_is_enough)
 {
-	struct island range;
+	struct range range;
 	unsigned wrong = 0;
 
 	open_network(100 * PART, 1);
@@ -469,7 +469,7 @@ TEST(test_an_honest_one_comes_late)
 
 TEST(test_what_nobody_asked_for_is_told)
 {
-	struct island range;
+	struct range range;
 
 	open_network(10 * PART, 2);
 	fetch_plan_join(&net.plan, 0);

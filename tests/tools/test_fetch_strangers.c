@@ -216,7 +216,7 @@ TEST(test_wants_beyond_the_file_end_the_session)
 static void greedy_on_received(struct nopal_session *session, struct nopal_message *message,
 			       void *user)
 {
-	const struct island *asked = user;
+	const struct range *asked = user;
 	struct transfer_note list = {
 		.type = TRANSFER_LIST, .file = 7, .offset = asked->from, .size = asked->end
 	};
@@ -237,10 +237,10 @@ static const struct nopal_callbacks greedy_callbacks = {
 /* 184 there are. */
 TEST(test_hashes_beyond_the_last_end_the_session)
 {
-	static struct island asked[] = { { 0, 185 },	    { 183, 2 },
-					 { 184, 1 },	    { 0, TRANSFER_HASHES_MAX },
-					 { UINT64_MAX, 1 }, { UINT64_MAX - 3, 4 },
-					 { 0, UINT64_MAX } };
+	static struct range asked[] = { { 0, 185 },	   { 183, 2 },
+					{ 184, 1 },	   { 0, TRANSFER_HASHES_MAX },
+					{ UINT64_MAX, 1 }, { UINT64_MAX - 3, 4 },
+					{ 0, UINT64_MAX } };
 
 	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
 		open_place();

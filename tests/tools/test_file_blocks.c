@@ -67,7 +67,7 @@ TEST(test_blocks_cover_the_file)
 
 	file_blocks_init(&blocks, size);
 	for (uint64_t i = 0; i < blocks.count; i++) {
-		struct island range = file_blocks_range(&blocks, i);
+		struct range range = file_blocks_range(&blocks, i);
 		uint64_t length = range.end - range.from;
 
 		assert_int_equal(range.from, at);

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "file/islands.c"
+#include "file/ranges.c"
 #include "file/part.c"
 
 #include "support/part_scene.h"
@@ -59,7 +59,7 @@ TEST(test_it_says_what_it_holds)
 {
 	struct scene *scene = *state;
 	struct part *part = scene_part(scene, 0);
-	struct island ranges[TRANSFER_RANGES_MAX];
+	struct range ranges[TRANSFER_RANGES_MAX];
 
 	assert_true(part_start(part, 0, scene->why));
 	assert_int_equal(part_ranges(part, ranges), 0);
@@ -95,7 +95,7 @@ TEST(test_interop_bytes_are_refused)
 	assert_false(scene_has(scene, ".f.nopal-part"));
 }
 
-TEST(test_islands_are_bounded)
+TEST(test_ranges_are_bounded)
 {
 	struct scene *scene = *state;
 	struct part *part = scene_part(scene, 0);
@@ -104,7 +104,7 @@ TEST(test_islands_are_bounded)
 	assert_true(part_start(part, 0, scene->why));
 	while (scene_write(scene, part, 10 + taken * 10, 11 + taken * 10))
 		taken++;
-	assert_int_equal(taken, ISLANDS_MAX);
+	assert_int_equal(taken, RANGES_MAX);
 	part_close(part, false);
 }
 

@@ -40,7 +40,7 @@ static int begin(void **state)
 	for (size_t i = 0; i < SIZE; i++)
 		content[i] = (uint8_t)(i * 7 + i / 251 + 1);
 	for (uint64_t i = 0; i < COUNT; i++) {
-		struct island range = file_blocks_range(&blocks, i);
+		struct range range = file_blocks_range(&blocks, i);
 
 		file_hash_init(&hash);
 		file_hash_update(&hash, content + range.from, (size_t)(range.end - range.from));
@@ -100,7 +100,7 @@ static struct part *opened(void)
 
 static bool has(struct part *part, uint64_t index)
 {
-	struct island range = file_blocks_range(&blocks, index);
+	struct range range = file_blocks_range(&blocks, index);
 	uint64_t hash;
 
 	return part_block_hash(part, &range, &hash) && hash == blocks.hashes[index];
@@ -108,7 +108,7 @@ static bool has(struct part *part, uint64_t index)
 
 static void write_block(struct part *part, uint64_t index)
 {
-	struct island range = file_blocks_range(&blocks, index);
+	struct range range = file_blocks_range(&blocks, index);
 	struct iovec pieces[] = {
 		{ content + range.from, 1000 },
 		{ content + range.from + 1000, (size_t)(range.end - range.from) - 1000 },

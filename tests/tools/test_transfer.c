@@ -177,8 +177,8 @@ TEST(test_verdicts_are_known_ones)
 
 TEST(test_ranges_go_round_or_are_refused)
 {
-	static const struct island held[] = { { 0, 5 }, { 5, 9 }, { 20, 100 } };
-	static const struct island bad[][2] = {
+	static const struct range held[] = { { 0, 5 }, { 5, 9 }, { 20, 100 } };
+	static const struct range bad[][2] = {
 		{ { 0, 5 }, { 4, 9 } },	   /* twice */
 		{ { 10, 20 }, { 0, 5 } },  /* out of order */
 		{ { 0, 5 }, { 7, 7 } },	   /* nothing */
@@ -186,7 +186,7 @@ TEST(test_ranges_go_round_or_are_refused)
 		{ { 0, 5 }, { 50, 101 } }, /* beyond its end */
 	};
 	uint8_t bytes[TRANSFER_HELD_LONGEST];
-	struct island ranges[TRANSFER_RANGES_MAX];
+	struct range ranges[TRANSFER_RANGES_MAX];
 	size_t length = transfer_encode_held(7, held, 3, bytes), count = 0;
 
 	assert_true(transfer_decode_held(bytes, length, 100, ranges, &count));

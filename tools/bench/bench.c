@@ -17,7 +17,7 @@
 #include "load/clock.h"
 
 int bench_bulk(int argc, char **argv, struct bench_report *report);
-int bench_crowd(int argc, char **argv, struct bench_report *report);
+int bench_scale(int argc, char **argv, struct bench_report *report);
 int bench_fanout(int argc, char **argv, struct bench_report *report);
 int bench_fec(int argc, char **argv, struct bench_report *report);
 int bench_messages(int argc, char **argv, struct bench_report *report);
@@ -53,7 +53,7 @@ static const struct bench_entry {
 	unsigned uses; /* enum bench_use */
 } bench_table[] = {
 	{ "bulk", bench_bulk, BENCH_SECONDS_OF_ONE | BENCH_ROWS | BENCH_PATHS },
-	{ "crowd", bench_crowd, BENCH_ROWS | BENCH_COUNT | BENCH_SESSIONS | BENCH_SIZE },
+	{ "scale", bench_scale, BENCH_ROWS | BENCH_COUNT | BENCH_SESSIONS | BENCH_SIZE },
 	{ "fanout", bench_fanout, BENCH_SECONDS_OF_ONE | BENCH_ROWS | BENCH_COUNT | BENCH_SIZE },
 	{ "fec", bench_fec, BENCH_SECONDS_OF_ONE },
 	{ "messages", bench_messages, BENCH_SECONDS_OF_ONE | BENCH_ROWS | BENCH_SIZE },
@@ -205,7 +205,7 @@ static const struct tool_option bench_options_table[] = {
 	{ "rows", 'r', "ROW,ROW...", "what is measured" },
 	{ "paths", 0, "PATH,PATH...", "over what, where there is a choice" },
 	{ "count", 0, "NUMBER", "of sessions, peers or messages" },
-	{ "sessions", 0, "NUMBER", "of `crowd` on one endpoint" },
+	{ "sessions", 0, "NUMBER", "of `scale` on one endpoint" },
 	{ "size", 0, "BYTES", "of a message" },
 	{ "json", 0, "FILE", "write everything as one JSON document" },
 	{ "plot", 0, "FILE.png", "plot medians and quartiles (gnuplot)" },
@@ -263,7 +263,7 @@ const struct tool tool_bench = {
 		"against ISA-L.\n"
 		"\n"
 		"In virtual time, where a round is a seed:\n"
-		"crowd: a thousand destinations of a group, ten thousand "
+		"scale: a thousand destinations of a group, ten thousand "
 		"sessions: bytes and\n"
 		"time for each.  streams: many in one session: what one's loss "
 		"and the others'\n"

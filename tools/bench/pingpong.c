@@ -17,7 +17,7 @@
 #include <nopal/microprotocol.h>
 #include "bench/bench.h"
 #include "frame/tool.h"
-#include "load/trips.h"
+#include "load/round_trips.h"
 
 enum {
 	PING_BYTES = 64,
@@ -27,12 +27,12 @@ enum {
 };
 #define PING_LOST_NS (2 * NOPAL_SECOND) /* no answer comes any more */
 
-static const char *const ping_ways[TRIPS_WAYS] = { "sleep", "spin", "linger" };
+static const char *const ping_ways[ROUND_TRIPS_WAYS] = { "sleep", "spin", "linger" };
 
 struct ping_row {
 	const char *what;
-	enum trips_kind kind;
-	enum trips_way way;
+	enum round_trips_kind kind;
+	enum round_trips_way way;
 	struct nopal_plan *plan;
 	double p50_us; /* of this round; 0: it failed */
 };
@@ -41,7 +41,7 @@ struct ping {
 	struct bench_report *report;
 	struct bench_place place;
 	const struct ping_row *row; /* that runs */
-	int64_t *trips_ns;
+	int64_t *round_trips_ns;
 	int64_t count;
 	int round;
 };
@@ -72,12 +72,12 @@ static double ping_share(const struct ping *ping, int64_t thousandths)
 {
 	int64_t at = ping->count * thousandths / PING_PARTS_THOUSAND;
 
-	return (double)ping->trips_ns[at] / NOPAL_MICROSECOND;
+	return (double)ping->round_trips_ns[at] / NOPAL_MICROSECOND;
 }
 
 static bool ping_measure(struct ping *ping, struct ping_row *row)
 {
-	struct trips trips = {
+	struct round_trips round_trips = {
 		.kind = row->kind,
 		.way = row->way,
 		.plan = row->plan,
@@ -85,18 +85,19 @@ static bool ping_measure(struct ping *ping, struct ping_row *row)
 		.warm = PING_WARM,
 		.count = ping->count,
 		.patience_ns = PING_LOST_NS,
-		.trips_ns = ping->trips_ns,
+		.round_trips_ns = ping->round_trips_ns,
 	};
 
 	row->p50_us = 0;
 	ping->row = row;
-	if (!trips_run(&trips, &ping->place))
+	if (!round_trips_run(&round_trips, &ping->place))
 		return false;
-	if (trips.done < ping->count) {
+	if (round_trips.done < ping->count) {
 		fprintf(stderr, "%s: a message got lost, no value\n", row->what);
 		return true;
 	}
-	qsort(ping->trips_ns, (size_t)ping->count, sizeof(*ping->trips_ns), ping_before);
+	qsort(ping->round_trips_ns, (size_t)ping->count, sizeof(*ping->round_trips_ns),
+	      ping_before);
 	row->p50_us = ping_share(ping, 500);
 	ping_add(ping, "p50", row->p50_us);
 	ping_add(ping, "p99", ping_share(ping, 990));
@@ -107,16 +108,16 @@ static bool ping_measure(struct ping *ping, struct ping_row *row)
 /* Differences to plain UDP, the same way awake. */
 static void ping_differ(struct ping *ping, const struct ping_row *rows, int count)
 {
-	double raw_us[TRIPS_WAYS] = { 0 };
+	double raw_us[ROUND_TRIPS_WAYS] = { 0 };
 
 	for (int i = 0; i < count; i++)
-		if (rows[i].kind == TRIPS_UDP)
+		if (rows[i].kind == ROUND_TRIPS_UDP)
 			raw_us[rows[i].way] = rows[i].p50_us;
 	for (int i = 0; i < count; i++) {
 		double raw = raw_us[rows[i].way];
 
 		ping->row = &rows[i];
-		if (rows[i].p50_us > 0 && raw > 0 && rows[i].kind != TRIPS_UDP)
+		if (rows[i].p50_us > 0 && raw > 0 && rows[i].kind != ROUND_TRIPS_UDP)
 			ping_add(ping, "over raw", rows[i].p50_us - raw);
 	}
 }
@@ -140,21 +141,22 @@ static enum tool_exit ping_rounds(struct ping *ping, struct ping_row *rows, int 
 /* False: it was said what is wrong. */
 static bool ping_row_add(struct ping_row *rows, int *count, const char *what)
 {
-	enum trips_kind kind = TRIPS_CONFIG;
-	enum trips_way ways = TRIPS_LINGER; /* a loop is needed for it */
+	enum round_trips_kind kind = ROUND_TRIPS_CONFIG;
+	enum round_trips_way ways = ROUND_TRIPS_LINGER; /* a loop is needed for it */
 	struct nopal_plan *plan = NULL;
 
 	if (strcmp(what, "raw") == 0)
-		kind = TRIPS_UDP;
+		kind = ROUND_TRIPS_UDP;
 	else if (strcmp(what, "tcp") == 0)
-		kind = TRIPS_TCP;
-	if (kind == TRIPS_CONFIG) {
-		ways = TRIPS_WAYS;
+		kind = ROUND_TRIPS_TCP;
+	if (kind == ROUND_TRIPS_CONFIG) {
+		ways = ROUND_TRIPS_WAYS;
 		plan = bench_plan(what);
 		if (!plan)
 			return false;
 	}
-	for (enum trips_way way = TRIPS_SLEEP; way < ways && *count < BENCH_MAX_ROWS; way++)
+	for (enum round_trips_way way = ROUND_TRIPS_SLEEP; way < ways && *count < BENCH_MAX_ROWS;
+	     way++)
 		rows[(*count)++] = (struct ping_row){
 			.what = what,
 			.kind = kind,
@@ -179,8 +181,8 @@ int bench_pingpong(int argc, char **argv, struct bench_report *report)
 		ping.count = PING_COUNT;
 	for (char **word = words; good && *word; word++)
 		good = ping_row_add(rows, &count, *word);
-	ping.trips_ns = malloc((size_t)ping.count * sizeof(*ping.trips_ns));
-	if (good && ping.trips_ns) {
+	ping.round_trips_ns = malloc((size_t)ping.count * sizeof(*ping.round_trips_ns));
+	if (good && ping.round_trips_ns) {
 		bench_measure(report, "p50", "us", BENCH_LESS_IS_BETTER);
 		bench_measure(report, "p99", "us", BENCH_LESS_IS_BETTER);
 		bench_measure(report, "p99.9", "us", BENCH_LESS_IS_BETTER);
@@ -196,7 +198,7 @@ int bench_pingpong(int argc, char **argv, struct bench_report *report)
 	}
 	for (int i = 0; i < count; i++)
 		nopal_plan_unref(rows[i].plan);
-	free(ping.trips_ns);
+	free(ping.round_trips_ns);
 	free(words);
 	return (int)exit;
 }

@@ -62,9 +62,9 @@ bool file_blocks_are_known(const struct file_blocks *blocks)
 	return blocks->known == blocks->count;
 }
 
-struct island file_blocks_range(const struct file_blocks *blocks, uint64_t index)
+struct range file_blocks_range(const struct file_blocks *blocks, uint64_t index)
 {
-	struct island range = { .from = index * blocks->block_bytes };
+	struct range range = { .from = index * blocks->block_bytes };
 
 	range.end = range.from + blocks->block_bytes;
 	if (range.end > blocks->size)
@@ -75,7 +75,7 @@ struct island file_blocks_range(const struct file_blocks *blocks, uint64_t index
 bool file_blocks_find(const struct file_blocks *blocks, uint64_t offset, uint64_t length,
 		      uint64_t *ret_index)
 {
-	struct island range;
+	struct range range;
 
 	if (offset >= blocks->size || offset % blocks->block_bytes)
 		return false;

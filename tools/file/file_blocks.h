@@ -10,7 +10,7 @@
 #ifndef NOPAL_FILE_BLOCKS_H
 #define NOPAL_FILE_BLOCKS_H
 
-#include "file/islands.h"
+#include "file/ranges.h"
 
 enum {
 	FILE_BLOCK_MIN = 32 << 10,
@@ -35,7 +35,7 @@ void file_blocks_fini(struct file_blocks *blocks);
  * is announced.  False: there is none. */
 bool file_blocks_add(struct file_blocks *blocks, uint64_t hash);
 bool file_blocks_are_known(const struct file_blocks *blocks);
-struct island file_blocks_range(const struct file_blocks *blocks, uint64_t index);
+struct range file_blocks_range(const struct file_blocks *blocks, uint64_t index);
 /* Are these bytes exactly a block, and which? */
 bool file_blocks_find(const struct file_blocks *blocks, uint64_t offset, uint64_t length,
 		      uint64_t *ret_index);

@@ -195,14 +195,14 @@ bool part_check(struct part *part, uint64_t *ret_offset, uint64_t *ret_hash)
 }
 
 /* The gap has closed: what lies behind it is hashed from the file. */
-static bool part_join_islands(struct part *part)
+static bool part_join_ranges(struct part *part)
 {
-	struct islands *islands = &part->islands;
+	struct ranges *ranges = &part->ranges;
 
-	while (islands->count > 0 && islands->list[0].from <= part->whole) {
-		if (!part_hash_to(part, islands->list[0].end))
+	while (ranges->count > 0 && ranges->list[0].from <= part->whole) {
+		if (!part_hash_to(part, ranges->list[0].end))
 			return false;
-		islands_drop_first(islands);
+		ranges_drop_first(ranges);
 	}
 	return true;
 }
@@ -235,7 +235,7 @@ bool part_start(struct part *part, uint64_t offset, char *why)
 	if (offset == 0 && !part_start_anew(part, why))
 		return false;
 	part->saved = offset;
-	if (part->islands.count == 0 && ftruncate(part->fd, (off_t)offset)) {
+	if (part->ranges.count == 0 && ftruncate(part->fd, (off_t)offset)) {
 		error = -errno;
 	} else {
 		part->reserved = offset;
@@ -244,7 +244,7 @@ bool part_start(struct part *part, uint64_t offset, char *why)
 	part->started = error == 0;
 	if (error)
 		return part_failed(why, part->name, -error);
-	return part_join_islands(part) || part_failed(why, part->name, errno);
+	return part_join_ranges(part) || part_failed(why, part->name, errno);
 }
 
 /* ------------------------------------------------------------------- writing */
@@ -253,7 +253,7 @@ bool part_start(struct part *part, uint64_t offset, char *why)
 static bool part_write_apart(struct part *part, uint64_t offset, const struct iovec *pieces,
 			     size_t count, uint64_t length, char *why)
 {
-	if (!islands_add(&part->islands, offset, offset + length))
+	if (!ranges_add(&part->ranges, offset, offset + length))
 		return part_wrong(why, part->name, "bytes twice, or too scattered");
 	return pieces_write(part->fd, pieces, count, offset) || part_failed(why, part->name, errno);
 }
@@ -262,7 +262,7 @@ bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces, 
 		char *why)
 {
 	uint64_t length = 0;
-	const struct islands *islands;
+	const struct ranges *ranges;
 
 	for (size_t i = 0; i < count; i++)
 		length += pieces[i].iov_len;
@@ -279,15 +279,15 @@ bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces, 
 		 * then. What lay there beyond the beginning that was found is nobody's. */
 		if (part->existing && !part_start_anew(part, why))
 			return false;
-		if (part->islands.count == 0 && ftruncate(part->fd, (off_t)part->found))
+		if (part->ranges.count == 0 && ftruncate(part->fd, (off_t)part->found))
 			return part_failed(why, part->name, errno);
 		return part_write_apart(part, offset, pieces, count, length, why);
 	}
 	if (offset > part->whole)
 		return part_write_apart(part, offset, pieces, count, length, why);
 	/* The next bytes from the start: hashed as they are. */
-	islands = &part->islands;
-	if (islands->count > 0 && islands->list[0].from < part->whole + length) {
+	ranges = &part->ranges;
+	if (ranges->count > 0 && ranges->list[0].from < part->whole + length) {
 		errno = EBADMSG;
 	} else {
 		part_reserve_ahead(part, part->whole + length);
@@ -296,7 +296,7 @@ bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces, 
 				file_hash_update(&part->hash, pieces[i].iov_base,
 						 pieces[i].iov_len);
 			part->whole += length;
-			if (part_join_islands(part))
+			if (part_join_ranges(part))
 				return true;
 		}
 	}
@@ -341,13 +341,13 @@ uint64_t part_hash(const struct part *part)
 	return file_hash_value(&part->hash);
 }
 
-size_t part_ranges(const struct part *part, struct island ret_ranges[TRANSFER_RANGES_MAX])
+size_t part_ranges(const struct part *part, struct range ret_ranges[TRANSFER_RANGES_MAX])
 {
 	size_t count = part_done_bytes(part) > 0;
 
-	ret_ranges[0] = (struct island){ .end = part_done_bytes(part) };
-	memcpy(ret_ranges + count, part->islands.list, part->islands.count * sizeof(*ret_ranges));
-	return count + part->islands.count;
+	ret_ranges[0] = (struct range){ .end = part_done_bytes(part) };
+	memcpy(ret_ranges + count, part->ranges.list, part->ranges.count * sizeof(*ret_ranges));
+	return count + part->ranges.count;
 }
 
 /* -------------------------------------------------------------------- blocks */
@@ -355,7 +355,7 @@ size_t part_ranges(const struct part *part, struct island ret_ranges[TRANSFER_RA
 /* A block is here when its hash is the file's; no note of an earlier run is believed.  So a
  * beginning of another version lends the blocks that both have. */
 
-bool part_block_hash(struct part *part, const struct island *block, uint64_t *ret_hash)
+bool part_block_hash(struct part *part, const struct range *block, uint64_t *ret_hash)
 {
 	uint64_t at = block->from;
 	struct file_hash hash;
@@ -528,8 +528,8 @@ int part_finish(struct part *part)
 
 bool part_is_empty(const struct part *part)
 {
-	return !part->existing && part->found == 0 && part->whole == 0 &&
-	       part->islands.count == 0 && part->written == 0;
+	return !part->existing && part->found == 0 && part->whole == 0 && part->ranges.count == 0 &&
+	       part->written == 0;
 }
 
 uint64_t part_close(struct part *part, bool keep)

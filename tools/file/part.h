@@ -58,7 +58,7 @@ bool part_write_message(struct part *part, uint64_t offset, const struct nopal_m
 			uint64_t skip, char *why);
 /* By blocks: the hash of what lies there now, in the file of its own name where there is one as
  * long, else in the part.  False: it is not there, or cannot be read. */
-bool part_block_hash(struct part *part, const struct island *block, uint64_t *ret_hash);
+bool part_block_hash(struct part *part, const struct range *block, uint64_t *ret_hash);
 /* Is the file of its own name looked at? */
 bool part_is_existing(const struct part *part);
 /* That one is the same: nothing is left to do; or it is not, and the part is looked at from now on.
@@ -73,7 +73,7 @@ bool part_is_whole(const struct part *part);
 bool part_is_here(const struct part *part);
 uint64_t part_hash(const struct part *part); /* of a whole part */
 /* All that is here of it, in order and apart; returns how many ranges. */
-size_t part_ranges(const struct part *part, struct island ret_ranges[TRANSFER_RANGES_MAX]);
+size_t part_ranges(const struct part *part, struct range ret_ranges[TRANSFER_RANGES_MAX]);
 
 /* Both work in a thread; part_fd gets readable when it is done, and then part_finish is called.
  * One at a time. */

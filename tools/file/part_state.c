@@ -180,13 +180,13 @@ void part_reserve_ahead(struct part *part, uint64_t end)
 /* Room reserved behind the beginning goes back.  Where that fails, it stays. */
 static int part_give_back(const struct part *part)
 {
-	const struct islands *islands = &part->islands;
+	const struct ranges *ranges = &part->ranges;
 	uint64_t end = part->reserved;
 	struct stat now;
 
-	if (islands->count > 0 && islands->list[0].from < end)
-		end = islands->list[0].from;
-	if (islands->count > 0 && end > part->whole)
+	if (ranges->count > 0 && ranges->list[0].from < end)
+		end = ranges->list[0].from;
+	if (ranges->count > 0 && end > part->whole)
 		return fallocate(part->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 				 (off_t)part->whole, (off_t)(end - part->whole));
 	return fstat(part->fd, &now) ? -1 : ftruncate(part->fd, now.st_size);

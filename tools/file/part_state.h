@@ -43,7 +43,7 @@ struct part {
 	bool owned;
 	uint8_t owner[PART_OWNER_BYTES];
 	struct file_hash hash;
-	struct islands islands; /* beyond `whole` */
+	struct ranges ranges; /* beyond `whole` */
 	enum part_job job;
 	pthread_t thread;
 	int done_fd, job_error;

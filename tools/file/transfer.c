@@ -313,7 +313,7 @@ enum {
 	TRANSFER_HELD_LONGEST = TRANSFER_HELD_HEADER + TRANSFER_RANGES_MAX * TRANSFER_RANGE_BYTES,
 };
 
-static size_t transfer_encode_held(uint32_t file, const struct island *ranges, size_t count,
+static size_t transfer_encode_held(uint32_t file, const struct range *ranges, size_t count,
 				   uint8_t *bytes)
 {
 	const struct transfer_note note = { .type = TRANSFER_HELD, .file = file };
@@ -328,14 +328,14 @@ static size_t transfer_encode_held(uint32_t file, const struct island *ranges, s
 
 /* In order, apart, and within `size`.  False: they are not. */
 static bool transfer_decode_held(const uint8_t *bytes, size_t length, uint64_t size,
-				 struct island ret_ranges[TRANSFER_RANGES_MAX], size_t *ret_count)
+				 struct range ret_ranges[TRANSFER_RANGES_MAX], size_t *ret_count)
 {
 	struct cursor cursor = { .at = bytes + TRANSFER_HELD_HEADER, .end = bytes + length };
 	uint64_t last = 0;
 	size_t count = 0;
 
 	while (cursor.at < cursor.end && count < TRANSFER_RANGES_MAX) {
-		struct island range;
+		struct range range;
 
 		range.from = cursor_number(&cursor, TRANSFER_NUMBER_BYTES);
 		range.end = cursor_number(&cursor, TRANSFER_NUMBER_BYTES);
@@ -348,7 +348,7 @@ static bool transfer_decode_held(const uint8_t *bytes, size_t length, uint64_t s
 	return cursor.at == cursor.end;
 }
 
-bool transfer_send_held(struct nopal_session *session, uint32_t file, const struct island *ranges,
+bool transfer_send_held(struct nopal_session *session, uint32_t file, const struct range *ranges,
 			size_t count)
 {
 	uint8_t bytes[TRANSFER_HELD_LONGEST];
@@ -357,7 +357,7 @@ bool transfer_send_held(struct nopal_session *session, uint32_t file, const stru
 }
 
 bool transfer_held(const struct nopal_message *message, uint64_t size,
-		   struct island ret_ranges[TRANSFER_RANGES_MAX], size_t *ret_count)
+		   struct range ret_ranges[TRANSFER_RANGES_MAX], size_t *ret_count)
 {
 	uint8_t bytes[TRANSFER_HELD_LONGEST + 1];
 	size_t length = nopal_message_copy(message, 0, bytes, sizeof(bytes));

@@ -50,7 +50,7 @@
 #define NOPAL_TRANSFER_H
 
 #include <nopal/nopal.h>
-#include "file/islands.h"
+#include "file/ranges.h"
 
 enum {
 	TRANSFER_VERSION = 1,
@@ -61,9 +61,9 @@ enum {
 	TRANSFER_NOTE_LONGEST = 5 + 1 + 8 + 8 + 8 + 2 + TRANSFER_TEXT_LONGEST,
 	TRANSFER_CHUNK_BYTES = 256 << 10, /* of a DATA note, where the plan takes it */
 	TRANSFER_OUTBOX_NOTES = 8,
-	TRANSFER_RANGES_MAX = ISLANDS_MAX + 1, /* and the beginning */
-	TRANSFER_HASHES_MAX = 4096,	       /* of a HASHES note */
-	TRANSFER_STEP_BYTES = 4 << 20,	       /* hashed at a time, so that the loop lives */
+	TRANSFER_RANGES_MAX = RANGES_MAX + 1, /* and the beginning */
+	TRANSFER_HASHES_MAX = 4096,	      /* of a HASHES note */
+	TRANSFER_STEP_BYTES = 4 << 20,	      /* hashed at a time, so that the loop lives */
 };
 #define TRANSFER_PREFIX	      "."
 #define TRANSFER_PART_SUFFIX  ".nopal-part"
@@ -151,11 +151,11 @@ bool transfer_flush(struct transfer_outbox *outbox);
 /* The note of an arriving message; false: none, or not canonical. */
 bool transfer_received(const struct nopal_message *message, struct transfer_note *ret_note);
 /* False: it could not be sent. */
-bool transfer_send_held(struct nopal_session *session, uint32_t file, const struct island *ranges,
+bool transfer_send_held(struct nopal_session *session, uint32_t file, const struct range *ranges,
 			size_t count);
 /* The ranges of a HELD message, of a file so long.  False: not canonical. */
 bool transfer_held(const struct nopal_message *message, uint64_t size,
-		   struct island ret_ranges[TRANSFER_RANGES_MAX], size_t *ret_count);
+		   struct range ret_ranges[TRANSFER_RANGES_MAX], size_t *ret_count);
 /* The hashes that a LIST asked for, from the hash of its first on.  Not 0: as nopal_send. */
 int transfer_send_hashes(struct nopal_session *session, const struct transfer_note *list,
 			 const uint64_t *hashes);

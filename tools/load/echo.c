@@ -270,7 +270,7 @@ static void serve_runs(void *user, const struct bench_place *place, int tell)
 {
 	const struct echo *echo = user;
 
-	if (echo->kind == TRIPS_CONFIG) {
+	if (echo->kind == ROUND_TRIPS_CONFIG) {
 		struct loop *loop = loop_new(NULL);
 		struct echo_server server = { .count = 0 };
 
@@ -301,7 +301,7 @@ bool echo_run(struct echo *echo, const struct bench_place *place)
 	bool good = bench_partner_start(&partner, place, serve_runs, echo);
 
 	echo->done = false;
-	if (good && echo->kind == TRIPS_CONFIG) {
+	if (good && echo->kind == ROUND_TRIPS_CONFIG) {
 		struct echo_client client = { .file = { .echo = echo }, .loop = loop_new(NULL) };
 		struct nopal_endpoint *endpoint;
 		struct nopal_address peer;
@@ -330,17 +330,17 @@ bool echo_run(struct echo *echo, const struct bench_place *place)
 	return good;
 }
 
-bool echo_simulate(struct echo *echo, const struct trips_link *link)
+bool echo_simulate(struct echo *echo, const struct round_trips_link *link)
 {
 	struct nopal_world *world = nopal_sim_new(link->seed);
 	struct echo_client client = { .file = { .echo = echo }, .world = world };
 	struct echo_server server = { .count = 0 };
-	struct trips_peers peers = { .plan = echo->plan,
-				     .opens = &client_callbacks,
-				     .listens = &server_callbacks,
-				     .opener = &client,
-				     .listener = &server };
-	bool good = world && trips_peers_open(world, link, &peers);
+	struct round_trips_peers peers = { .plan = echo->plan,
+					   .opens = &client_callbacks,
+					   .listens = &server_callbacks,
+					   .opener = &client,
+					   .listener = &server };
+	bool good = world && round_trips_peers_open(world, link, &peers);
 
 	echo->done = false;
 	while (good && !client.over && nopal_sim_step(world))

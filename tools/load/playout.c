@@ -186,17 +186,17 @@ static int64_t stage_length(const struct playout *playout)
 	return (playout->count + 1) * playout->interval_ns + playout->buffer_ns + PLAYOUT_GRACE_NS;
 }
 
-bool playout_simulate(struct playout *playout, const struct trips_link *link)
+bool playout_simulate(struct playout *playout, const struct round_trips_link *link)
 {
 	struct playout_stage stage = { .world = nopal_sim_new(link->seed) };
-	struct trips_peers peers = { .plan = playout->plan,
-				     .opens = &flow_callbacks,
-				     .listens = &stage_callbacks,
-				     .listener = &stage };
+	struct round_trips_peers peers = { .plan = playout->plan,
+					   .opens = &flow_callbacks,
+					   .listens = &stage_callbacks,
+					   .listener = &stage };
 	bool good = stage.world && stage_init(&stage, playout, 1);
 
 	peers.opener = stage.flows;
-	good = good && trips_peers_open(stage.world, link, &peers);
+	good = good && round_trips_peers_open(stage.world, link, &peers);
 	if (good)
 		nopal_sim_run(stage.world, stage_length(playout));
 	nopal_world_free(stage.world);
@@ -216,7 +216,7 @@ struct playout_relays {
 };
 
 static bool relays_open(struct playout_relays *relays, struct loop *loop,
-			const struct trips_link *links, const struct nopal_address *target)
+			const struct round_trips_link *links, const struct nopal_address *target)
 {
 	struct nopal_problems problems;
 	struct nopal_address any;
@@ -276,7 +276,7 @@ static void stage_on_end(void *user)
 	loop_stop(stage->loop);
 }
 
-bool playout_run(struct playout *playouts, int count, const struct trips_link *links,
+bool playout_run(struct playout *playouts, int count, const struct round_trips_link *links,
 		 int link_count)
 {
 	struct playout_stage stage = { .loop = loop_new(NULL) };

@@ -33,9 +33,9 @@ enum { FIG5_NO_LOSS = 0, FIG5_LITTLE_LOSS = 2, FIG5_MUCH_LOSS = 3 };
 
 enum { FIG5_UDP, FIG5_BULK, FIG5_AUDIO, FIG5_PROTOCOLS };
 static const struct reproduce_protocol fig5_protocols[FIG5_PROTOCOLS] = {
-	{ "UDP", "ctp_minimal", TRIPS_CONFIG, NULL },
-	{ "CTP-Bulk", "ctp_bulk", TRIPS_CONFIG, NULL },
-	{ "CTP-Audio", "ctp_audio", TRIPS_CONFIG, NULL },
+	{ "UDP", "ctp_minimal", ROUND_TRIPS_CONFIG, NULL },
+	{ "CTP-Bulk", "ctp_bulk", ROUND_TRIPS_CONFIG, NULL },
+	{ "CTP-Audio", "ctp_audio", ROUND_TRIPS_CONFIG, NULL },
 };
 
 static const struct fig5_place {
@@ -157,11 +157,12 @@ static bool fig5_simulate(const struct reproduce_options *options, int place, in
 	for (int loss = 0; loss < FIG5_LOSSES; loss++)
 		for (int run = 0; run < options->runs; run++) {
 			struct playout playout = fig5_playout(options, plan);
-			struct trips_link link;
+			struct round_trips_link link;
 
 			if (!fig5_link(options, place, loss, run, &where))
 				return false;
-			link = (struct trips_link){ &where.forward, &where.reverse, where.seed };
+			link = (struct round_trips_link){ &where.forward, &where.reverse,
+							  where.seed };
 			if (!playout_simulate(&playout, &link))
 				return false;
 			fig5_note(options, place, protocol, loss, &playout);
@@ -175,13 +176,13 @@ static bool fig5_live(const struct reproduce_options *options, int place,
 {
 	struct playout playouts[FIG5_PROTOCOLS * FIG5_LOSSES];
 	struct reproduce_place places[FIG5_LOSSES];
-	struct trips_link links[FIG5_LOSSES];
+	struct round_trips_link links[FIG5_LOSSES];
 	int count = 0;
 
 	for (int loss = 0; loss < FIG5_LOSSES; loss++) {
 		if (!fig5_link(options, place, loss, run, &places[loss]))
 			return false;
-		links[loss] = (struct trips_link){
+		links[loss] = (struct round_trips_link){
 			&places[loss].forward,
 			&places[loss].reverse,
 			places[loss].seed + (uint64_t)loss,

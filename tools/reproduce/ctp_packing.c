@@ -19,14 +19,14 @@
 #include "reproduce/place.h"
 
 enum {
-	PACKING_TRIPS = 5000,
-	PACKING_TRIPS_QUICK = 500,
-	PACKING_TRIPS_WARM = 500,
+	PACKING_ROUND_TRIPS = 5000,
+	PACKING_ROUND_TRIPS_QUICK = 500,
+	PACKING_ROUND_TRIPS_WARM = 500,
 	PACKING_MESSAGES = 1000,
 	PACKING_BYTES = 1250,
-	PACKING_VOLLEYS = 100, /* in the simulator */
-	PACKING_VOLLEYS_QUICK = 5,
-	PACKING_VOLLEYS_LIVE = 20,
+	PACKING_BURSTS = 100, /* in the simulator */
+	PACKING_BURSTS_QUICK = 5,
+	PACKING_BURSTS_LIVE = 20,
 	PACKING_PAPER_HEADER = 68,
 	PACKING_BITS = 8,
 	PACKING_TEXT = 64,
@@ -36,8 +36,8 @@ enum {
 #define PACKING_FUSED	    "fused:" /* begins what nopal_plan_runs says */
 
 static const struct reproduce_protocol packing_protocols[] = {
-	{ "CTP-Minimal", "ctp_minimal", TRIPS_CONFIG, NULL },
-	{ "CTP-Bulk", "ctp_bulk", TRIPS_CONFIG, NULL },
+	{ "CTP-Minimal", "ctp_minimal", ROUND_TRIPS_CONFIG, NULL },
+	{ "CTP-Bulk", "ctp_bulk", ROUND_TRIPS_CONFIG, NULL },
 };
 enum { PACKING_MINIMAL, PACKING_BULK, PACKING_PROTOCOLS };
 
@@ -82,7 +82,7 @@ struct packing {
 	struct nopal_plan *plan;
 	int protocol;
 	bool fused;
-	int64_t *trips_ns;
+	int64_t *round_trips_ns;
 };
 
 static void packing_add(const struct packing *packing, enum packing_column column, double value)
@@ -97,32 +97,33 @@ static void packing_add(const struct packing *packing, enum packing_column colum
 static bool packing_live(const struct packing *packing)
 {
 	struct reproduce_place place = { .world = REPRODUCE_LOOPBACK };
-	struct trips trips = {
-		.kind = TRIPS_CONFIG,
-		.way = TRIPS_SPIN,
+	struct round_trips round_trips = {
+		.kind = ROUND_TRIPS_CONFIG,
+		.way = ROUND_TRIPS_SPIN,
 		.plan = packing->plan,
 		.bytes = 1,
-		.warm = PACKING_TRIPS_WARM,
-		.count = packing->options->quick ? PACKING_TRIPS_QUICK : PACKING_TRIPS,
+		.warm = PACKING_ROUND_TRIPS_WARM,
+		.count = packing->options->quick ? PACKING_ROUND_TRIPS_QUICK : PACKING_ROUND_TRIPS,
 		.patience_ns = PACKING_PATIENCE_NS,
-		.trips_ns = packing->trips_ns,
+		.round_trips_ns = packing->round_trips_ns,
 	};
-	struct volley volley = {
-		.kind = TRIPS_CONFIG,
+	struct burst burst = {
+		.kind = ROUND_TRIPS_CONFIG,
 		.plan = packing->plan,
 		.bytes = PACKING_BYTES,
 		.count = PACKING_MESSAGES,
-		.warm = PACKING_VOLLEYS_LIVE,
+		.warm = PACKING_BURSTS_LIVE,
 		.patience_ns = PACKING_PATIENCE_NS,
 	};
 
-	if (!reproduce_place_trips(&place, &trips) || !reproduce_place_volley(&place, &volley))
+	if (!reproduce_place_round_trips(&place, &round_trips) ||
+	    !reproduce_place_burst(&place, &burst))
 		return false;
-	packing_add(packing, PACKING_TRIP, reproduce_trips_median_us(&trips));
+	packing_add(packing, PACKING_TRIP, reproduce_round_trips_median_us(&round_trips));
 	packing_add(packing, PACKING_BANDWIDTH,
-		    volley.done ? (double)PACKING_MESSAGES * PACKING_BYTES * PACKING_BITS *
-					  NOPAL_MICROSECOND / (double)volley.sender_ns
-				: NAN);
+		    burst.done ? (double)PACKING_MESSAGES * PACKING_BYTES * PACKING_BITS *
+					 NOPAL_MICROSECOND / (double)burst.sender_ns
+			       : NAN);
 	return true;
 }
 
@@ -130,12 +131,12 @@ static bool packing_live(const struct packing *packing)
 static bool packing_simulate(const struct packing *packing)
 {
 	struct reproduce_place place;
-	struct volley volley = {
-		.kind = TRIPS_CONFIG,
+	struct burst burst = {
+		.kind = ROUND_TRIPS_CONFIG,
 		.plan = packing->plan,
 		.bytes = PACKING_BYTES,
 		.count = PACKING_MESSAGES,
-		.warm = packing->options->quick ? PACKING_VOLLEYS_QUICK : PACKING_VOLLEYS,
+		.warm = packing->options->quick ? PACKING_BURSTS_QUICK : PACKING_BURSTS,
 		.patience_ns = PACKING_PATIENCE_NS,
 	};
 	int64_t begun_ns;
@@ -144,12 +145,12 @@ static bool packing_simulate(const struct packing *packing)
 				  packing->options->seed))
 		return false;
 	begun_ns = clock_cpu_ns();
-	if (!reproduce_place_volley(&place, &volley))
+	if (!reproduce_place_burst(&place, &burst))
 		return false;
 	packing_add(packing, PACKING_PROCESSING,
-		    volley.done ? (double)(clock_cpu_ns() - begun_ns) /
-					  ((volley.warm + 1.0) * PACKING_MESSAGES)
-				: NAN);
+		    burst.done ? (double)(clock_cpu_ns() - begun_ns) /
+					 ((burst.warm + 1.0) * PACKING_MESSAGES)
+			       : NAN);
 	return true;
 }
 
@@ -220,13 +221,13 @@ static int packing_run(const struct reproduce_options *options)
 {
 	struct packing packing = {
 		.options = options,
-		.trips_ns = calloc(PACKING_TRIPS, sizeof(int64_t)),
+		.round_trips_ns = calloc(PACKING_ROUND_TRIPS, sizeof(int64_t)),
 	};
-	bool good = packing.trips_ns != NULL;
+	bool good = packing.round_trips_ns != NULL;
 
 	for (int run = 0; run < options->runs && good; run++)
 		good = packing_round(&packing, run);
-	free(packing.trips_ns);
+	free(packing.round_trips_ns);
 	for (int i = 0; i < PACKING_PROTOCOLS && good; i++) {
 		const char *name = packing_protocols[i].name;
 		char claim[PACKING_TEXT * 2];

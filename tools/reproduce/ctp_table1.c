@@ -18,7 +18,7 @@
 #include "reproduce/place.h"
 
 enum {
-	TABLE1_TRIPS = 10,
+	TABLE1_ROUND_TRIPS = 10,
 	TABLE1_TRIP_BYTES = 1,
 	TABLE1_MESSAGES = 1000,
 	TABLE1_MESSAGE_BYTES = 1250,
@@ -46,22 +46,22 @@ static const struct table1_row {
 	struct reproduce_protocol protocol;
 	struct table1_paper local, wide;
 } table1_rows[TABLE1_ROWS] = {
-	{ { "UDP", "udp", TRIPS_UDP, NULL },
+	{ { "UDP", "udp", ROUND_TRIPS_UDP, NULL },
 	  { 0.152, 0.0028, 90.28, 0.005 },
 	  { 413, 3, 61.54, 1.317 } },
-	{ { "CTP-Minimal", "ctp_minimal", TRIPS_CONFIG, NULL },
+	{ { "CTP-Minimal", "ctp_minimal", ROUND_TRIPS_CONFIG, NULL },
 	  { 0.273, 0.0052, 81.76, 0.014 },
 	  { 414, 0.4, 56.81, 0.637 } },
-	{ { "CTP-LossyFIFO", "ctp_lossy_fifo", TRIPS_CONFIG, NULL },
+	{ { "CTP-LossyFIFO", "ctp_lossy_fifo", ROUND_TRIPS_CONFIG, NULL },
 	  { 0.279, 0.0031, 81.77, 0.008 },
 	  { 414, 0.7, 56.62, 0.975 } },
-	{ { "CTP-Video", "ctp_video", TRIPS_CONFIG, NULL },
+	{ { "CTP-Video", "ctp_video", ROUND_TRIPS_CONFIG, NULL },
 	  { 0.366, 0.0050, 82.17, 0.005 },
 	  { 414, 1, 21.97, 0.745 } },
-	{ { "TCP", "tcp", TRIPS_TCP, NULL },
+	{ { "TCP", "tcp", ROUND_TRIPS_TCP, NULL },
 	  { 0.162, 0.0029, 89.40, 0.025 },
 	  { 412, 0.9, 9.38, 0.189 } },
-	{ { "CTP-Bulk", "ctp_bulk", TRIPS_CONFIG, NULL },
+	{ { "CTP-Bulk", "ctp_bulk", ROUND_TRIPS_CONFIG, NULL },
 	  { 0.380, 0.0090, 68.31, 0.148 },
 	  { 415, 0.8, 4.73, 0.288 } },
 };
@@ -70,7 +70,7 @@ static const struct table1_place {
 	enum reproduce_world world;
 	const char *word, *table, *link;
 	bool wide;
-	int trips_warm, volleys_warm;
+	int round_trips_warm, bursts_warm;
 	int64_t patience_ns;
 } table1_places[] = {
 	{ REPRODUCE_SIMULATED, "lan", "local area, simulated: 100 Mbit/s, 0.15 ms",
@@ -182,13 +182,13 @@ static double table1_udp(const struct reproduce_options *options,
 	int64_t there_ns = place->forward.delay_ns,
 		one_ns = table1_wire_ns(place, TABLE1_MESSAGE_BYTES),
 		trip_ns = 2 * (there_ns + table1_wire_ns(place, TABLE1_TRIP_BYTES)),
-		volley_ns = TABLE1_MESSAGES * one_ns + 2 * there_ns +
-			    table1_wire_ns(place, TABLE1_ANSWER_BYTES);
+		burst_ns = TABLE1_MESSAGES * one_ns + 2 * there_ns +
+			   table1_wire_ns(place, TABLE1_ANSWER_BYTES);
 	double ms = (double)trip_ns / NOPAL_MILLISECOND;
 
 	table1_add(options, where, TABLE1_UDP, TABLE1_LATENCY, ms);
 	table1_add(options, where, TABLE1_UDP, TABLE1_BANDWIDTH,
-		   table1_mbps(TABLE1_MESSAGES, volley_ns));
+		   table1_mbps(TABLE1_MESSAGES, burst_ns));
 	table1_add(options, where, TABLE1_UDP, TABLE1_ARRIVAL,
 		   table1_mbps(TABLE1_MESSAGES - 1, (TABLE1_MESSAGES - 1) * one_ns));
 	return (double)trip_ns / NOPAL_MICROSECOND;
@@ -202,21 +202,21 @@ struct table1_trip {
 static bool table1_latency(const struct reproduce_place *place, int where, int row,
 			   struct nopal_plan *plan, struct table1_trip *ret_trip)
 {
-	int64_t trips_ns[TABLE1_TRIPS];
-	struct trips trips = {
+	int64_t round_trips_ns[TABLE1_ROUND_TRIPS];
+	struct round_trips round_trips = {
 		.kind = table1_rows[row].protocol.kind,
 		.plan = plan,
 		.bytes = TABLE1_TRIP_BYTES,
-		.warm = table1_places[where].trips_warm,
-		.count = TABLE1_TRIPS,
+		.warm = table1_places[where].round_trips_warm,
+		.count = TABLE1_ROUND_TRIPS,
 		.patience_ns = table1_places[where].patience_ns,
-		.trips_ns = trips_ns,
+		.round_trips_ns = round_trips_ns,
 	};
 
-	if (!reproduce_place_trips(place, &trips))
+	if (!reproduce_place_round_trips(place, &round_trips))
 		return false;
-	ret_trip->mean_ms = reproduce_trips_ms(&trips);
-	ret_trip->median_us = reproduce_trips_median_us(&trips);
+	ret_trip->mean_ms = reproduce_round_trips_ms(&round_trips);
+	ret_trip->median_us = reproduce_round_trips_median_us(&round_trips);
 	return true;
 }
 
@@ -229,32 +229,31 @@ static bool table1_row(const struct reproduce_options *options, const struct rep
 	struct table1_trip trip = { NAN, NAN };
 	bool good;
 
-	if (place->world == REPRODUCE_SIMULATED && protocol->kind == TRIPS_UDP)
+	if (place->world == REPRODUCE_SIMULATED && protocol->kind == ROUND_TRIPS_UDP)
 		*udp_us = table1_udp(options, place, where);
-	if (place->world == REPRODUCE_SIMULATED && protocol->kind != TRIPS_CONFIG)
+	if (place->world == REPRODUCE_SIMULATED && protocol->kind != ROUND_TRIPS_CONFIG)
 		return true;
 	good = reproduce_protocol_plan(protocol, &plan) &&
 	       table1_latency(place, where, row, plan, &trip);
 	if (good) {
-		struct volley volley = {
+		struct burst burst = {
 			.kind = table1_rows[row].protocol.kind,
 			.plan = plan,
 			.bytes = TABLE1_MESSAGE_BYTES,
 			.count = TABLE1_MESSAGES,
-			.warm = table1_places[where].volleys_warm,
+			.warm = table1_places[where].bursts_warm,
 			.patience_ns = table1_places[where].patience_ns,
 		};
 
-		if (!reproduce_place_volley(place, &volley)) {
+		if (!reproduce_place_burst(place, &burst)) {
 			good = false;
 		} else {
 			table1_add(options, where, row, TABLE1_BANDWIDTH,
-				   volley.done ? table1_mbps(TABLE1_MESSAGES, volley.sender_ns)
-					       : NAN);
+				   burst.done ? table1_mbps(TABLE1_MESSAGES, burst.sender_ns)
+					      : NAN);
 			table1_add(options, where, row, TABLE1_ARRIVAL,
-				   volley.done
-					   ? table1_mbps(TABLE1_MESSAGES - 1, volley.receiver_ns)
-					   : NAN);
+				   burst.done ? table1_mbps(TABLE1_MESSAGES - 1, burst.receiver_ns)
+					      : NAN);
 			good = true;
 		}
 	}

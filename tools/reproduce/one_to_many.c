@@ -218,7 +218,7 @@ static bool many_test(const struct many *many, int place, int column, int row,
 	char text[MANY_TEXT];
 	struct reproduce_cell cell = many_cell(many, text, place, column, row);
 	struct echo echo = {
-		.kind = plan ? TRIPS_CONFIG : TRIPS_TCP,
+		.kind = plan ? ROUND_TRIPS_CONFIG : ROUND_TRIPS_TCP,
 		.plan = plan,
 		.piece = many_table_of(many, column)->payload,
 		.size = UINT64_C(1) * MANY_MIB << row,

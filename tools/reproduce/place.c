@@ -54,9 +54,9 @@ void reproduce_place_close(struct reproduce_place *place, const struct reproduce
 	place_judge(&did[1], options);
 }
 
-static struct trips_link place_link(const struct reproduce_place *place)
+static struct round_trips_link place_link(const struct reproduce_place *place)
 {
-	return (struct trips_link){ &place->forward, &place->reverse, place->seed };
+	return (struct round_trips_link){ &place->forward, &place->reverse, place->seed };
 }
 
 static struct bench_place place_pair(const struct reproduce_place *place)
@@ -69,27 +69,28 @@ static struct bench_place place_pair(const struct reproduce_place *place)
 	return loopback;
 }
 
-bool reproduce_place_trips(const struct reproduce_place *place, struct trips *trips)
+bool reproduce_place_round_trips(const struct reproduce_place *place,
+				 struct round_trips *round_trips)
 {
-	struct trips_link link = place_link(place);
+	struct round_trips_link link = place_link(place);
 	struct bench_place pair = place_pair(place);
 
-	return place->world == REPRODUCE_SIMULATED ? trips_simulate(trips, &link)
-						   : trips_run(trips, &pair);
+	return place->world == REPRODUCE_SIMULATED ? round_trips_simulate(round_trips, &link)
+						   : round_trips_run(round_trips, &pair);
 }
 
-bool reproduce_place_volley(const struct reproduce_place *place, struct volley *volley)
+bool reproduce_place_burst(const struct reproduce_place *place, struct burst *burst)
 {
-	struct trips_link link = place_link(place);
+	struct round_trips_link link = place_link(place);
 	struct bench_place pair = place_pair(place);
 
-	return place->world == REPRODUCE_SIMULATED ? volley_simulate(volley, &link)
-						   : volley_run(volley, &pair);
+	return place->world == REPRODUCE_SIMULATED ? burst_simulate(burst, &link)
+						   : burst_run(burst, &pair);
 }
 
 bool reproduce_place_echo(const struct reproduce_place *place, struct echo *echo)
 {
-	struct trips_link link = place_link(place);
+	struct round_trips_link link = place_link(place);
 	struct bench_place pair = place_pair(place);
 
 	return place->world == REPRODUCE_SIMULATED ? echo_simulate(echo, &link)
@@ -102,7 +103,7 @@ bool reproduce_protocol_plan(const struct reproduce_protocol *protocol,
 	struct nopal_problems problems;
 
 	*ret_plan = NULL;
-	if (protocol->kind != TRIPS_CONFIG)
+	if (protocol->kind != ROUND_TRIPS_CONFIG)
 		return true;
 	nopal_problems_init(&problems);
 	*ret_plan = nopal_plan_load(protocol->config, protocol->sets, &problems);
@@ -112,25 +113,25 @@ bool reproduce_protocol_plan(const struct reproduce_protocol *protocol,
 	return *ret_plan != NULL;
 }
 
-double reproduce_trips_median_us(const struct trips *trips)
+double reproduce_round_trips_median_us(const struct round_trips *round_trips)
 {
-	double *us = malloc((size_t)trips->count * sizeof(*us)), median = NAN;
+	double *us = malloc((size_t)round_trips->count * sizeof(*us)), median = NAN;
 
-	for (int64_t i = 0; us && i < trips->count; i++)
-		us[i] = (double)trips->trips_ns[i] / NOPAL_MICROSECOND;
-	if (us && trips->done == trips->count)
-		median = spread_of(us, (int)trips->count).median;
+	for (int64_t i = 0; us && i < round_trips->count; i++)
+		us[i] = (double)round_trips->round_trips_ns[i] / NOPAL_MICROSECOND;
+	if (us && round_trips->done == round_trips->count)
+		median = spread_of(us, (int)round_trips->count).median;
 	free(us);
 	return median;
 }
 
-double reproduce_trips_ms(const struct trips *trips)
+double reproduce_round_trips_ms(const struct round_trips *round_trips)
 {
 	double sum_ns = 0;
 
-	if (trips->done < trips->count || trips->count == 0)
+	if (round_trips->done < round_trips->count || round_trips->count == 0)
 		return NAN;
-	for (int64_t i = 0; i < trips->count; i++)
-		sum_ns += (double)trips->trips_ns[i];
-	return sum_ns / (double)trips->count / NOPAL_MILLISECOND;
+	for (int64_t i = 0; i < round_trips->count; i++)
+		sum_ns += (double)round_trips->round_trips_ns[i];
+	return sum_ns / (double)round_trips->count / NOPAL_MILLISECOND;
 }

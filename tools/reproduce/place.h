@@ -9,8 +9,8 @@
 
 #include "load/echo.h"
 #include "load/hosts.h"
-#include "load/trips.h"
-#include "load/volley.h"
+#include "load/round_trips.h"
+#include "load/burst.h"
 #include "reproduce/reproduce.h"
 
 enum reproduce_world { REPRODUCE_SIMULATED, REPRODUCE_LOOPBACK, REPRODUCE_HOSTS };
@@ -29,16 +29,17 @@ bool reproduce_place_open(struct reproduce_place *place, const struct reproduce_
 /* Notes where the emulator was too slow for its link. */
 void reproduce_place_close(struct reproduce_place *place, const struct reproduce_options *options);
 
-/* As trips_run, volley_run and echo_run.  In the simulator configs alone. */
-bool reproduce_place_trips(const struct reproduce_place *place, struct trips *trips);
-bool reproduce_place_volley(const struct reproduce_place *place, struct volley *volley);
+/* As round_trips_run, burst_run and echo_run.  In the simulator configs alone. */
+bool reproduce_place_round_trips(const struct reproduce_place *place,
+				 struct round_trips *round_trips);
+bool reproduce_place_burst(const struct reproduce_place *place, struct burst *burst);
 bool reproduce_place_echo(const struct reproduce_place *place, struct echo *echo);
 
 /* A protocol of the paper's tables. */
 struct reproduce_protocol {
 	const char *name;   /* as the paper has it: "CTP-Bulk" */
 	const char *config; /* also its word in --rows; or "udp", "tcp" */
-	enum trips_kind kind;
+	enum round_trips_kind kind;
 	const char *const *sets; /* of the config, NULL-ended; may be NULL */
 };
 /* Its plan, interpreted; NULL for UDP and TCP.  False: it was said why. */
@@ -46,9 +47,9 @@ bool reproduce_protocol_plan(const struct reproduce_protocol *protocol,
 			     struct nopal_plan **ret_plan);
 
 /* The mean of trips, in milliseconds; NAN where an answer stayed out. */
-double reproduce_trips_ms(const struct trips *trips);
+double reproduce_round_trips_ms(const struct round_trips *round_trips);
 /* Their median, in microseconds: what a machine that did something else did to few of them is not
  * in it.  NAN as above. */
-double reproduce_trips_median_us(const struct trips *trips);
+double reproduce_round_trips_median_us(const struct round_trips *round_trips);
 
 #endif

@@ -191,13 +191,15 @@ static bool flows_foreign(const struct flows *flows, int count, enum flows_kind 
 static void flows_add_joining(const struct flows *flows, const char *row,
 			      const struct parallel_joining *joining, int index)
 {
-	const double trips = FLOWS_JOIN_RTT;
+	const double round_trips = FLOWS_JOIN_RTT;
 	struct reproduce_cell opened = flows_joining(row, "may send", "RTT"),
 			      arrived = flows_joining(row, "first message there", "RTT"),
 			      packets = flows_joining(row, "packets till then", "");
 
-	reproduce_add(flows->options->report, &opened, (double)joining->opened_ns[index] / trips);
-	reproduce_add(flows->options->report, &arrived, (double)joining->arrived_ns[index] / trips);
+	reproduce_add(flows->options->report, &opened,
+		      (double)joining->opened_ns[index] / round_trips);
+	reproduce_add(flows->options->report, &arrived,
+		      (double)joining->arrived_ns[index] / round_trips);
 	reproduce_add(flows->options->report, &packets, (double)joining->packets[index]);
 }
 
@@ -340,7 +342,7 @@ static int flows_run(const struct reproduce_options *options)
 	bool good;
 	struct reproduce_report *report;
 	struct reproduce_cell first, joins;
-	double trips;
+	double round_trips;
 
 	if (!options->sim) {
 		reproduce_refused(options->report, "these flows are in the simulator alone; "
@@ -356,11 +358,11 @@ static int flows_run(const struct reproduce_options *options)
 	report = flows.options->report;
 	first = flows_joining(FLOWS_FIRST, "may send", NULL);
 	joins = flows_joining(FLOWS_SECOND_JOIN, "may send", NULL);
-	trips = reproduce_mean(report, &joins);
+	round_trips = reproduce_mean(report, &joins);
 	reproduce_claim_less(
-		report, "who joins a flow may send sooner than who opens one (section 3.3)", trips,
-		reproduce_mean(report, &first), "round trips, joining; the first");
-	reproduce_claim_less(report, "who joins a flow may send within a round trip", trips,
+		report, "who joins a flow may send sooner than who opens one (section 3.3)",
+		round_trips, reproduce_mean(report, &first), "round trips, joining; the first");
+	reproduce_claim_less(report, "who joins a flow may send within a round trip", round_trips,
 			     FLOWS_JOIN_ASKED, "round trips; asked for");
 	for (int kind = 0; kind < FLOWS_KINDS; kind++)
 		nopal_plan_unref(flows.plan[kind]);

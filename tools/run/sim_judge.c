@@ -18,10 +18,10 @@
 #include "run/sim_traffic.h"
 
 enum {
-	CHECK_STEPS = 4096,   /* between looks at the clock */
-	STUCK_STEPS = 500000, /* without anything new */
-	STUCK_TRIPS = 50,     /* round trips: */
-	STUCK_SECONDS = 60,   /* and so long besides */
+	CHECK_STEPS = 4096,	/* between looks at the clock */
+	STUCK_STEPS = 500000,	/* without anything new */
+	STUCK_ROUND_TRIPS = 50, /* round trips: */
+	STUCK_SECONDS = 60,	/* and so long besides */
 
 	PACKET_BITS = 1500 * 8,
 	AGAIN_MAX = 100000000, /* bytes of a run that is made once more */
@@ -68,7 +68,7 @@ static int64_t patience_ns(const struct sim_options *options)
 {
 	int64_t trip_ns = link_trip_ns(&options->forward) + link_trip_ns(&options->reverse);
 
-	return STUCK_SECONDS * NOPAL_SECOND + STUCK_TRIPS * trip_ns + options->interval_ns;
+	return STUCK_SECONDS * NOPAL_SECOND + STUCK_ROUND_TRIPS * trip_ns + options->interval_ns;
 }
 
 /* First transmissions are something new, too: a long message takes many. */

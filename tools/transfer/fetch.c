@@ -161,7 +161,7 @@ static bool fetching_compare(struct fetching *fetching)
 {
 	const struct file_blocks *blocks = &fetching->fetch.blocks;
 	uint64_t index = fetching->compared++, hash;
-	struct island block = file_blocks_range(blocks, index);
+	struct range block = file_blocks_range(blocks, index);
 
 	if (!part_block_hash(fetching->part, &block, &hash) || hash != blocks->hashes[index])
 		return false;

@@ -63,9 +63,9 @@ bool fetch_plan_is_whole(const struct fetch_plan *plan)
 	return plan->here == plan->parts;
 }
 
-static struct island plan_range(const struct fetch_plan *plan, uint64_t part)
+static struct range plan_range(const struct fetch_plan *plan, uint64_t part)
 {
-	struct island range = { .from = part * plan->part_bytes };
+	struct range range = { .from = part * plan->part_bytes };
 
 	range.end = range.from + plan->part_bytes;
 	if (range.end > plan->size)
@@ -279,7 +279,7 @@ static bool plan_part_again(const struct fetch_plan *plan, const struct fetch_se
 }
 
 bool fetch_plan_ask(struct fetch_plan *plan, unsigned server, int64_t now_ns,
-		    struct island *ret_part)
+		    struct range *ret_part)
 {
 	struct fetch_server *me = &plan->server[server];
 	uint64_t part;
@@ -317,7 +317,7 @@ static bool plan_find(const struct fetch_plan *plan, const struct fetch_server *
 		      uint64_t offset, uint64_t length, unsigned *ret_index)
 {
 	for (unsigned i = 0; i < server->asked_count; i++) {
-		struct island range = plan_range(plan, server->asked[i].part);
+		struct range range = plan_range(plan, server->asked[i].part);
 
 		if (range.from != offset)
 			continue;

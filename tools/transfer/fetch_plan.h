@@ -21,7 +21,7 @@
 #ifndef NOPAL_FETCH_PLAN_H
 #define NOPAL_FETCH_PLAN_H
 
-#include "file/islands.h"
+#include "file/ranges.h"
 
 enum {
 	FETCH_SERVERS_MAX = 64,
@@ -80,7 +80,7 @@ void fetch_plan_join(struct fetch_plan *plan, unsigned server);
 void fetch_plan_leave(struct fetch_plan *plan, unsigned server);
 /* The next part to ask it for; false: none now. */
 bool fetch_plan_ask(struct fetch_plan *plan, unsigned server, int64_t now_ns,
-		    struct island *ret_part);
+		    struct range *ret_part);
 enum fetch_came fetch_plan_came(struct fetch_plan *plan, unsigned server, uint64_t offset,
 				uint64_t length, int64_t now_ns);
 /* The same of one that came wrong: it is free again, and its server is put aside. False: it was not

@@ -90,7 +90,7 @@ void fetch_say(struct fetch_one *one, struct transfer_note *note)
 /* WANTs, as many as the server is good for, and the session takes. */
 static void fetch_ask_one(struct fetch *fetch, struct fetch_one *one)
 {
-	struct island part;
+	struct range part;
 
 	while (one->state == FETCH_GIVING && one->out.session && !one->out.count &&
 	       fetch_plan_ask(&fetch->parts, fetch_index(fetch, one), fetch_now(fetch), &part)) {

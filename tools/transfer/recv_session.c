@@ -138,7 +138,7 @@ static void recv_try_share(struct incoming *incoming)
 		incoming->share = RECV_SHARE_SAVING;
 		part_save(incoming->part);
 	} else if (incoming->share == RECV_SHARE_SAVING) {
-		struct island ranges[TRANSFER_RANGES_MAX];
+		struct range ranges[TRANSFER_RANGES_MAX];
 		size_t count;
 
 		incoming->share = RECV_SHARED;

@@ -31,13 +31,13 @@ static void send_pump(struct sender *sender);
 static void send_file_over(struct sender *sender, const char *error)
 {
 	sender->file.error = error;
-	sender->file.bytes = sender->feed.offset;
+	sender->file.bytes = sender->reader.offset;
 	if (error)
 		sender->exit = TOOL_FAILED;
 	sender->file.transport = nopal_endpoint_transport(sender->endpoint);
 	sender->file.judged = live_judge_json(&sender->judge, sender->out.session);
 	progress_end(&sender->progress, &sender->file, send_now(sender));
-	feed_close(&sender->feed);
+	reader_close(&sender->reader);
 	loop_event_stop(sender->step);
 	loop_event_stop(sender->paced);
 	sender->at++;
@@ -49,9 +49,9 @@ static void send_file_fails(struct sender *sender)
 {
 	struct transfer_note note = { .type = TRANSFER_ABORT, .file = (uint32_t)sender->at };
 
-	snprintf(note.text, sizeof(note.text), "%s", sender->feed.error);
+	snprintf(note.text, sizeof(note.text), "%s", sender->reader.error);
 	transfer_say(&sender->out, &note);
-	send_file_over(sender, sender->feed.error);
+	send_file_over(sender, sender->reader.error);
 }
 
 /* ------------------------------------------------------------------ offering */
@@ -60,7 +60,7 @@ static void send_offer(struct sender *sender)
 {
 	struct transfer_note note;
 
-	feed_offer(&sender->feed, &note);
+	reader_offer(&sender->reader, &note);
 	sender->state = SEND_OFFERED;
 	transfer_say(&sender->out, &note);
 }
@@ -103,12 +103,12 @@ static void send_next_file(struct sender *sender)
 		return;
 	}
 	sender->offered_ns = send_now(sender);
-	send_begin_file(sender, sender->feed.source.name);
-	if (!feed_open(&sender->feed, (uint32_t)sender->at, sender->paths[sender->at])) {
-		send_file_over(sender, sender->feed.error);
+	send_begin_file(sender, sender->reader.source.name);
+	if (!reader_open(&sender->reader, (uint32_t)sender->at, sender->paths[sender->at])) {
+		send_file_over(sender, sender->reader.error);
 		return;
 	}
-	sender->file.total_bytes = sender->feed.source.size;
+	sender->file.total_bytes = sender->reader.source.size;
 	send_offer(sender);
 }
 
@@ -120,7 +120,7 @@ static void send_start(struct sender *sender, uint64_t offset)
 				      .file = (uint32_t)sender->at,
 				      .offset = offset };
 
-	feed_from(&sender->feed, offset);
+	reader_from(&sender->reader, offset);
 	sender->file.resumed_bytes = offset;
 	sender->state = SEND_SENDING;
 	transfer_say(&sender->out, &note);
@@ -132,17 +132,17 @@ static void send_check(void *user)
 {
 	static uint8_t bytes[TRANSFER_STEP_BYTES];
 	struct sender *sender = user;
-	uint64_t left = sender->check_to - sender->feed.source.offset;
+	uint64_t left = sender->check_to - sender->reader.source.offset;
 	size_t length;
 
 	live_judge_moved(&sender->judge);
-	if (!source_read(&sender->feed.source, bytes,
+	if (!source_read(&sender->reader.source, bytes,
 			 left < sizeof(bytes) ? (size_t)left : sizeof(bytes), &length,
-			 sender->feed.error))
+			 sender->reader.error))
 		send_file_fails(sender);
-	else if (sender->feed.source.offset < sender->check_to)
+	else if (sender->reader.source.offset < sender->check_to)
 		loop_event_start(sender->step, 0);
-	else if (source_hash(&sender->feed.source) == sender->check_hash)
+	else if (source_hash(&sender->reader.source) == sender->check_hash)
 		send_start(sender, sender->check_to);
 	else
 		send_start(sender, 0);
@@ -151,12 +151,13 @@ static void send_check(void *user)
 static void send_on_answer(struct sender *sender, const struct transfer_note *note)
 {
 	if (note->verdict == TRANSFER_NO) {
-		snprintf(sender->feed.error, sizeof(sender->feed.error), "refused: %.200s",
+		snprintf(sender->reader.error, sizeof(sender->reader.error), "refused: %.200s",
 			 note->text);
-		send_file_over(sender, sender->feed.error);
+		send_file_over(sender, sender->reader.error);
 	} else if (note->verdict == TRANSFER_LATER) {
 		if (send_now(sender) - sender->offered_ns > SEND_OFFER_FOR_NS) {
-			snprintf(sender->feed.error, sizeof(sender->feed.error), "%s", note->text);
+			snprintf(sender->reader.error, sizeof(sender->reader.error), "%s",
+				 note->text);
 			send_file_fails(sender);
 			return;
 		}
@@ -176,30 +177,30 @@ static void send_on_answer(struct sender *sender, const struct transfer_note *no
 
 static void send_pump(struct sender *sender)
 {
-	enum feed_stop stop;
+	enum reader_stop stop;
 	int64_t wait_ns;
 
 	if (sender->state != SEND_SENDING || !sender->out.session || sender->interrupted ||
 	    !transfer_flush(&sender->out))
 		return;
-	stop = feed_pump(&sender->feed, &sender->out.session, 0, &wait_ns);
-	sender->file.bytes = sender->feed.offset;
+	stop = reader_pump(&sender->reader, &sender->out.session, 0, &wait_ns);
+	sender->file.bytes = sender->reader.offset;
 	progress_show(&sender->progress, &sender->file, send_now(sender));
-	if (stop == FEED_ALL) {
+	if (stop == READER_ALL) {
 		struct transfer_note note;
 
-		if (!feed_end(&sender->feed, &note)) {
+		if (!reader_end(&sender->reader, &note)) {
 			send_file_fails(sender);
 			return;
 		}
 		sender->file.hash = note.hash;
 		sender->state = SEND_ENDED;
 		transfer_say(&sender->out, &note);
-	} else if (stop == FEED_PACED) {
+	} else if (stop == READER_PACED) {
 		/* We wait, and not for the receiver. */
 		loop_event_start(sender->paced, wait_ns);
 		sender->judge.moved_ns = send_now(sender) + wait_ns;
-	} else if (stop == FEED_FAILED) {
+	} else if (stop == READER_FAILED) {
 		send_file_fails(sender);
 	}
 }
@@ -257,9 +258,9 @@ static void send_on_received(struct nopal_session *session, struct nopal_message
 			return;
 		}
 		sender->judge.facts.garbled = strcmp(note.text, TRANSFER_HASH_DIFFERS) == 0;
-		snprintf(sender->feed.error, sizeof(sender->feed.error), "the receiver: %.200s",
+		snprintf(sender->reader.error, sizeof(sender->reader.error), "the receiver: %.200s",
 			 note.verdict == TRANSFER_YES ? "done before the end" : note.text);
-		send_file_over(sender, sender->feed.error);
+		send_file_over(sender, sender->reader.error);
 	}
 }
 
@@ -356,7 +357,7 @@ static enum tool_exit send_one(const struct tool_call *call, struct nopal_plan *
 			       const struct nopal_address *peer,
 			       const struct rendezvous *rendezvous, int64_t rate_bps)
 {
-	struct sender sender = { .feed.pace.rate_bps = rate_bps,
+	struct sender sender = { .reader.pace.rate_bps = rate_bps,
 				 .trace = tool_value(call, "trace"),
 				 .plan = plan,
 				 .rendezvous = *rendezvous,
@@ -376,7 +377,7 @@ static enum tool_exit send_one(const struct tool_call *call, struct nopal_plan *
 		nopal_plan_unref(sender.plan);
 		return TOOL_ENVIRONMENT;
 	}
-	feed_init(&sender.feed, loop_world(sender.loop), transfer_chunk_bytes(sender.plan));
+	reader_init(&sender.reader, loop_world(sender.loop), transfer_chunk_bytes(sender.plan));
 	exit = live_judge_watch(&sender.judges, loop_world(sender.loop), sender.plan) &&
 			       send_setup(&sender)
 		       ? send_open(&sender, peer)
@@ -387,7 +388,7 @@ static enum tool_exit send_one(const struct tool_call *call, struct nopal_plan *
 	loop_event_free(sender.ping);
 	live_judge_fini(&sender.judge);
 	loop_free(sender.loop);
-	feed_close(&sender.feed);
+	reader_close(&sender.reader);
 	nopal_plan_unref(sender.plan);
 	return exit;
 }

@@ -5,7 +5,7 @@
 #ifndef NOPAL_SEND_H
 #define NOPAL_SEND_H
 
-#include "file/feed.h"
+#include "file/reader.h"
 #include "file/transfer.h"
 #include "frame/loop.h"
 #include "frame/tool.h"
@@ -40,7 +40,7 @@ struct sender {
 	enum tool_exit exit;
 	bool interrupted, over;
 	bool alone; /* nobody is there, which no handshake tells */
-	struct feed feed;
+	struct reader reader;
 	uint64_t check_to, check_hash;
 	int64_t offered_ns, heard_ns;
 	struct hush hush;

@@ -19,7 +19,7 @@ static void send_broke(struct sender *sender, int end, const char *text)
 	fix = rendezvous_ended_fix(sender->rendezvous.wanted, end);
 	if (!fix || sender->interrupted || end == NOPAL_ENDED_WELL) {
 		fix = "the same command again goes on where this ended";
-		fix = sender->feed.offset > 0 ? fix : NULL;
+		fix = sender->reader.offset > 0 ? fix : NULL;
 	}
 	if (sender->exit == TOOL_GOOD)
 		sender->exit = TOOL_FAILED;
@@ -31,7 +31,7 @@ static void send_broke(struct sender *sender, int end, const char *text)
 	if (sender->at < sender->path_count) {
 		if (!sender->file.name)
 			send_begin_file(sender, sender->paths[sender->at]);
-		sender->file.bytes = sender->feed.offset;
+		sender->file.bytes = sender->reader.offset;
 		sender->file.error = error;
 		sender->file.transport = nopal_endpoint_transport(sender->endpoint);
 		progress_end(&sender->progress, &sender->file, send_now(sender));
@@ -87,7 +87,7 @@ void send_end(struct sender *sender, const struct nopal_session *session, int en
 		send_broke(sender, end, text);
 	if (sender->interrupted)
 		return;
-	if (sender->feed.no_room)
+	if (sender->reader.no_room)
 		end = NOPAL_RESOURCE;
 	else if (well)
 		end = NOPAL_ENDED_WELL;

@@ -84,7 +84,7 @@ static void send_many_forget(struct many *many)
 	many->table.union_bytes = 0;
 	many->table.shown_ns = many_now(many);
 	many->table.file = (struct progress_file){
-		.name = many->feed.source.name,
+		.name = many->reader.source.name,
 		.plan = nopal_plan_name(many->plan),
 		.started_ns = many_now(many),
 	};
@@ -107,19 +107,19 @@ static void send_many_begin(struct many *many)
 	struct nopal_budget budget;
 
 	send_many_forget(many);
-	if (!feed_open(&many->feed, (uint32_t)many->at, many->paths[many->at])) {
-		many->table.file.error = many->feed.error;
+	if (!reader_open(&many->reader, (uint32_t)many->at, many->paths[many->at])) {
+		many->table.file.error = many->reader.error;
 		loop_event_start(many->next, 0);
 		return;
 	}
-	many->table.file.total_bytes = many->feed.source.size;
+	many->table.file.total_bytes = many->reader.source.size;
 	/* A receiver holds so many pieces apart, and no more. */
 	chunk = transfer_chunk_bytes(many->plan);
-	apart = many->feed.source.size / ISLANDS_MAX + 1;
+	apart = many->reader.source.size / RANGES_MAX + 1;
 	if (!many->table.spread || apart <= chunk)
-		many->feed.chunk_bytes = chunk;
+		many->reader.chunk_bytes = chunk;
 	else
-		many->feed.chunk_bytes =
+		many->reader.chunk_bytes =
 			apart < SEND_SPREAD_CHUNK_MAX ? (uint32_t)apart : SEND_SPREAD_CHUNK_MAX;
 	live_judge_begin(&many->judge, many->plan, loop_world(many->loop), &many->judges, true);
 	many->group = nopal_group_open(many->endpoint, many->plan, &many_callbacks, many);
@@ -130,7 +130,7 @@ static void send_many_begin(struct many *many)
 	}
 	/* Where each gets a piece of its own, enough for all must be under way. */
 	budget = *nopal_plan_budget(many->plan);
-	ahead = (uint64_t)many->feed.chunk_bytes * many->count * SEND_AHEAD_CHUNKS;
+	ahead = (uint64_t)many->reader.chunk_bytes * many->count * SEND_AHEAD_CHUNKS;
 	if (many->table.spread && ahead > budget.send_bytes)
 		budget.send_bytes = ahead;
 	nopal_session_set_budget(many->group, &budget);
@@ -154,7 +154,7 @@ static void send_many_next(void *user)
 	many->table.file.judged = live_judge_result(&many->judge);
 	live_judge_fini(&many->judge);
 	table_end(&many->table);
-	feed_close(&many->feed);
+	reader_close(&many->reader);
 	loop_event_stop(many->step);
 	loop_event_stop(many->paced);
 	if (++many->at == many->path_count || many->interrupted)
@@ -214,7 +214,7 @@ static void send_many_tick(void *user)
 		/* Nothing has moved for long, or too much leaves for what is sent: that is the
 		 * end. */
 		/* A counter that grows while data go to any receiver. */
-		moves = many->outcomes + many->feed.chunks;
+		moves = many->outcomes + many->reader.chunks;
 		many_measure_all(many);
 		for (unsigned i = 0; i < many->count; i++)
 			moves += many->ones[i].row->bytes;
@@ -368,7 +368,7 @@ enum tool_exit send_many(const struct tool_call *call, struct nopal_plan *plan, 
 		.count = (unsigned)(call->word_count - files),
 		.paths = call->words,
 		.path_count = files,
-		.feed.pace.rate_bps = rate_bps,
+		.reader.pace.rate_bps = rate_bps,
 	};
 
 	many.table.count = many.count;
@@ -384,12 +384,12 @@ enum tool_exit send_many(const struct tool_call *call, struct nopal_plan *plan, 
 			many.exit = TOOL_ENVIRONMENT;
 		} else {
 			send_many_note_family(&many, peers);
-			feed_init(&many.feed, loop_world(many.loop),
-				  transfer_chunk_bytes(many.plan));
+			reader_init(&many.reader, loop_world(many.loop),
+				    transfer_chunk_bytes(many.plan));
 			send_many_begin(&many);
 			loop_event_start(many.tick, SEND_TICK_NS);
 			loop_run(many.loop);
-			feed_close(&many.feed);
+			reader_close(&many.reader);
 		}
 	} else {
 		many.exit = TOOL_ENVIRONMENT;

@@ -15,7 +15,7 @@
 /* Of a file that is spread a beginning is no use. */
 static uint64_t many_has(const struct many *many, uint64_t offset)
 {
-	uint64_t size = many->feed.source.size;
+	uint64_t size = many->reader.source.size;
 
 	return offset == size || (offset < size && !many->table.spread) ? offset : 0;
 }
@@ -52,7 +52,7 @@ static void many_on_result(struct many *many, struct many_one *one,
 
 	if (note->verdict == TRANSFER_YES && one->state == MANY_ENDED) {
 		many->judge.facts.bytes_seen = true;
-		one->row->bytes = many->feed.source.size;
+		one->row->bytes = many->reader.source.size;
 		many_leave(many, one, one->has_it ? TABLE_HERE : TABLE_COMPLETE, NULL);
 		return;
 	}
@@ -76,7 +76,7 @@ static void many_on_received(struct nopal_session *session, struct nopal_message
 		return;
 	if (transfer_received(message, &note)) {
 		one->heard_ns = one->spoke_ns = many_now(many);
-		if (note.file != many->feed.file || one->state == MANY_OUT)
+		if (note.file != many->reader.file || one->state == MANY_OUT)
 			return;
 		if (note.type == TRANSFER_ANSWER && one->state == MANY_OFFERED)
 			many_on_answer(many, one, &note);

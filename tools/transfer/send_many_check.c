@@ -21,7 +21,7 @@ static uint64_t check_mark(const struct many *many)
 	for (unsigned i = 0; i < many->count; i++) {
 		const struct many_one *one = &many->ones[i];
 
-		if (one->state == MANY_ANSWERED && one->has > many->feed.source.offset &&
+		if (one->state == MANY_ANSWERED && one->has > many->reader.source.offset &&
 		    (!mark || one->has < mark))
 			mark = one->has;
 	}
@@ -32,7 +32,7 @@ static void check_anew(struct many *many)
 {
 	many->from = 0;
 	for (unsigned i = 0; i < many->count; i++)
-		if (many->ones[i].has < many->feed.source.size)
+		if (many->ones[i].has < many->reader.source.size)
 			many->ones[i].has = 0;
 }
 
@@ -41,7 +41,7 @@ static void check_settle(struct many *many)
 {
 	struct transfer_note end;
 
-	if (!feed_end(&many->feed, &end)) {
+	if (!reader_end(&many->reader, &end)) {
 		many_fail(many);
 		return;
 	}
@@ -65,25 +65,26 @@ void many_check(void *user)
 {
 	static uint8_t bytes[TRANSFER_STEP_BYTES];
 	struct many *many = user;
-	struct feed *feed = &many->feed;
+	struct reader *reader = &many->reader;
 	uint64_t mark, left;
 	size_t length;
 
 	if (!many->group || many->stage != MANY_CHECKING)
 		return;
 	mark = check_mark(many);
-	left = mark - feed->source.offset;
+	left = mark - reader->source.offset;
 	if (!mark) {
 		check_settle(many);
 		return;
 	}
-	if (!source_read(&feed->source, bytes, left < sizeof(bytes) ? (size_t)left : sizeof(bytes),
-			 &length, feed->error)) {
+	if (!source_read(&reader->source, bytes,
+			 left < sizeof(bytes) ? (size_t)left : sizeof(bytes), &length,
+			 reader->error)) {
 		many_fail(many);
 		return;
 	}
-	if (feed->source.offset == mark) {
-		uint64_t hash = source_hash(&many->feed.source);
+	if (reader->source.offset == mark) {
+		uint64_t hash = source_hash(&many->reader.source);
 		bool good = true;
 
 		/* Is it theirs who have so much? The first time is where all will go on. */
@@ -96,9 +97,9 @@ void many_check(void *user)
 			one->has = 0;
 			good = false;
 		}
-		if (!many->from && mark < many->feed.source.size) {
+		if (!many->from && mark < many->reader.source.size) {
 			many->from = mark;
-			many->from_hash = many->feed.source.hash;
+			many->from_hash = many->reader.source.hash;
 		}
 		if (!good)
 			check_anew(many);

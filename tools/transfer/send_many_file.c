@@ -42,7 +42,7 @@ void many_say(const struct many *many, struct many_one *one, enum transfer_type 
 	      uint64_t offset)
 {
 	const struct transfer_note note = { .type = type,
-					    .file = many->feed.file,
+					    .file = many->reader.file,
 					    .offset = offset };
 
 	transfer_say(&one->out, &note);
@@ -74,10 +74,10 @@ void many_leave(struct many *many, struct many_one *one, enum table_state state,
 
 void many_fail(struct many *many)
 {
-	struct transfer_note note = { .type = TRANSFER_ABORT, .file = many->feed.file };
+	struct transfer_note note = { .type = TRANSFER_ABORT, .file = many->reader.file };
 
-	snprintf(note.text, sizeof(note.text), "%s", many->feed.error);
-	many->table.file.error = many->feed.error;
+	snprintf(note.text, sizeof(note.text), "%s", many->reader.error);
+	many->table.file.error = many->reader.error;
 	for (unsigned i = 0; i < many->count; i++) {
 		if (many->ones[i].state == MANY_OUT)
 			continue;
@@ -105,7 +105,7 @@ void many_offer(struct many *many, struct many_one *one)
 {
 	struct transfer_note note;
 
-	feed_offer(&many->feed, &note);
+	reader_offer(&many->reader, &note);
 	one->state = MANY_OFFERED;
 	transfer_say(&one->out, &note);
 }
@@ -116,12 +116,12 @@ void many_offer(struct many *many, struct many_one *one)
 void many_measure(const struct many *many, struct many_one *one,
 		  const struct nopal_destination_info *info)
 {
-	uint64_t chunk = many->feed.chunk_bytes;
+	uint64_t chunk = many->reader.chunk_bytes;
 	uint64_t bytes = info->arrived_bytes > one->notes ? info->arrived_bytes - one->notes : 0;
 
 	bytes = many->from + bytes / (chunk + TRANSFER_DATA_HEADER) * chunk;
-	if (bytes > many->feed.source.size)
-		bytes = many->feed.source.size;
+	if (bytes > many->reader.source.size)
+		bytes = many->reader.source.size;
 	if (one->row->state == TABLE_TAKING && bytes > one->row->bytes)
 		one->row->bytes = bytes;
 }
@@ -168,9 +168,9 @@ void many_start(struct many *many)
 	for (unsigned i = 0; i < many->count; i++)
 		many->ones[i].notes = many->ones[i].given;
 	if (many->from)
-		feed_back(&many->feed, many->from, &many->from_hash);
+		reader_back(&many->reader, many->from, &many->from_hash);
 	else
-		feed_from(&many->feed, 0);
+		reader_from(&many->reader, 0);
 	many->table.file.resumed_bytes = many->from;
 	many->stage = MANY_SENDING;
 	many_pump(many);
@@ -180,7 +180,7 @@ void many_start(struct many *many)
  * left through a channel, or to somebody else. */
 static bool many_is_drained(const struct many *many)
 {
-	return many->outcomes == many->feed.chunks ||
+	return many->outcomes == many->reader.chunks ||
 	       !(many->table.spread || nopal_plan_provides(many->plan, "channel"));
 }
 
@@ -189,8 +189,8 @@ static void many_end(struct many *many)
 {
 	many->stage = MANY_ENDING;
 	if (!many->table.spread) {
-		uint64_t data = many->feed.source.size - many->from +
-				many->feed.chunks * TRANSFER_DATA_HEADER;
+		uint64_t data = many->reader.source.size - many->from +
+				many->reader.chunks * TRANSFER_DATA_HEADER;
 
 		/* A composition may leave out who is slow; it has no file then. */
 		many_count_given(many);
@@ -219,15 +219,15 @@ static void many_end(struct many *many)
 static void many_fed(struct many *many)
 {
 	struct transfer_note end;
-	struct island gap;
+	struct range gap;
 
-	if (many->rounds && islands_gap(many->held, many->held_count, many->feed.end,
-					many->feed.source.size, &gap)) {
-		feed_range(&many->feed, gap.from, gap.end);
+	if (many->rounds && ranges_gap(many->held, many->held_count, many->reader.end,
+				       many->reader.source.size, &gap)) {
+		reader_range(&many->reader, gap.from, gap.end);
 		many_pump(many);
 		return;
 	}
-	if (!feed_end(&many->feed, &end)) {
+	if (!reader_end(&many->reader, &end)) {
 		many_fail(many);
 		return;
 	}
@@ -251,19 +251,19 @@ bool many_flush(struct many *many)
 
 void many_pump(struct many *many)
 {
-	enum feed_stop stop;
+	enum reader_stop stop;
 	int64_t wait_ns;
 
 	if (many->stage != MANY_SENDING || many->interrupted || !many_flush(many))
 		return;
-	stop = feed_pump(&many->feed, &many->group, MANY_DATA, &wait_ns);
-	if (stop == FEED_PACED) {
+	stop = reader_pump(&many->reader, &many->group, MANY_DATA, &wait_ns);
+	if (stop == READER_PACED) {
 		/* We wait, and not for the receivers. */
 		loop_event_start(many->paced, wait_ns);
 		many->judge.moved_ns = many_now(many) + wait_ns;
-	} else if (stop == FEED_FAILED) {
+	} else if (stop == READER_FAILED) {
 		many_fail(many);
-	} else if (stop == FEED_ALL) {
+	} else if (stop == READER_ALL) {
 		many_fed(many);
 	}
 }
@@ -274,13 +274,14 @@ void many_pump(struct many *many)
 static void many_judge_shares(struct many *many)
 {
 	if (!many_unite(many) || !many_any(many, MANY_TAKING) ||
-	    many->table.union_bytes == many->feed.source.size || many->rounds == MANY_ROUNDS_MAX) {
+	    many->table.union_bytes == many->reader.source.size ||
+	    many->rounds == MANY_ROUNDS_MAX) {
 		many_close(many);
 		return;
 	}
 	many->rounds++;
 	many->stage = MANY_SENDING;
-	feed_range(&many->feed, 0, 0);
+	reader_range(&many->reader, 0, 0);
 	many_pump(many);
 }
 

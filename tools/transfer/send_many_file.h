@@ -27,8 +27,8 @@
 #define NOPAL_SEND_MANY_FILE_H
 
 #include <nopal/microprotocol.h>
-#include "file/feed.h"
-#include "file/islands.h"
+#include "file/reader.h"
+#include "file/ranges.h"
 #include "frame/loop.h"
 #include "frame/tool.h"
 #include "peer/live_judge.h"
@@ -70,8 +70,8 @@ struct many_one {
 	uint64_t given; /* bytes of messages to it, as of the last look */
 	uint64_t notes; /* of these, what is no DATA */
 	int64_t offered_ns, again_ns, heard_ns;
-	int64_t spoke_ns;    /* heard_ns, but that a ping of ours is no word of it */
-	struct island *held; /* as it said */
+	int64_t spoke_ns;   /* heard_ns, but that a ping of ours is no word of it */
+	struct range *held; /* as it said */
 	size_t held_count;
 };
 
@@ -81,7 +81,7 @@ struct many {
 	struct nopal_endpoint *endpoint;
 	struct nopal_session *group; /* NULL before and after its life */
 	struct table table;
-	struct feed feed;
+	struct reader reader;
 	struct many_one *ones;
 	struct nopal_destination_info *infos; /* room for all */
 	unsigned count, destination;	      /* a property */
@@ -93,7 +93,7 @@ struct many {
 	uint64_t outcomes;	  /* of DATA */
 	struct transfer_note end; /* what follows them */
 	unsigned rounds;
-	struct island *held; /* by all, in order */
+	struct range *held; /* by all, in order */
 	size_t held_count;
 	bool interrupted;
 	struct live_judge judge; /* of the group */

@@ -18,14 +18,14 @@ void many_forget_held(struct many_one *one)
 void many_on_held(struct many *many, struct many_one *one, const struct nopal_message *message)
 {
 	const struct transfer_note end = { .type = TRANSFER_END,
-					   .file = many->feed.file,
-					   .size = many->feed.source.size,
+					   .file = many->reader.file,
+					   .size = many->reader.source.size,
 					   .hash = many->table.file.hash };
-	struct island held[TRANSFER_RANGES_MAX];
+	struct range held[TRANSFER_RANGES_MAX];
 	size_t count;
 
 	many_forget_held(one);
-	if (!transfer_held(message, many->feed.source.size, held, &count)) {
+	if (!transfer_held(message, many->reader.source.size, held, &count)) {
 		many_leave(many, one, TABLE_FAILED, "it says that it holds what there is not");
 		return;
 	}
@@ -36,8 +36,8 @@ void many_on_held(struct many *many, struct many_one *one, const struct nopal_me
 	}
 	memcpy(one->held, held, count * sizeof(*held));
 	one->held_count = count;
-	one->row->bytes = islands_bytes(held, count);
-	if (one->row->bytes == many->feed.source.size)
+	one->row->bytes = ranges_bytes(held, count);
+	if (one->row->bytes == many->reader.source.size)
 		transfer_say(&one->out, &end); /* a file, after all */
 	else
 		one->state = MANY_TAKING;
@@ -47,7 +47,7 @@ void many_on_held(struct many *many, struct many_one *one, const struct nopal_me
 bool many_unite(struct many *many)
 {
 	size_t count = 0;
-	struct island *held;
+	struct range *held;
 
 	for (unsigned i = 0; i < many->count; i++)
 		count += many->ones[i].held_count + 1;
@@ -59,14 +59,15 @@ bool many_unite(struct many *many)
 	for (unsigned i = 0; i < many->count; i++) {
 		const struct many_one *one = &many->ones[i];
 
-		if (table_is_whole(one->row) && many->feed.source.size)
-			held[many->held_count++] = (struct island){ .end = many->feed.source.size };
+		if (table_is_whole(one->row) && many->reader.source.size)
+			held[many->held_count++] =
+				(struct range){ .end = many->reader.source.size };
 		if (one->state == MANY_TAKING && one->held_count)
 			memcpy(held + many->held_count, one->held, one->held_count * sizeof(*held));
 		if (one->state == MANY_TAKING)
 			many->held_count += one->held_count;
 	}
-	islands_sort(held, many->held_count);
-	many->table.union_bytes = islands_bytes(held, many->held_count);
+	ranges_sort(held, many->held_count);
+	many->table.union_bytes = ranges_bytes(held, many->held_count);
 	return true;
 }

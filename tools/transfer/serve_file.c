@@ -179,7 +179,7 @@ static bool serve_file_read_block(struct serve_file *file)
 {
 	static uint8_t bytes[FILE_BLOCK_MAX];
 	struct file_blocks *blocks = &file->blocks;
-	struct island range = file_blocks_range(blocks, blocks->known);
+	struct range range = file_blocks_range(blocks, blocks->known);
 	struct source *source = &file->source;
 	size_t length;
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
-#include "file/feed.h"
+#include "file/reader.h"
 #include "transfer/serve_session.h"
 
 enum {
@@ -20,12 +20,12 @@ struct serve_session {
 	struct serve_session *next;
 	struct guest guest;
 	struct transfer_outbox out;
-	struct feed feed;	 /* open while there is a file */
+	struct reader reader;	 /* open while there is a file */
 	struct serve_file *file; /* NULL: none */
 	char name[TRANSFER_TEXT_ROOM];
 	bool offered;
-	struct transfer_note list;	  /* its size 0: none is asked for */
-	struct island wants[SERVE_WANTS]; /* a ring */
+	struct transfer_note list;	 /* its size 0: none is asked for */
+	struct range wants[SERVE_WANTS]; /* a ring */
 	unsigned first, count;
 	uint64_t bytes;
 	int64_t heard_ns;
@@ -48,7 +48,7 @@ static void serve_drop(struct serve_session *to)
 	to->list.size = 0;
 	if (!to->file)
 		return;
-	feed_close(&to->feed);
+	reader_close(&to->reader);
 	serve_file_close(&to->serve->files, to->file);
 	to->file = NULL;
 }
@@ -59,7 +59,7 @@ static void serve_refuse(struct serve_session *to, const char *why)
 {
 	struct transfer_note note = { .type = TRANSFER_ANSWER,
 				      .verdict = TRANSFER_NO,
-				      .file = to->feed.file };
+				      .file = to->reader.file };
 
 	snprintf(note.text, sizeof(note.text), "%s", why);
 	serve_drop(to);
@@ -77,10 +77,10 @@ static void serve_answer(struct serve_session *to)
 		return;
 	}
 	to->offered = true;
-	feed_offer(&to->feed, &note);
+	reader_offer(&to->reader, &note);
 	transfer_say(&to->out, &note);
 	note = (struct transfer_note){ .type = TRANSFER_END,
-				       .file = to->feed.file,
+				       .file = to->reader.file,
 				       .size = to->file->size,
 				       .hash = to->file->hash };
 	transfer_say(&to->out, &note);
@@ -107,8 +107,8 @@ static void serve_on_ask(struct serve_session *to, const struct transfer_note *n
 
 	serve_drop(to);
 	to->bytes = 0;
-	to->feed.file = note->file;
-	to->feed.offset = to->feed.end = 0;
+	to->reader.file = note->file;
+	to->reader.offset = to->reader.end = 0;
 	if (note->version != TRANSFER_ASK_VERSION) {
 		serve_refuse_version(to, note->version);
 		return;
@@ -118,7 +118,7 @@ static void serve_on_ask(struct serve_session *to, const struct transfer_note *n
 		return;
 	}
 	snprintf(to->name, sizeof(to->name), "%s", note->text);
-	to->file = serve_file_open(&serve->files, note->text, &to->feed.source, why);
+	to->file = serve_file_open(&serve->files, note->text, &to->reader.source, why);
 	if (!to->file)
 		serve_refuse(to, why);
 	else if (to->file->state == SERVE_FILE_NEW)
@@ -149,23 +149,23 @@ bool serve_step(struct serve *serve)
 /* The part that is next, where the one before has left. */
 static bool serve_next(struct serve_session *to)
 {
-	const struct island *want = &to->wants[to->first];
+	const struct range *want = &to->wants[to->first];
 
-	if (to->feed.offset < to->feed.end)
+	if (to->reader.offset < to->reader.end)
 		return true;
 	if (!to->count)
 		return false;
-	to->feed.chunk_bytes = (uint32_t)(want->end - want->from);
-	feed_range(&to->feed, want->from, want->end);
+	to->reader.chunk_bytes = (uint32_t)(want->end - want->from);
+	reader_range(&to->reader, want->from, want->end);
 	to->first = (to->first + 1) % SERVE_WANTS;
 	to->count--;
-	to->bytes += to->feed.chunk_bytes;
+	to->bytes += to->reader.chunk_bytes;
 	return true;
 }
 
 static void serve_pump(struct serve_session *to)
 {
-	enum feed_stop stop = FEED_ALL;
+	enum reader_stop stop = READER_ALL;
 	int64_t wait_ns;
 	int error;
 
@@ -179,13 +179,14 @@ static void serve_pump(struct serve_session *to)
 				nopal_session_abort(to->out.session, strerror(-error));
 		}
 	}
-	while (stop == FEED_ALL && transfer_flush(&to->out) && to->file && serve_next(to)) {
-		stop = feed_pump(&to->feed, &to->out.session, 0, &wait_ns);
-		if (stop == FEED_FAILED || !source_is_same(&to->feed.source, to->feed.error)) {
+	while (stop == READER_ALL && transfer_flush(&to->out) && to->file && serve_next(to)) {
+		stop = reader_pump(&to->reader, &to->out.session, 0, &wait_ns);
+		if (stop == READER_FAILED ||
+		    !source_is_same(&to->reader.source, to->reader.error)) {
 			struct transfer_note note = { .type = TRANSFER_ABORT,
-						      .file = to->feed.file };
+						      .file = to->reader.file };
 
-			snprintf(note.text, sizeof(note.text), "%s", to->feed.error);
+			snprintf(note.text, sizeof(note.text), "%s", to->reader.error);
 			serve_drop(to);
 			transfer_say(&to->out, &note);
 			serve_say(to, note.text);
@@ -196,7 +197,7 @@ static void serve_pump(struct serve_session *to)
 
 static void serve_on_want(struct serve_session *to, const struct transfer_note *note)
 {
-	struct island want = { note->offset, note->offset + note->size };
+	struct range want = { note->offset, note->offset + note->size };
 
 	if (!to->offered)
 		return;
@@ -247,7 +248,7 @@ static void *serve_on_accepted(struct nopal_session *session, void *user)
 	to->serve = serve;
 	to->out.session = session;
 	to->heard_ns = serve_now(to);
-	feed_init(&to->feed, serve->world, 0);
+	reader_init(&to->reader, serve->world, 0);
 	guests_enter(&serve->guests, &to->guest, session);
 	to->next = serve->sessions;
 	serve->sessions = to;
@@ -273,7 +274,7 @@ static void serve_on_received(struct nopal_session *session, struct nopal_messag
 		nopal_session_abort(session, TRANSFER_STRANGER);
 	else if (note.type == TRANSFER_ASK)
 		serve_on_ask(to, &note);
-	else if (note.file != to->feed.file)
+	else if (note.file != to->reader.file)
 		return;
 	else if (note.type == TRANSFER_WANT)
 		serve_on_want(to, &note);

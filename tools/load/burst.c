@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * volley.c -- many messages one way and one answer when all are there.
+ * burst.c -- many messages one way and one answer when all are there.
  *
- * Every message begins with the number of its volley, so that what is late is not counted for the
+ * Every message begins with the number of its burst, so that what is late is not counted for the
  * next.  The answer is how long the arrivals took.
  */
 #include <netinet/tcp.h>
@@ -14,25 +14,25 @@
 #include <nopal/microprotocol.h>
 #include "frame/loop.h"
 #include "load/clock.h"
-#include "load/volley.h"
+#include "load/burst.h"
 
-enum { VOLLEY_NS_PER_US = 1000 };
+enum { BURST_NS_PER_US = 1000 };
 
-/* Arrivals of a volley at the receiver. */
-struct volley_arrivals {
-	int64_t number; /* of the volley */
+/* Arrivals of a burst at the receiver. */
+struct burst_arrivals {
+	int64_t number; /* of the burst */
 	uint32_t count;
 	int64_t first_ns, last_ns;
 };
 
 /* Takes note of a message; true: it was the last one. */
-static bool arrivals_note(struct volley_arrivals *arrivals, uint32_t count, int64_t number,
+static bool arrivals_note(struct burst_arrivals *arrivals, uint32_t count, int64_t number,
 			  int64_t now_ns)
 {
 	if (number < arrivals->number)
 		return false;
 	if (number > arrivals->number || arrivals->count == 0)
-		*arrivals = (struct volley_arrivals){ .number = number, .first_ns = now_ns };
+		*arrivals = (struct burst_arrivals){ .number = number, .first_ns = now_ns };
 	arrivals->last_ns = now_ns;
 	return ++arrivals->count == count;
 }
@@ -40,7 +40,7 @@ static bool arrivals_note(struct volley_arrivals *arrivals, uint32_t count, int6
 /* ------------------------------------------------------------ plain sockets */
 
 /* All of it, or false: the other side is gone, or silent for too long. */
-static bool volley_receive(int fd, void *bytes, size_t length)
+static bool burst_receive(int fd, void *bytes, size_t length)
 {
 	size_t got = 0;
 
@@ -54,11 +54,11 @@ static bool volley_receive(int fd, void *bytes, size_t length)
 	return true;
 }
 
-static void volley_patience(const struct volley *volley, int fd)
+static void burst_patience(const struct burst *burst, int fd)
 {
 	struct timeval patience = {
-		.tv_sec = volley->patience_ns / NOPAL_SECOND,
-		.tv_usec = volley->patience_ns % NOPAL_SECOND / VOLLEY_NS_PER_US,
+		.tv_sec = burst->patience_ns / NOPAL_SECOND,
+		.tv_usec = burst->patience_ns % NOPAL_SECOND / BURST_NS_PER_US,
 	};
 	int on = 1;
 
@@ -67,71 +67,71 @@ static void volley_patience(const struct volley *volley, int fd)
 	bench_socket_buffers(fd);
 }
 
-static void catch_all(int fd, const struct volley *volley)
+static void catch_all(int fd, const struct burst *burst)
 {
-	struct volley_arrivals arrivals = { 0 };
-	uint8_t bytes[VOLLEY_MAX_BYTES];
+	struct burst_arrivals arrivals = { 0 };
+	uint8_t bytes[BURST_MAX_BYTES];
 	int64_t number, took_ns;
 	bool good;
 	struct sockaddr_storage from;
 	socklen_t length = sizeof(from);
 
 	/* A message of UDP, which says whom to answer. */
-	if (volley->kind == TRIPS_TCP)
-		good = volley_receive(fd, bytes, volley->bytes);
+	if (burst->kind == ROUND_TRIPS_TCP)
+		good = burst_receive(fd, bytes, burst->bytes);
 	else
-		good = recvfrom(fd, bytes, volley->bytes, 0, (struct sockaddr *)&from, &length) ==
-			       (ssize_t)volley->bytes &&
+		good = recvfrom(fd, bytes, burst->bytes, 0, (struct sockaddr *)&from, &length) ==
+			       (ssize_t)burst->bytes &&
 		       connect(fd, (struct sockaddr *)&from, length) == 0;
 	while (good) {
 		memcpy(&number, bytes, sizeof(number));
-		if (arrivals_note(&arrivals, volley->count, number, clock_now_ns())) {
+		if (arrivals_note(&arrivals, burst->count, number, clock_now_ns())) {
 			took_ns = arrivals.last_ns - arrivals.first_ns;
 			if (send(fd, &took_ns, sizeof(took_ns), MSG_NOSIGNAL) < 0)
 				return;
 		}
-		good = volley_receive(fd, bytes, volley->bytes);
+		good = burst_receive(fd, bytes, burst->bytes);
 	}
 }
 
-/* One volley; false: no answer came. */
-static bool throw_one(int fd, struct volley *volley, int64_t number)
+/* One burst; false: no answer came. */
+static bool throw_one(int fd, struct burst *burst, int64_t number)
 {
-	uint8_t bytes[VOLLEY_MAX_BYTES] = { 0 };
+	uint8_t bytes[BURST_MAX_BYTES] = { 0 };
 	int64_t begun_ns = clock_now_ns();
 
 	memcpy(bytes, &number, sizeof(number));
-	for (uint32_t i = 0; i < volley->count; i++)
-		if (send(fd, bytes, volley->bytes, MSG_NOSIGNAL) != (ssize_t)volley->bytes)
+	for (uint32_t i = 0; i < burst->count; i++)
+		if (send(fd, bytes, burst->bytes, MSG_NOSIGNAL) != (ssize_t)burst->bytes)
 			return false;
-	if (!volley_receive(fd, &volley->receiver_ns, sizeof(volley->receiver_ns)))
+	if (!burst_receive(fd, &burst->receiver_ns, sizeof(burst->receiver_ns)))
 		return false;
-	volley->sender_ns = clock_now_ns() - begun_ns;
+	burst->sender_ns = clock_now_ns() - begun_ns;
 	return true;
 }
 
 /* ------------------------------------------------------------------ configs */
 
-/* One side of a config's volleys. */
-struct volley_side {
-	struct volley *volley;
+/* One side of a config's bursts. */
+struct burst_side {
+	struct burst *burst;
 	bool throws;
 	struct loop *loop; /* NULL: it is simulated */
 	struct nopal_world *world;
 	struct loop_event *tick;
 	struct nopal_session *session;
-	struct volley_arrivals arrivals;
-	int64_t number, begun_ns; /* of the volley */
+	struct burst_arrivals arrivals;
+	int64_t number, begun_ns; /* of the burst */
 	uint32_t sent;
 	bool sending, over;
 };
 
-static int64_t side_now(const struct volley_side *side)
+static int64_t side_now(const struct burst_side *side)
 {
 	return clock_world_ns(side->loop, side->world);
 }
 
-static void side_over(struct volley_side *side)
+static void side_over(struct burst_side *side)
 {
 	side->over = true;
 	if (side->loop)
@@ -139,32 +139,32 @@ static void side_over(struct volley_side *side)
 }
 
 /* Callbacks may come from within nopal_send(): one at a time. */
-static void side_throw(struct volley_side *side)
+static void side_throw(struct burst_side *side)
 {
-	uint8_t bytes[VOLLEY_MAX_BYTES] = { 0 };
+	uint8_t bytes[BURST_MAX_BYTES] = { 0 };
 
 	if (side->sending)
 		return;
 	side->sending = true;
 	memcpy(bytes, &side->number, sizeof(side->number));
-	while (side->sent < side->volley->count &&
-	       nopal_send(side->session, bytes, side->volley->bytes, 0) == 0)
+	while (side->sent < side->burst->count &&
+	       nopal_send(side->session, bytes, side->burst->bytes, 0) == 0)
 		side->sent++;
 	side->sending = false;
 }
 
-static void side_begin(struct volley_side *side)
+static void side_begin(struct burst_side *side)
 {
 	side->sent = 0;
 	side->begun_ns = side_now(side);
 	if (side->tick)
-		loop_event_start(side->tick, side->volley->patience_ns);
+		loop_event_start(side->tick, side->burst->patience_ns);
 	side_throw(side);
 }
 
 static void side_on_opened(struct nopal_session *session, void *user)
 {
-	struct volley_side *side = user;
+	struct burst_side *side = user;
 
 	side->session = session;
 	if (side->throws)
@@ -179,7 +179,7 @@ static void *side_on_accepted(struct nopal_session *session, void *user)
 
 static void side_on_writable(struct nopal_session *session, void *user)
 {
-	struct volley_side *side = user;
+	struct burst_side *side = user;
 
 	(void)session;
 	if (side->throws)
@@ -189,25 +189,25 @@ static void side_on_writable(struct nopal_session *session, void *user)
 static void side_on_received(struct nopal_session *session, struct nopal_message *message,
 			     void *user)
 {
-	struct volley_side *side = user;
+	struct burst_side *side = user;
 	int64_t number = 0, took_ns;
 
 	if (side->throws) {
-		struct volley *volley = side->volley;
+		struct burst *burst = side->burst;
 
-		if (side->over || side->sent < volley->count)
+		if (side->over || side->sent < burst->count)
 			return;
-		nopal_message_copy(message, 0, &volley->receiver_ns, sizeof(volley->receiver_ns));
-		volley->sender_ns = side_now(side) - side->begun_ns;
-		volley->done = side->number++ == volley->warm;
-		if (volley->done)
+		nopal_message_copy(message, 0, &burst->receiver_ns, sizeof(burst->receiver_ns));
+		burst->sender_ns = side_now(side) - side->begun_ns;
+		burst->done = side->number++ == burst->warm;
+		if (burst->done)
 			side_over(side);
 		else
 			side_begin(side);
 		return;
 	}
 	nopal_message_copy(message, 0, &number, sizeof(number));
-	if (!arrivals_note(&side->arrivals, side->volley->count, number, side_now(side)))
+	if (!arrivals_note(&side->arrivals, side->burst->count, number, side_now(side)))
 		return;
 	took_ns = side->arrivals.last_ns - side->arrivals.first_ns;
 	nopal_send(session, &took_ns, sizeof(took_ns), 0);
@@ -238,52 +238,50 @@ static void side_on_tick(void *user)
 
 static void catch_runs(void *user, const struct bench_place *place, int tell)
 {
-	struct volley *volley = user;
+	struct burst *burst = user;
 
-	if (volley->kind == TRIPS_CONFIG) {
-		struct volley_side side = { .volley = volley, .loop = loop_new(NULL) };
+	if (burst->kind == ROUND_TRIPS_CONFIG) {
+		struct burst_side side = { .burst = burst, .loop = loop_new(NULL) };
 
 		if (!side.loop)
 			return;
 		side.world = loop_world(side.loop);
-		if (bench_partner_listen(side.loop, place, volley->plan, &side_callbacks, &side,
+		if (bench_partner_listen(side.loop, place, burst->plan, &side_callbacks, &side,
 					 tell))
 			loop_run(side.loop);
 	} else {
-		bool tcp = volley->kind == TRIPS_TCP;
+		bool tcp = burst->kind == ROUND_TRIPS_TCP;
 		uint16_t port = 0;
 		int fd = bench_socket_bound(place->address, tcp ? SOCK_STREAM : SOCK_DGRAM, &port);
 
 		if (fd < 0)
 			return;
-		volley_patience(volley, fd);
+		burst_patience(burst, fd);
 		if (tcp && listen(fd, 1))
 			return;
 		bench_partner_tell(tell, port);
 		if (tcp)
 			fd = accept(fd, NULL, NULL);
 		if (fd >= 0)
-			catch_all(fd, volley);
+			catch_all(fd, burst);
 	}
 }
 
-bool volley_run(struct volley *volley, const struct bench_place *place)
+bool burst_run(struct burst *burst, const struct bench_place *place)
 {
 	struct bench_partner partner;
-	bool good = bench_partner_start(&partner, place, catch_runs, volley);
+	bool good = bench_partner_start(&partner, place, catch_runs, burst);
 
-	volley->done = false;
-	if (good && volley->kind == TRIPS_CONFIG) {
-		struct volley_side side = { .volley = volley,
-					    .throws = true,
-					    .loop = loop_new(NULL) };
+	burst->done = false;
+	if (good && burst->kind == ROUND_TRIPS_CONFIG) {
+		struct burst_side side = { .burst = burst, .throws = true, .loop = loop_new(NULL) };
 
 		if (side.loop) {
 			side.world = loop_world(side.loop);
 			side.tick = loop_event_new(side.loop, LOOP_TIMER, -1, side_on_tick, &side);
 			if (side.tick)
-				loop_event_start(side.tick, volley->patience_ns);
-			if (bench_partner_open(side.loop, place, partner.port, volley->plan,
+				loop_event_start(side.tick, burst->patience_ns);
+			if (bench_partner_open(side.loop, place, partner.port, burst->plan,
 					       &side_callbacks, &side) &&
 			    !side.over)
 				loop_run(side.loop);
@@ -292,15 +290,15 @@ bool volley_run(struct volley *volley, const struct bench_place *place)
 			loop_free(side.loop);
 		}
 	} else if (good) {
-		bool tcp = volley->kind == TRIPS_TCP;
+		bool tcp = burst->kind == ROUND_TRIPS_TCP;
 		int fd = bench_socket_connected(place->address, tcp ? SOCK_STREAM : SOCK_DGRAM,
 						partner.port);
 
 		if (fd >= 0) {
-			volley_patience(volley, fd);
-			volley->done = true;
-			for (int i = 0; i <= volley->warm && volley->done; i++)
-				volley->done = throw_one(fd, volley, i);
+			burst_patience(burst, fd);
+			burst->done = true;
+			for (int i = 0; i <= burst->warm && burst->done; i++)
+				burst->done = throw_one(fd, burst, i);
 			close(fd);
 		}
 	}
@@ -308,21 +306,21 @@ bool volley_run(struct volley *volley, const struct bench_place *place)
 	return good;
 }
 
-bool volley_simulate(struct volley *volley, const struct trips_link *link)
+bool burst_simulate(struct burst *burst, const struct round_trips_link *link)
 {
 	struct nopal_world *world = nopal_sim_new(link->seed);
-	struct volley_side throws = { .volley = volley, .throws = true, .world = world },
-			   catches = { .volley = volley, .world = world };
-	struct trips_peers peers = { .plan = volley->plan,
-				     .opens = &side_callbacks,
-				     .listens = &side_callbacks,
-				     .opener = &throws,
-				     .listener = &catches };
-	bool good = world && trips_peers_open(world, link, &peers);
+	struct burst_side throws = { .burst = burst, .throws = true, .world = world },
+			  catches = { .burst = burst, .world = world };
+	struct round_trips_peers peers = { .plan = burst->plan,
+					   .opens = &side_callbacks,
+					   .listens = &side_callbacks,
+					   .opener = &throws,
+					   .listener = &catches };
+	bool good = world && round_trips_peers_open(world, link, &peers);
 
-	volley->done = false;
+	burst->done = false;
 	while (good && !throws.over && nopal_sim_step(world))
-		if (nopal_world_now(world) - throws.begun_ns > volley->patience_ns)
+		if (nopal_world_now(world) - throws.begun_ns > burst->patience_ns)
 			break;
 	throws.over = true;
 	nopal_world_free(world);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * volley.h -- many messages one way and one answer when all are there: the bandwidth test of CTP's
+ * burst.h -- many messages one way and one answer when all are there: the bandwidth test of CTP's
  * paper, by plain UDP, the kernel's TCP and configs, between two processes or in the simulator.
  */
-#ifndef NOPAL_VOLLEY_H
-#define NOPAL_VOLLEY_H
+#ifndef NOPAL_BURST_H
+#define NOPAL_BURST_H
 
-#include "load/trips.h"
+#include "load/round_trips.h"
 
-enum { VOLLEY_MAX_BYTES = 1400 };
+enum { BURST_MAX_BYTES = 1400 };
 
-struct volley {
-	enum trips_kind kind;
+struct burst {
+	enum round_trips_kind kind;
 	struct nopal_plan *plan; /* of a config */
 	uint32_t bytes;		 /* of a message: 8 at least */
 	uint32_t count;		 /* of messages */
-	int warm;		 /* volleys before the one that counts */
+	int warm;		 /* bursts before the one that counts */
 	int64_t patience_ns;	 /* no answer for so long: it ends */
 	bool done;		 /* out: the answer came */
 	int64_t sender_ns;	 /* out: from the first transmission to the answer */
@@ -23,8 +23,8 @@ struct volley {
 };
 
 /* Live, this process and a partner.  False: the machine refused. */
-bool volley_run(struct volley *volley, const struct bench_place *place);
+bool burst_run(struct burst *burst, const struct bench_place *place);
 /* The same of a config in virtual time.  False: out of memory. */
-bool volley_simulate(struct volley *volley, const struct trips_link *link);
+bool burst_simulate(struct burst *burst, const struct round_trips_link *link);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trips.c -- round trips of a message: plain UDP, the kernel's TCP, and configs, between two
+ * round_trips.c -- round trips of a message: plain UDP, the kernel's TCP, and configs, between two
  * processes or in the simulator.
  *
  * Plain UDP is connected on both sides: the least that the kernel does for a datagram.
@@ -15,56 +15,57 @@
 #include <nopal/microprotocol.h>
 #include "frame/loop.h"
 #include "load/clock.h"
-#include "load/trips.h"
+#include "load/round_trips.h"
 
 enum {
-	TRIPS_ASK_AFTER = 1 << 16, /* polls between looks at the clock */
-	TRIPS_SIM_PORT = 9000,
-	TRIPS_NS_PER_US = 1000,
+	ROUND_TRIPS_ASK_AFTER = 1 << 16, /* polls between looks at the clock */
+	ROUND_TRIPS_SIM_PORT = 9000,
+	ROUND_TRIPS_NS_PER_US = 1000,
 };
-#define TRIPS_LINGER_NS (50 * NOPAL_MICROSECOND)
+#define ROUND_TRIPS_LINGER_NS (50 * NOPAL_MICROSECOND)
 
 /* Takes note of a round trip; false: it was the last one. */
-static bool trips_note(struct trips *trips, int64_t trip_ns)
+static bool round_trips_note(struct round_trips *round_trips, int64_t trip_ns)
 {
-	if (trips->done >= 0)
-		trips->trips_ns[trips->done] = trip_ns;
-	return ++trips->done < trips->count;
+	if (round_trips->done >= 0)
+		round_trips->round_trips_ns[round_trips->done] = trip_ns;
+	return ++round_trips->done < round_trips->count;
 }
 
 /* ------------------------------------------------------------ plain sockets */
 
 /* One end of a socket's ping-pong. */
-struct trips_socket {
-	const struct trips *trips;
+struct round_trips_socket {
+	const struct round_trips *round_trips;
 	int fd;
 	size_t length; /* of a message here */
 	bool spin;
-	uint8_t bytes[TRIPS_MAX_BYTES];
+	uint8_t bytes[ROUND_TRIPS_MAX_BYTES];
 };
 
-static struct trips_socket trips_socket_of(const struct trips *trips, int fd)
+static struct round_trips_socket round_trips_socket_of(const struct round_trips *round_trips,
+						       int fd)
 {
-	bool tcp = trips->kind == TRIPS_TCP;
+	bool tcp = round_trips->kind == ROUND_TRIPS_TCP;
 
-	return (struct trips_socket){
-		.trips = trips,
+	return (struct round_trips_socket){
+		.round_trips = round_trips,
 		.fd = fd,
-		.length = tcp && trips->bytes == 0 ? 1 : trips->bytes,
-		.spin = trips->way == TRIPS_SPIN,
+		.length = tcp && round_trips->bytes == 0 ? 1 : round_trips->bytes,
+		.spin = round_trips->way == ROUND_TRIPS_SPIN,
 	};
 }
 
-static bool trips_again(bool spin)
+static bool round_trips_again(bool spin)
 {
 	return spin && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
 /* A whole message; false: the other side is gone, or silent for too long. */
-static bool trips_receive(struct trips_socket *sock)
+static bool round_trips_receive(struct round_trips_socket *sock)
 {
 	int flags = sock->spin ? MSG_DONTWAIT : 0;
-	bool stream = sock->trips->kind == TRIPS_TCP;
+	bool stream = sock->round_trips->kind == ROUND_TRIPS_TCP;
 	int64_t asked_ns = 0;
 	size_t got = 0;
 
@@ -77,28 +78,28 @@ static bool trips_receive(struct trips_socket *sock)
 				return true;
 			continue;
 		}
-		if (more == 0 || !trips_again(sock->spin))
+		if (more == 0 || !round_trips_again(sock->spin))
 			return false;
-		if (polls % TRIPS_ASK_AFTER)
+		if (polls % ROUND_TRIPS_ASK_AFTER)
 			continue;
 		if (asked_ns == 0)
 			asked_ns = clock_now_ns();
-		else if (clock_now_ns() - asked_ns > sock->trips->patience_ns)
+		else if (clock_now_ns() - asked_ns > sock->round_trips->patience_ns)
 			return false;
 	}
 }
 
-static bool trips_send(const struct trips_socket *sock)
+static bool round_trips_send(const struct round_trips_socket *sock)
 {
 	return send(sock->fd, sock->bytes, sock->length, MSG_NOSIGNAL) == (ssize_t)sock->length;
 }
 
-static void trips_patience(const struct trips_socket *sock)
+static void round_trips_patience(const struct round_trips_socket *sock)
 {
-	int64_t patience_ns = sock->trips->patience_ns;
+	int64_t patience_ns = sock->round_trips->patience_ns;
 	struct timeval patience = {
 		.tv_sec = patience_ns / NOPAL_SECOND,
-		.tv_usec = patience_ns % NOPAL_SECOND / TRIPS_NS_PER_US,
+		.tv_usec = patience_ns % NOPAL_SECOND / ROUND_TRIPS_NS_PER_US,
 	};
 	int on = 1;
 
@@ -107,32 +108,33 @@ static void trips_patience(const struct trips_socket *sock)
 }
 
 /* The first datagram says whom to answer. */
-static int pong_meet_udp(struct trips_socket *sock)
+static int pong_meet_udp(struct round_trips_socket *sock)
 {
 	struct sockaddr_storage from;
 	socklen_t length = sizeof(from);
 
 	if (recvfrom(sock->fd, sock->bytes, sizeof(sock->bytes), 0, (struct sockaddr *)&from,
 		     &length) != (ssize_t)sock->length ||
-	    connect(sock->fd, (struct sockaddr *)&from, length) || !trips_send(sock))
+	    connect(sock->fd, (struct sockaddr *)&from, length) || !round_trips_send(sock))
 		return -1;
 	return sock->fd;
 }
 
-static void ping_socket(struct trips *trips, const struct bench_place *place, uint16_t port)
+static void ping_socket(struct round_trips *round_trips, const struct bench_place *place,
+			uint16_t port)
 {
-	bool tcp = trips->kind == TRIPS_TCP;
+	bool tcp = round_trips->kind == ROUND_TRIPS_TCP;
 	int fd = bench_socket_connected(place->address, tcp ? SOCK_STREAM : SOCK_DGRAM, port);
-	struct trips_socket sock = trips_socket_of(trips, fd);
+	struct round_trips_socket sock = round_trips_socket_of(round_trips, fd);
 	int64_t begun_ns, now_ns;
 
 	if (fd < 0)
 		return;
-	trips_patience(&sock);
+	round_trips_patience(&sock);
 	begun_ns = clock_now_ns();
-	while (trips_send(&sock) && trips_receive(&sock)) {
+	while (round_trips_send(&sock) && round_trips_receive(&sock)) {
 		now_ns = clock_now_ns();
-		if (!trips_note(trips, now_ns - begun_ns))
+		if (!round_trips_note(round_trips, now_ns - begun_ns))
 			break;
 		begun_ns = now_ns;
 	}
@@ -142,9 +144,9 @@ static void ping_socket(struct trips *trips, const struct bench_place *place, ui
 /* ------------------------------------------------------------------ configs */
 
 /* One side of a config's ping-pong. */
-struct trips_side {
-	struct trips *trips; /* NULL: it answers */
-	struct loop *loop;   /* NULL: it is simulated */
+struct round_trips_side {
+	struct round_trips *round_trips; /* NULL: it answers */
+	struct loop *loop;		 /* NULL: it is simulated */
 	struct nopal_world *world;
 	struct loop_event *tick;
 	struct nopal_session *session;
@@ -152,32 +154,32 @@ struct trips_side {
 	bool over;
 };
 
-static int64_t side_now(const struct trips_side *side)
+static int64_t side_now(const struct round_trips_side *side)
 {
 	return clock_world_ns(side->loop, side->world);
 }
 
-static void side_over(struct trips_side *side)
+static void side_over(struct round_trips_side *side)
 {
 	side->over = true;
 	if (side->loop)
 		loop_stop(side->loop);
 }
 
-static void side_ping(struct trips_side *side)
+static void side_ping(struct round_trips_side *side)
 {
-	uint8_t bytes[TRIPS_MAX_BYTES] = { 0 };
+	uint8_t bytes[ROUND_TRIPS_MAX_BYTES] = { 0 };
 
-	nopal_send(side->session, bytes, side->trips->bytes, 0);
+	nopal_send(side->session, bytes, side->round_trips->bytes, 0);
 }
 
 static void side_on_opened(struct nopal_session *session, void *user)
 {
-	struct trips_side *side = user;
+	struct round_trips_side *side = user;
 
 	side->session = session;
 	side->begun_ns = side_now(side);
-	if (side->trips)
+	if (side->round_trips)
 		side_ping(side);
 }
 
@@ -190,10 +192,10 @@ static void *side_on_accepted(struct nopal_session *session, void *user)
 static void side_on_received(struct nopal_session *session, struct nopal_message *message,
 			     void *user)
 {
-	struct trips_side *side = user;
+	struct round_trips_side *side = user;
 	int64_t now_ns;
 
-	if (!side->trips) {
+	if (!side->round_trips) {
 		const uint8_t *bytes = NULL;
 		uint32_t length = 0;
 
@@ -205,7 +207,7 @@ static void side_on_received(struct nopal_session *session, struct nopal_message
 	if (side->over)
 		return;
 	now_ns = side_now(side);
-	if (!trips_note(side->trips, now_ns - side->begun_ns)) {
+	if (!round_trips_note(side->round_trips, now_ns - side->begun_ns)) {
 		side_over(side);
 		return;
 	}
@@ -231,23 +233,24 @@ static const struct nopal_callbacks side_callbacks = {
 /* Some configs do not send a lost message again: then the run ends. */
 static void side_on_tick(void *user)
 {
-	struct trips_side *side = user;
+	struct round_trips_side *side = user;
 
-	if (side->trips->done == side->progress)
+	if (side->round_trips->done == side->progress)
 		side_over(side);
-	side->progress = side->trips->done;
-	loop_event_start(side->tick, side->trips->patience_ns);
+	side->progress = side->round_trips->done;
+	loop_event_start(side->tick, side->round_trips->patience_ns);
 }
 
-static void side_run(struct trips_side *side, enum trips_way way)
+static void side_run(struct round_trips_side *side, enum round_trips_way way)
 {
-	if (way == TRIPS_LINGER)
-		nopal_live_linger(side->world, TRIPS_LINGER_NS);
-	side->tick =
-		side->trips ? loop_event_new(side->loop, LOOP_TIMER, -1, side_on_tick, side) : NULL;
+	if (way == ROUND_TRIPS_LINGER)
+		nopal_live_linger(side->world, ROUND_TRIPS_LINGER_NS);
+	side->tick = side->round_trips
+			     ? loop_event_new(side->loop, LOOP_TIMER, -1, side_on_tick, side)
+			     : NULL;
 	if (side->tick)
-		loop_event_start(side->tick, side->trips->patience_ns);
-	if (way == TRIPS_SPIN)
+		loop_event_start(side->tick, side->round_trips->patience_ns);
+	if (way == ROUND_TRIPS_SPIN)
 		loop_spin(side->loop, &side->over);
 	else if (!side->over)
 		loop_run(side->loop);
@@ -258,22 +261,22 @@ static void side_run(struct trips_side *side, enum trips_way way)
 
 static void pong_runs(void *user, const struct bench_place *place, int tell)
 {
-	const struct trips *trips = user;
+	const struct round_trips *round_trips = user;
 
-	if (trips->kind == TRIPS_CONFIG) {
-		struct trips_side side = { .loop = loop_new(NULL) };
+	if (round_trips->kind == ROUND_TRIPS_CONFIG) {
+		struct round_trips_side side = { .loop = loop_new(NULL) };
 
 		if (!side.loop)
 			return;
 		side.world = loop_world(side.loop);
-		if (bench_partner_listen(side.loop, place, trips->plan, &side_callbacks, &side,
-					 tell))
-			side_run(&side, trips->way);
+		if (bench_partner_listen(side.loop, place, round_trips->plan, &side_callbacks,
+					 &side, tell))
+			side_run(&side, round_trips->way);
 	} else {
-		bool tcp = trips->kind == TRIPS_TCP;
+		bool tcp = round_trips->kind == ROUND_TRIPS_TCP;
 		uint16_t port = 0;
 		int fd = bench_socket_bound(place->address, tcp ? SOCK_STREAM : SOCK_DGRAM, &port);
-		struct trips_socket sock = trips_socket_of(trips, fd);
+		struct round_trips_socket sock = round_trips_socket_of(round_trips, fd);
 
 		if (fd < 0 || (tcp && listen(fd, 1)))
 			return;
@@ -281,39 +284,40 @@ static void pong_runs(void *user, const struct bench_place *place, int tell)
 		sock.fd = tcp ? accept(fd, NULL, NULL) : pong_meet_udp(&sock);
 		if (sock.fd < 0)
 			return;
-		trips_patience(&sock);
-		while (trips_receive(&sock) && trips_send(&sock))
+		round_trips_patience(&sock);
+		while (round_trips_receive(&sock) && round_trips_send(&sock))
 			;
 	}
 }
 
-bool trips_run(struct trips *trips, const struct bench_place *place)
+bool round_trips_run(struct round_trips *round_trips, const struct bench_place *place)
 {
 	struct bench_partner partner;
-	bool good = bench_partner_start(&partner, place, pong_runs, trips);
+	bool good = bench_partner_start(&partner, place, pong_runs, round_trips);
 
-	trips->done = -trips->warm;
-	if (good && trips->kind == TRIPS_CONFIG) {
-		struct trips_side side = { .trips = trips, .loop = loop_new(NULL) };
+	round_trips->done = -round_trips->warm;
+	if (good && round_trips->kind == ROUND_TRIPS_CONFIG) {
+		struct round_trips_side side = { .round_trips = round_trips,
+						 .loop = loop_new(NULL) };
 
 		if (side.loop) {
 			side.world = loop_world(side.loop);
-			side.progress = trips->done;
-			if (bench_partner_open(side.loop, place, partner.port, trips->plan,
+			side.progress = round_trips->done;
+			if (bench_partner_open(side.loop, place, partner.port, round_trips->plan,
 					       &side_callbacks, &side))
-				side_run(&side, trips->way);
+				side_run(&side, round_trips->way);
 			side.over = true; /* what still arrives is not counted */
 			loop_free(side.loop);
 		}
 	} else if (good) {
-		ping_socket(trips, place, partner.port);
+		ping_socket(round_trips, place, partner.port);
 	}
 	bench_partner_end(&partner);
 	return good;
 }
 
-bool trips_peers_open(struct nopal_world *world, const struct trips_link *link,
-		      const struct trips_peers *peers)
+bool round_trips_peers_open(struct nopal_world *world, const struct round_trips_link *link,
+			    const struct round_trips_peers *peers)
 {
 	struct nopal_endpoint *from, *to;
 	struct nopal_address peer;
@@ -322,31 +326,33 @@ bool trips_peers_open(struct nopal_world *world, const struct trips_link *link,
 	nopal_sim_host(world);
 	nopal_sim_connect(world, 0, 1, link->forward, link->reverse);
 	from = nopal_sim_endpoint(world, 0, 0);
-	to = nopal_sim_endpoint(world, 1, TRIPS_SIM_PORT);
-	nopal_sim_address(1, TRIPS_SIM_PORT, &peer);
+	to = nopal_sim_endpoint(world, 1, ROUND_TRIPS_SIM_PORT);
+	nopal_sim_address(1, ROUND_TRIPS_SIM_PORT, &peer);
 	return from && to &&
 	       nopal_endpoint_allow(to, peers->plan, NOPAL_ALLOW_CONNECTIONLESS, peers->listens,
 				    peers->listener) == 0 &&
 	       nopal_session_open(from, peers->plan, &peer, peers->opens, peers->opener);
 }
 
-bool trips_simulate(struct trips *trips, const struct trips_link *link)
+bool round_trips_simulate(struct round_trips *round_trips, const struct round_trips_link *link)
 {
 	struct nopal_world *world = nopal_sim_new(link->seed);
-	struct trips_side ping = { .trips = trips, .world = world }, pong = { .world = world };
-	struct trips_peers peers = { .plan = trips->plan,
-				     .opens = &side_callbacks,
-				     .listens = &side_callbacks,
-				     .opener = &ping,
-				     .listener = &pong };
+	struct round_trips_side ping = { .round_trips = round_trips, .world = world },
+				pong = { .world = world };
+	struct round_trips_peers peers = { .plan = round_trips->plan,
+					   .opens = &side_callbacks,
+					   .listens = &side_callbacks,
+					   .opener = &ping,
+					   .listener = &pong };
 	bool good;
 
-	trips->done = -trips->warm;
-	good = world && trips_peers_open(world, link, &peers);
+	round_trips->done = -round_trips->warm;
+	good = world && round_trips_peers_open(world, link, &peers);
 	if (good) {
 		/* Until it is over, or nothing came for too long. */
 		while (!ping.over && nopal_sim_step(ping.world))
-			if (nopal_world_now(ping.world) - ping.begun_ns > ping.trips->patience_ns)
+			if (nopal_world_now(ping.world) - ping.begun_ns >
+			    ping.round_trips->patience_ns)
 				break;
 	}
 	ping.over = true;

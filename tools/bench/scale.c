@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scale.c -- what many take on one endpoint, in virtual time: the destinations of a group, or
+ * sessions.
+ *
+ *     nopal bench scale [CONF...]
+ *
+ * Where the config has destinations, a group of --count (default 1000) in a star of hosts; else
+ * --sessions (default 10000) to one other endpoint.  All open, rest, get one message of --size
+ * bytes (default 1000; in a group all the same one), and rest again.
+ *
+ *   open, send   processor time for each of them, of both ends and the simulator
+ *   done         from sending to the last one's acknowledgement, of virtual time
+ *   in use       bytes of this end for each while the message is on its way
+ *   at rest      what goes when they end, when nothing has been said for five seconds
+ *   kept         what then goes with the endpoint: it keeps for the next time what
+ *                all had under way at once
+ *   idle         processor time of both ends for each and second of silence
+ */
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nopal/microprotocol.h>
+#include "bench/bench.h"
+#include "frame/tool.h"
+#include "load/clock.h"
+#include "load/pair.h"
+
+enum {
+	SCALE_COUNT = 1000,
+	SCALE_SESSIONS = 10000,
+	SCALE_MAX = 60000, /* hosts of a world have as many addresses */
+	SCALE_BYTES = 1000,
+	SCALE_MAX_BYTES = 16 << 20,
+	SCALE_PORT = 9000,
+	SCALE_QUIET_S = 5,
+	SCALE_LOOKS = 40, /* at how much is allocated, for the least of it */
+};
+#define SCALE_LINK   "delay 10ms"
+#define SCALE_GONE   SCALE_LINK " loss 100%"
+#define SCALE_ON_WAY (5 * NOPAL_MILLISECOND) /* half of the way */
+/* From one opening to the next. */
+#define SCALE_SPACE_NS (10 * NOPAL_MICROSECOND)
+#define SCALE_LOOK_NS  (50 * NOPAL_MILLISECOND)
+#define SCALE_LATE_NS  (60 * NOPAL_SECOND)
+#define SCALE_NEAR     0.1 /* of what comes and goes */
+
+struct scale {
+	struct bench_report *report;
+	const char *what;
+	int round;
+	struct nopal_plan *plan;
+	struct nopal_link forward, reverse, gone;
+	int64_t destinations, sessions, bytes; /* as they are asked for */
+
+	struct nopal_world *world;
+	struct nopal_endpoint *here;
+	struct nopal_session *group, **session; /* one of both */
+	int hosts;				/* beside the first */
+	int64_t count, opened, arrived, outcomes, delivered;
+	int64_t last_outcome_ns;
+	bool over, broken;
+};
+
+/* ------------------------------------------------------------------ callbacks */
+
+static void *scale_on_accepted(struct nopal_session *session, void *user)
+{
+	(void)session;
+	return user;
+}
+
+static void scale_on_received(struct nopal_session *session, struct nopal_message *message,
+			      void *user)
+{
+	struct scale *scale = user;
+
+	(void)session, (void)message;
+	scale->delivered++;
+}
+
+static void scale_on_opened(struct nopal_session *session, void *user)
+{
+	struct scale *scale = user;
+
+	(void)session;
+	scale->opened += !scale->group;
+}
+
+static void scale_on_destination(struct nopal_session *session,
+				 const struct nopal_destination_info *info, void *user)
+{
+	struct scale *scale = user;
+
+	(void)session;
+	scale->opened += info->open && !info->ended;
+}
+
+static void scale_on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
+{
+	struct scale *scale = user;
+
+	(void)session, (void)cookie;
+	scale->outcomes++;
+	scale->arrived += outcome != NOPAL_OUTCOME_LOST;
+	scale->last_outcome_ns = nopal_world_now(scale->world);
+}
+
+static void scale_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+{
+	struct scale *scale = user;
+
+	(void)session, (void)end, (void)text;
+	scale->broken |= !scale->over;
+}
+
+static const struct nopal_callbacks scale_here = {
+	.opened = scale_on_opened,
+	.destination = scale_on_destination,
+	.sent = scale_on_sent,
+	.ended = scale_on_ended,
+};
+static const struct nopal_callbacks scale_there = {
+	.accepted = scale_on_accepted,
+	.received = scale_on_received,
+};
+
+/* ---------------------------------------------------------------- what it takes */
+
+static double scale_allocated(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return (double)(info.uordblks + info.hblkhd);
+}
+
+static void scale_pass(struct scale *scale, int64_t duration_ns)
+{
+	nopal_sim_run(scale->world, nopal_world_now(scale->world) + duration_ns);
+}
+
+/* Farewells of these sessions go nowhere. */
+static void scale_cut(struct scale *scale)
+{
+	for (int host = 1; host <= scale->hosts; host++)
+		nopal_sim_change(scale->world, 0, host, &scale->gone);
+	scale->over = true;
+}
+
+/* Memory freed with all of them, for each. */
+static double scale_end(struct scale *scale)
+{
+	double before = scale_allocated();
+
+	for (int64_t i = 0; i < scale->count; i++)
+		if (scale->group)
+			nopal_destination_remove(scale->group, (uint32_t)i + 1, true);
+		else
+			nopal_session_abort(scale->session[i], "measured");
+	return (before - scale_allocated()) / (double)scale->count;
+}
+
+/* Memory freed with the endpoint, for each. */
+static double scale_close(struct scale *scale)
+{
+	double before = scale_allocated();
+
+	nopal_endpoint_close(scale->here);
+	return (before - scale_allocated()) / (double)scale->count;
+}
+
+static void scale_add(const struct scale *scale, const char *measure, double value)
+{
+	bench_add(scale->report,
+		  &(struct bench_value){ .what = scale->what,
+					 .path = scale->group ? "a group" : "sessions",
+					 .measure = measure,
+					 .class = BENCH_NONE,
+					 .round = scale->round,
+					 .value = value });
+}
+
+static void scale_add_time(const struct scale *scale, const char *measure, int64_t since_ns,
+			   int64_t of)
+{
+	scale_add(scale, measure,
+		  (double)(clock_cpu_ns() - since_ns) / NOPAL_MICROSECOND / (double)of);
+}
+
+/* ------------------------------------------------------------------------ a run */
+
+/* True also where there are none: then it is no group. */
+static bool scale_world(struct scale *scale, uint64_t seed)
+{
+	scale->world = nopal_sim_new(seed);
+	if (!scale->world)
+		return false;
+	nopal_sim_host(scale->world);
+	scale->here = nopal_sim_endpoint(scale->world, 0, SCALE_PORT);
+	scale->group =
+		scale->here ? nopal_group_open(scale->here, scale->plan, &scale_here, scale) : NULL;
+	scale->hosts = scale->group ? (int)scale->destinations : 1;
+	scale->count = scale->group ? scale->destinations : scale->sessions;
+	for (int host = 1; host <= scale->hosts; host++) {
+		struct nopal_endpoint *there;
+
+		nopal_sim_host(scale->world);
+		nopal_sim_connect(scale->world, 0, host, &scale->forward, &scale->reverse);
+		there = nopal_sim_endpoint(scale->world, host, SCALE_PORT);
+		if (!there || nopal_endpoint_allow(there, scale->plan, NOPAL_ALLOW_CONNECTIONLESS,
+						   &scale_there, scale))
+			return false;
+	}
+	return scale->here != NULL;
+}
+
+static bool scale_open(struct scale *scale)
+{
+	struct nopal_address peer;
+	bool good = true;
+
+	for (int64_t i = 0; good && i < scale->count; i++) {
+		nopal_sim_address(scale->group ? (int)i + 1 : 1, SCALE_PORT, &peer);
+		if (scale->group)
+			good = nopal_destination_add(scale->group, &peer) >= 0;
+		else
+			good = (scale->session[i] =
+					nopal_session_open(scale->here, scale->plan, &peer,
+							   &scale_here, scale)) != NULL;
+		scale_pass(scale, SCALE_SPACE_NS);
+	}
+	scale_pass(scale, NOPAL_SECOND);
+	return good && !scale->broken && scale->opened == scale->count;
+}
+
+static bool scale_send(struct scale *scale, struct nopal_buffer *buffer)
+{
+	uint32_t bytes = (uint32_t)scale->bytes;
+	bool good = true;
+
+	if (scale->group)
+		return nopal_send_buffer(scale->group, buffer, 0, bytes, 0) == 0;
+	for (int64_t i = 0; good && i < scale->count; i++)
+		good = nopal_send_buffer(scale->session[i], buffer, 0, bytes, 0) == 0;
+	return good;
+}
+
+static void scale_wait(struct scale *scale)
+{
+	int64_t outcomes = scale->group ? 1 : scale->count;
+	int64_t until_ns = nopal_world_now(scale->world) + SCALE_LATE_NS;
+
+	while (scale->outcomes < outcomes && nopal_world_now(scale->world) < until_ns &&
+	       nopal_sim_step(scale->world))
+		;
+}
+
+/* All of it, to its end. */
+static bool scale_whole(struct scale *scale, struct nopal_buffer *buffer)
+{
+	int64_t began_ns = clock_cpu_ns(), sent_ns;
+	int64_t outcomes = scale->group ? 1 : scale->count;
+	double now, min, max;
+
+	if (!scale_open(scale))
+		return false;
+	scale_add_time(scale, "open", began_ns, scale->count);
+	scale_pass(scale, SCALE_QUIET_S * NOPAL_SECOND);
+	sent_ns = nopal_world_now(scale->world);
+	began_ns = clock_cpu_ns();
+	if (!scale_send(scale, buffer))
+		return false;
+	scale_wait(scale);
+	scale_add_time(scale, "send", began_ns, scale->count);
+	if (scale->broken || scale->arrived < outcomes)
+		return false;
+	scale_add(scale, "done", (double)(scale->last_outcome_ns - sent_ns) / NOPAL_MILLISECOND);
+	scale_pass(scale, NOPAL_SECOND);
+	began_ns = clock_cpu_ns();
+	scale_pass(scale, SCALE_QUIET_S * NOPAL_SECOND);
+	scale_add_time(scale, "idle", began_ns, scale->count * SCALE_QUIET_S);
+	/* A session that speaks now and then rests between: to a time when most do. */
+	now = scale_allocated();
+	min = now;
+	max = now;
+	for (int i = 0; i < SCALE_LOOKS; i++) {
+		scale_pass(scale, SCALE_LOOK_NS);
+		now = scale_allocated();
+		min = now < min ? now : min;
+		max = now > max ? now : max;
+	}
+	for (int i = 0; i < SCALE_LOOKS && scale_allocated() > min + (max - min) * SCALE_NEAR; i++)
+		scale_pass(scale, SCALE_LOOK_NS);
+	scale_cut(scale);
+	scale_add(scale, "at rest", scale_end(scale));
+	scale_add(scale, "kept", scale_close(scale));
+	return true;
+}
+
+/* As far as the message is on its way. */
+static bool scale_in_use(struct scale *scale, struct nopal_buffer *buffer)
+{
+	if (!scale_open(scale))
+		return false;
+	scale_pass(scale, SCALE_QUIET_S * NOPAL_SECOND);
+	if (!scale_send(scale, buffer))
+		return false;
+	scale_pass(scale, SCALE_ON_WAY);
+	scale_cut(scale);
+	scale_add(scale, "in use", scale_close(scale));
+	return true;
+}
+
+static bool scale_run(const struct scale *row,
+		      bool (*run)(struct scale *scale, struct nopal_buffer *buffer))
+{
+	struct scale scale = *row;
+	struct nopal_buffer *buffer = nopal_buffer_new((uint32_t)scale.bytes);
+	bool good;
+
+	scale.session = calloc((size_t)scale.sessions, sizeof(struct nopal_session *));
+	good = buffer && scale.session && scale_world(&scale, (uint64_t)scale.round + 1) &&
+	       run(&scale, buffer);
+	if (!good)
+		fprintf(stderr, "error: %s: %lld of %lld opened, %lld messages came\n", scale.what,
+			(long long)scale.opened, (long long)scale.count,
+			(long long)scale.delivered);
+	scale.over = true;
+	if (buffer)
+		nopal_buffer_free(buffer);
+	nopal_world_free(scale.world);
+	free(scale.session);
+	return good;
+}
+
+/* ----------------------------------------------------------------------- rounds */
+
+static void scale_declare(const struct scale *scale)
+{
+	bench_measure(scale->report, "open", "us", BENCH_LESS_IS_BETTER);
+	bench_measure(scale->report, "send", "us", BENCH_LESS_IS_BETTER);
+	bench_measure(scale->report, "done", "ms", BENCH_LESS_IS_BETTER);
+	bench_measure(scale->report, "in use", "B", BENCH_LESS_IS_BETTER);
+	bench_measure(scale->report, "at rest", "B", BENCH_LESS_IS_BETTER);
+	bench_measure(scale->report, "kept", "B", BENCH_LESS_IS_BETTER);
+	bench_measure(scale->report, "idle", "us/s", BENCH_LESS_IS_BETTER);
+	bench_note(scale->report,
+		   "each of %lld destinations of a group, or of %lld sessions; "
+		   "a message of %lld bytes, `" SCALE_LINK "`",
+		   (long long)scale->destinations, (long long)scale->sessions,
+		   (long long)scale->bytes);
+	bench_note(scale->report, "open, send, idle: processor time of both ends and the "
+				  "simulator; done: virtual time until all have it");
+	bench_note(scale->report, "bytes are what this end has allocated, the message not "
+				  "among them; kept: by the endpoint, for the next time");
+}
+
+static bool scale_words(struct scale *scale)
+{
+	const struct bench_options *options = bench_options(scale->report);
+
+	scale->destinations = options->count ? options->count : SCALE_COUNT;
+	scale->sessions = options->sessions ? options->sessions : SCALE_SESSIONS;
+	scale->bytes = options->size ? options->size : SCALE_BYTES;
+	if (scale->destinations < 1 || scale->destinations > SCALE_MAX || scale->sessions < 1 ||
+	    scale->bytes < 1 || scale->bytes > SCALE_MAX_BYTES) {
+		fprintf(stderr,
+			"error: these are no sessions to measure\n"
+			"  fix: say --count 1 to %d, --sessions 1 or more, --size at most 16MiB\n",
+			SCALE_MAX);
+		return false;
+	}
+	return true;
+}
+
+static enum tool_exit scale_row(struct scale *row)
+{
+	bool good = true;
+
+	row->plan = bench_plan(row->what);
+	if (!row->plan)
+		return TOOL_BAD_INPUT;
+	for (row->round = 0; good && row->round < bench_options(row->report)->rounds; row->round++)
+		good = scale_run(row, scale_in_use) && scale_run(row, scale_whole);
+	nopal_plan_unref(row->plan);
+	return good ? TOOL_GOOD : TOOL_FAILED;
+}
+
+int bench_scale(int argc, char **argv, struct bench_report *report)
+{
+	struct scale row = { .report = report };
+	enum tool_exit exit = TOOL_BAD_INPUT;
+	char **words = bench_words(bench_options(report)->rows, "one_to_many_all,bulk");
+
+	if (words && scale_words(&row)) {
+		struct nopal_problems problems;
+		struct nopal_link unused;
+
+		nopal_problems_init(&problems);
+		nopal_link_parse(SCALE_LINK, &row.forward, &row.reverse, &problems);
+		nopal_link_parse(SCALE_GONE, &row.gone, &unused, &problems);
+		if (!tool_problems(&problems)) {
+			scale_declare(&row);
+			exit = TOOL_GOOD;
+			for (int i = 0; exit == TOOL_GOOD && i < argc; i++) {
+				row.what = argv[i];
+				exit = scale_row(&row);
+			}
+			for (char **word = words; exit == TOOL_GOOD && argc == 0 && *word; word++) {
+				row.what = *word;
+				exit = scale_row(&row);
+			}
+		}
+	}
+	free(words);
+	return (int)exit;
+}
