@@ -43,8 +43,8 @@ static inline bool nopal_destination_takes(const struct nopal_destination *desti
 struct nopal_copy {
 	struct nopal_segment *segment;
 	struct nopal_destination *destination;
-	int outcome;	 /* enum nopal_outcome: has it all of it? */
-	int64_t took_ns; /* since the segment's last transmission */
+	enum nopal_outcome outcome; /* has it all of it? */
+	int64_t took_ns;	    /* since the segment's last transmission */
 };
 
 /* Argument of CHANNEL_REPORT: what came since the one before. */

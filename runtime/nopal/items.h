@@ -40,16 +40,6 @@ static inline struct nopal_reader nopal_body_reader(const struct nopal_body *bod
 	return nopal_reader_over(body->bytes, body->length);
 }
 
-enum nopal_outcome {
-	NOPAL_OUTCOME_UNKNOWN,	 /* left, and nobody can say */
-	NOPAL_OUTCOME_DELIVERED, /* the peer has it */
-	NOPAL_OUTCOME_LOST,	 /* lost, and not sent again */
-	/* The last two are no loss of the session's, and applications are told the plain ones
-	 * instead: */
-	NOPAL_OUTCOME_EXPIRED, /* missing: its own deadline or attempts ended it */
-	NOPAL_OUTCOME_WAIVED,  /* unknown: whom it was for was removed, or it may have expired */
-};
-
 struct nopal_segment {
 	struct nopal_handle handle;
 	uint32_t waiting[3]; /* bits still held, by enum nopal_barrier */

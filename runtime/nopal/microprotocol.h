@@ -37,6 +37,7 @@
 #include <stdint.h>
 
 #include "address.h"
+#include "outcome.h"
 #include "structures.h"
 
 #define NOPAL_ABI 6u /* a plugin built for another is refused */
@@ -70,25 +71,6 @@ enum nopal_event {
 enum nopal_verdict {
 	NOPAL_CONTINUE,
 	NOPAL_STOP, /* later handlers of this raise do not see the event */
-};
-
-/* Why a session ended.  NOPAL_ENDED_WELL is the only good end.  Where the composition sends again
- * what is lost, it says more than that both sides have closed: each message that was accepted
- * arrived, among many destinations at as many as must have it, unless its own deadline or attempts
- * ended it, or all for whom it was were removed.  Else a session that closes ends as
- * NOPAL_UNDELIVERED. */
-enum nopal_end {
-	NOPAL_ENDED_WELL,
-	NOPAL_REFUSED,	     /* the peer has no such composition: text is the diff */
-	NOPAL_UNREACHABLE,   /* no answer within the attempts or the timeout */
-	NOPAL_PEER_LOST,     /* an open session's peer fell silent */
-	NOPAL_GAVE_UP,	     /* a segment used up its attempts */
-	NOPAL_ABORTED,	     /* nopal_session_abort(), here or at the peer */
-	NOPAL_RESOURCE,	     /* over the session's budget */
-	NOPAL_RUNTIME_LIMIT, /* handlers nested or stormed beyond the limit */
-	NOPAL_UNDELIVERED,   /* it closed, and messages did not arrive */
-	NOPAL_NOT_AUTHENTIC, /* unreachable, though answers came: of another key */
-	NOPAL_ENDS_LAST = NOPAL_NOT_AUTHENTIC,
 };
 
 /* Argument of SESSION_BROKEN. */

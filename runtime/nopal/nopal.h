@@ -18,6 +18,7 @@
  * What is included here are its other pages, of which nobody has to include one:
  *
  *   address.h	     where somebody is
+ *   outcome.h	     how messages and sessions end
  *   traces.h	     what happened, written down and read
  *   watch.h	     which microprotocol did what
  *   network.h	     links, live and simulated, and worlds in virtual time
@@ -32,6 +33,7 @@
 #include <stdio.h>
 
 #include "address.h"
+#include "outcome.h"
 #include "promise.h"
 
 #ifdef __cplusplus
@@ -141,7 +143,7 @@ uint32_t nopal_plan_message_min(const struct nopal_plan *plan);
  * listener of the plan, and no sooner. */
 const char *nopal_plan_runs(const struct nopal_plan *plan);
 /* Where every program of this user looks for the unit of this very plan, and this version: a file
- * in $XDG_CACHE_PRIMARY/nopal/fused or ~/.cache/nopal/fused.  The folders are made; the caller
+ * in $XDG_CACHE_HOME/nopal/fused or ~/.cache/nopal/fused.  The folders are made; the caller
  * frees the path.  NULL: a problem was added, also where a folder is another user's, or others may
  * write there. */
 char *nopal_plan_unit_file(const struct nopal_plan *plan, struct nopal_problems *problems);
@@ -256,8 +258,8 @@ struct nopal_destination_info {
 	/* Bytes of messages that left for it, once each, and of these, how many it is known to
 	 * have. */
 	uint64_t given_bytes, arrived_bytes;
-	int end;	  /* where it ended: enum nopal_end, and in words */
-	const char *text; /* valid during the callback */
+	enum nopal_end end; /* where it ended, and in words */
+	const char *text;   /* valid during the callback */
 	/* The session with it, to look at: counters, shared variables. */
 	const struct nopal_session *session;
 };
@@ -272,9 +274,10 @@ struct nopal_callbacks {
 	void (*opened)(struct nopal_session *session, void *user);
 	/* A message arrived; it is given back on return unless it is kept. */
 	void (*received)(struct nopal_session *session, struct nopal_message *message, void *user);
-	/* The outcome of message `cookie` is known: see nopal_outcome in microprotocol.h: 0 unknown
-	 * (it left), 1 arrived, 2 missing. */
-	void (*sent)(struct nopal_session *session, uint64_t cookie, int outcome, void *user);
+	/* The outcome of message `cookie` is known: unknown
+	 * (it left), delivered or lost. */
+	void (*sent)(struct nopal_session *session, uint64_t cookie, enum nopal_outcome outcome,
+		     void *user);
 	/* nopal_send said EAGAIN before; what it refused last has room now. */
 	void (*writable)(struct nopal_session *session, void *user);
 	/* A part of the composition wants a rate kept free for it, in bits of messages a second:
@@ -286,10 +289,11 @@ struct nopal_callbacks {
 			    const struct nopal_destination_info *info, void *user);
 	/* The peer sends no more; the default then closes this side too. */
 	void (*peer_closed)(struct nopal_session *session, void *user);
-	/* The last callback of the session: `end` is enum nopal_end, which says what a good one
+	/* The last callback of the session: see enum nopal_end for what a good one
 	 * promises of what was sent; `text` says why, how many messages are not known to have
 	 * arrived, and which destinations were lost.  The session is gone after it. */
-	void (*ended)(struct nopal_session *session, int end, const char *text, void *user);
+	void (*ended)(struct nopal_session *session, enum nopal_end end, const char *text,
+		      void *user);
 };
 
 enum nopal_allow_flags {

@@ -30,7 +30,7 @@ static void application_outcome(struct nopal_composite *composite,
 	if (outcome == NOPAL_OUTCOME_WAIVED)
 		outcome = NOPAL_OUTCOME_UNKNOWN;
 	if (composite->callbacks && composite->callbacks->sent)
-		composite->callbacks->sent(&composite->session, message->cookie, (int)outcome,
+		composite->callbacks->sent(&composite->session, message->cookie, outcome,
 					   composite->user);
 }
 
@@ -59,7 +59,7 @@ static void application_ended(struct nopal_composite *composite, enum nopal_end 
 			      const char *text)
 {
 	if (composite->callbacks && composite->callbacks->ended)
-		composite->callbacks->ended(&composite->session, (int)end, text, composite->user);
+		composite->callbacks->ended(&composite->session, end, text, composite->user);
 }
 
 const struct nopal_up nopal__application_up = {

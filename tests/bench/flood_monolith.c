@@ -70,8 +70,8 @@ static void bulk_on_received(struct monolith_connection *connection,
 		flood_stream(flood, message->pieces[i].bytes, message->pieces[i].length);
 }
 
-static void bulk_on_ended(struct monolith_connection *connection, int end, const char *text,
-			  void *user)
+static void bulk_on_ended(struct monolith_connection *connection, enum nopal_end end,
+			  const char *text, void *user)
 {
 	struct bulk *bulk = user;
 

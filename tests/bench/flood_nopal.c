@@ -150,7 +150,8 @@ static void bulk_print_counters(const struct nopal_session *session)
 	fprintf(stderr, "\n");
 }
 
-static void bulk_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void bulk_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			  void *user)
 {
 	struct bulk *bulk = ((struct bulk_lane *)user)->bulk;
 

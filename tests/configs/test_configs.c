@@ -71,7 +71,8 @@ static void on_received(struct nopal_session *session, struct nopal_message *mes
 	talk->delivered++;
 }
 
-static void on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+		     void *user)
 {
 	struct talk *talk = user;
 

@@ -127,7 +127,8 @@ static int64_t on_reserve(struct nopal_session *session, int64_t bps, void *user
 	return bps;
 }
 
-static void on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+		     void *user)
 {
 	struct arena_slot *slot = user;
 

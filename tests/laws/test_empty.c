@@ -64,7 +64,8 @@ static void on_opened(struct nopal_session *session, void *user)
 	nopal_session_close(session);
 }
 
-static void on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
+static void on_sent(struct nopal_session *session, uint64_t cookie, enum nopal_outcome outcome,
+		    void *user)
 {
 	struct crossing *crossing = user;
 
@@ -72,7 +73,8 @@ static void on_sent(struct nopal_session *session, uint64_t cookie, int outcome,
 	crossing->outcomes[outcome]++;
 }
 
-static void on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+		     void *user)
 {
 	struct crossing *crossing = user;
 

@@ -109,7 +109,8 @@ static void on_writable(struct nopal_session *session, void *user)
 	pump(user);
 }
 
-static void on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+		     void *user)
 {
 	struct talk_end *one = user;
 

@@ -143,7 +143,7 @@ TEST(test_of_who_died_nobody_can_say)
 	many_close(&many);
 }
 
-static void check_plain(const char *config, int outcome)
+static void check_plain(const char *config, enum nopal_outcome outcome)
 {
 	begin(config, 3);
 	many_send(&many);
@@ -183,7 +183,7 @@ TEST(test_one_alone_is_enough_where_it_is_named)
 }
 
 /* All: those that stay.  So many: who leaves in good order may get it still. */
-static void check_removed(const char *config, int outcome)
+static void check_removed(const char *config, enum nopal_outcome outcome)
 {
 	begin(config, 3);
 	many_cut(&many, 2);

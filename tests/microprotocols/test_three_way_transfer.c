@@ -56,7 +56,8 @@ static void two_received(struct nopal_session *session, struct nopal_message *me
 	two.delivered[session == two.session[1]]++;
 }
 
-static void two_ended(struct nopal_session *session, int reason, const char *text, void *user)
+static void two_ended(struct nopal_session *session, enum nopal_end reason, const char *text,
+		      void *user)
 {
 	(void)text, (void)user;
 	if (session == two.session[0]) {

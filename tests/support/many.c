@@ -87,7 +87,8 @@ static void many_on_received(struct nopal_session *session, struct nopal_message
 		many_send_back(session, message);
 }
 
-static void many_on_gone(struct nopal_session *session, int code, const char *text, void *user)
+static void many_on_gone(struct nopal_session *session, enum nopal_end code, const char *text,
+			 void *user)
 {
 	(void)session, (void)code, (void)text;
 	((struct many_end *)user)->session = NULL;
@@ -114,7 +115,8 @@ static void many_on_answer(struct nopal_session *session, struct nopal_message *
 		nopal_message_property(message, nopal_property(many->plan, "destination"));
 }
 
-static void many_on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
+static void many_on_sent(struct nopal_session *session, uint64_t cookie, enum nopal_outcome outcome,
+			 void *user)
 {
 	struct many *many = user;
 
@@ -148,7 +150,8 @@ static void many_on_destination(struct nopal_session *session,
 	end->end = info->end;
 }
 
-static void many_on_ended(struct nopal_session *session, int code, const char *text, void *user)
+static void many_on_ended(struct nopal_session *session, enum nopal_end code, const char *text,
+			  void *user)
 {
 	struct many *many = user;
 

@@ -38,13 +38,15 @@ static void on_received(struct nopal_session *session, struct nopal_message *mes
 		nopal_send(session, end->text, length, 0);
 }
 
-static void on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
+static void on_sent(struct nopal_session *session, uint64_t cookie, enum nopal_outcome outcome,
+		    void *user)
 {
 	(void)session, (void)cookie;
 	((struct end *)user)->arrived += outcome == NOPAL_OUTCOME_DELIVERED;
 }
 
-static void on_ended(struct nopal_session *session, int code, const char *text, void *user)
+static void on_ended(struct nopal_session *session, enum nopal_end code, const char *text,
+		     void *user)
 {
 	struct end *end = user;
 

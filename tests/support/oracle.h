@@ -229,7 +229,7 @@ bool oracle_is_for(const struct oracle_side *from, const struct oracle_message *
 		   const struct oracle_side *to);
 void oracle_heard(struct oracle_side *side, struct oracle_side *from, int index,
 		  const struct nopal_message *message);
-void oracle_outcome(struct oracle_side *side, uint64_t cookie, int outcome);
+void oracle_outcome(struct oracle_side *side, uint64_t cookie, enum nopal_outcome outcome);
 void oracle_judge(struct oracle *oracle);
 
 #endif

@@ -65,7 +65,8 @@ static void on_received(struct nopal_session *session, struct nopal_message *mes
 	side->hash = side->hash * UINT64_C(1099511628211) + (uint64_t)index + length;
 }
 
-static void on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
+static void on_sent(struct nopal_session *session, uint64_t cookie, enum nopal_outcome outcome,
+		    void *user)
 {
 	struct oracle_side *side = user;
 
@@ -209,7 +210,7 @@ static bool is_right(struct oracle *oracle, const char *text)
 
 /* Silence and attempts in vain may end a session where the network is cruel, where a parameter says
  * how soon, or where it may stand still; and its own limits, where these were set. */
-static bool may_break(struct oracle *oracle, int end)
+static bool may_break(struct oracle *oracle, enum nopal_end end)
 {
 	bool stands = !oracle_promised(oracle, 0, NOPAL_PROGRESS, NOPAL_GOES_ON);
 
@@ -225,7 +226,7 @@ static bool may_break(struct oracle *oracle, int end)
 }
 
 /* Without a handshake nobody says that it is at its end. */
-static bool is_left(const struct oracle_side *side, int end)
+static bool is_left(const struct oracle_side *side, enum nopal_end end)
 {
 	const struct oracle *oracle = side->oracle;
 
@@ -238,7 +239,7 @@ static bool is_left(const struct oracle_side *side, int end)
 }
 
 /* It has told its peer, or could not; who ends because of that is no news. */
-static void note_break(struct oracle_side *side, int end, const char *text)
+static void note_break(struct oracle_side *side, enum nopal_end end, const char *text)
 {
 	struct oracle *oracle = side->oracle;
 	bool unheard = oracle->run->answers && !oracle->handshake;
@@ -257,7 +258,8 @@ static void note_break(struct oracle_side *side, int end, const char *text)
 		oracle_violated(oracle, "a session broke: %s", text);
 }
 
-static void on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+		     void *user)
 {
 	struct oracle_side *side = user;
 

@@ -264,7 +264,7 @@ static bool is_arrived(const struct oracle_side *from, int index)
 	return count >= 1 || !should;
 }
 
-void oracle_outcome(struct oracle_side *side, uint64_t cookie, int outcome)
+void oracle_outcome(struct oracle_side *side, uint64_t cookie, enum nopal_outcome outcome)
 {
 	struct oracle *oracle = side->oracle;
 

@@ -119,7 +119,8 @@ static void on_received(struct nopal_session *session, struct nopal_message *mes
 		nopal_send(session, bytes, length < ANSWER_BYTES ? length : ANSWER_BYTES, 0);
 }
 
-static void on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
+static void on_sent(struct nopal_session *session, uint64_t cookie, enum nopal_outcome outcome,
+		    void *user)
 {
 	struct pair *pair = user;
 
@@ -128,7 +129,8 @@ static void on_sent(struct nopal_session *session, uint64_t cookie, int outcome,
 	pair->seen->outcomes[outcome]++;
 }
 
-static void on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+		     void *user)
 {
 	struct pair *pair = user;
 	int side = side_of(session);

@@ -30,7 +30,7 @@ static void rendezvous_on_received(struct nopal_session *session, struct nopal_m
 	side->delivered++;
 }
 
-static void rendezvous_on_ended(struct nopal_session *session, int end, const char *text,
+static void rendezvous_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
 				void *user)
 {
 	struct rendezvous_side *side = user;

@@ -125,7 +125,8 @@ static void on_received(struct nopal_session *session, struct nopal_message *mes
 	side->delivered_bytes += nopal_message_length(message);
 }
 
-static void on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
+static void on_sent(struct nopal_session *session, uint64_t cookie, enum nopal_outcome outcome,
+		    void *user)
 {
 	struct rig_side *side = user;
 
@@ -150,7 +151,8 @@ static void on_peer_closed(struct nopal_session *session, void *user)
 	nopal_session_close(session);
 }
 
-static void on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+		     void *user)
 {
 	struct rig_side *side = user;
 

@@ -182,7 +182,8 @@ static void rude_on_received(struct nopal_session *session, struct nopal_message
 		say(&want, 0);
 }
 
-static void rude_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void rude_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			  void *user)
 {
 	(void)session;
 	(void)text;

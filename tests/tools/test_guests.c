@@ -38,7 +38,8 @@ static void one_received(struct nopal_session *session, struct nopal_message *me
 		snprintf(one->text, sizeof(one->text), "%s", note.text);
 }
 
-static void one_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void one_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+		      void *user)
 {
 	struct one *one = user;
 

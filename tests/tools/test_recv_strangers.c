@@ -189,7 +189,8 @@ static void honest_on_writable(struct nopal_session *session, void *user)
 	honest_goes_on();
 }
 
-static void honest_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void honest_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			    void *user)
 {
 	(void)session;
 	(void)user;
@@ -232,7 +233,8 @@ static void stranger_on_received(struct nopal_session *session, struct nopal_mes
 		stranger_says_some(session);
 }
 
-static void stranger_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void stranger_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			      void *user)
 {
 	struct nopal_session **place = user;
 

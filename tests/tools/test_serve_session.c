@@ -36,7 +36,8 @@ static void client_on_received(struct nopal_session *session, struct nopal_messa
 	client.answer = note;
 }
 
-static void client_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void client_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			    void *user)
 {
 	(void)session;
 	(void)end;

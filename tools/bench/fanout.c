@@ -194,7 +194,8 @@ static void fanout_fill(struct fanout_side *side)
 	side->filling = false;
 }
 
-static void fanout_on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
+static void fanout_on_sent(struct nopal_session *session, uint64_t cookie,
+			   enum nopal_outcome outcome, void *user)
 {
 	struct fanout_side *side = user;
 

@@ -219,7 +219,8 @@ static void *messages_on_accepted(struct nopal_session *session, void *user)
 	return user;
 }
 
-static void messages_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void messages_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			      void *user)
 {
 	struct messages_side *side = user;
 

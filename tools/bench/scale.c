@@ -97,7 +97,8 @@ static void scale_on_destination(struct nopal_session *session,
 	scale->opened += info->open && !info->ended;
 }
 
-static void scale_on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
+static void scale_on_sent(struct nopal_session *session, uint64_t cookie,
+			  enum nopal_outcome outcome, void *user)
 {
 	struct scale *scale = user;
 
@@ -107,7 +108,8 @@ static void scale_on_sent(struct nopal_session *session, uint64_t cookie, int ou
 	scale->last_outcome_ns = nopal_world_now(scale->world);
 }
 
-static void scale_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void scale_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			   void *user)
 {
 	struct scale *scale = user;
 

@@ -97,7 +97,8 @@ static void sessions_on_opened(struct nopal_session *session, void *user)
 static void sessions_on_back(struct nopal_session *session, struct nopal_message *message,
 			     void *user);
 
-static void sessions_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void sessions_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			      void *user)
 {
 	struct sessions_one *one = user;
 

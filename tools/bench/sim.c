@@ -79,7 +79,8 @@ static void sim_fill(struct nopal_session *session, void *user)
 		nopal_session_close(flow->session);
 }
 
-static void sim_on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
+static void sim_on_sent(struct nopal_session *session, uint64_t cookie, enum nopal_outcome outcome,
+			void *user)
 {
 	struct sim_flow *flow = user;
 
@@ -117,7 +118,7 @@ static void sim_on_opened(struct nopal_session *session, void *user)
 	sim_on_tick(flow);
 }
 
-static void sim_on_sender_ended(struct nopal_session *session, int end, const char *text,
+static void sim_on_sender_ended(struct nopal_session *session, enum nopal_end end, const char *text,
 				void *user)
 {
 	struct sim_flow *flow = user;

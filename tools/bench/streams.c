@@ -135,7 +135,8 @@ static void streams_fill(struct streams_source *source)
 	source->filling = false;
 }
 
-static void streams_on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
+static void streams_on_sent(struct nopal_session *session, uint64_t cookie,
+			    enum nopal_outcome outcome, void *user)
 {
 	struct streams_source *source = user;
 
@@ -146,7 +147,8 @@ static void streams_on_sent(struct nopal_session *session, uint64_t cookie, int 
 	streams_fill(source);
 }
 
-static void streams_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void streams_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			     void *user)
 {
 	struct streams_source *source = user;
 

@@ -110,7 +110,7 @@ int tool_text_length(const char *text)
 	return (int)length;
 }
 
-const char *tool_ended_fix(int end)
+const char *tool_ended_fix(enum nopal_end end)
 {
 	if (end == NOPAL_UNREACHABLE)
 		return "start the listener there first, `nopal recv`, `nopal serve` or `nopal "

@@ -74,7 +74,7 @@ bool tool_quantity(const struct tool_call *call, const char *option, int unit, i
 /* Length of a text less the newlines at its end. */
 int tool_text_length(const char *text);
 /* The fix where a session ended so (enum nopal_ended); NULL: not known. */
-const char *tool_ended_fix(int end);
+const char *tool_ended_fix(enum nopal_end end);
 /* An address that datagrams can go to.  False: a problem was printed. */
 bool tool_destination(const char *text, struct nopal_address *ret_address);
 /* Loads a plan with --set overrides (option "set") or prints the problems. */

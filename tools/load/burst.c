@@ -213,7 +213,8 @@ static void side_on_received(struct nopal_session *session, struct nopal_message
 	nopal_send(session, &took_ns, sizeof(took_ns), 0);
 }
 
-static void side_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void side_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			  void *user)
 {
 	(void)session;
 	(void)end;

@@ -49,7 +49,8 @@ static void dumbbell_pump(struct nopal_session *session, void *user)
 		error = nopal_send(session, flow->run->message, DUMBBELL_MESSAGE_BYTES, 0);
 }
 
-static void dumbbell_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void dumbbell_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			   void *user)
 {
 	struct dumbbell_flow *flow = user;
 

@@ -170,7 +170,8 @@ static void client_on_received(struct nopal_session *session, struct nopal_messa
 		client_push(client);
 }
 
-static void client_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void client_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			    void *user)
 {
 	(void)session, (void)end, (void)text;
 	client_over(user);
@@ -229,7 +230,8 @@ static void server_on_writable(struct nopal_session *session, void *user)
 	}
 }
 
-static void server_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void server_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			    void *user)
 {
 	struct echo_server *server = user;
 

@@ -85,7 +85,8 @@ static void parallel_on_received(struct nopal_session *session, struct nopal_mes
 	end->all->delivered += nopal_message_length(message);
 }
 
-static void parallel_on_ended(struct nopal_session *session, int code, const char *text, void *user)
+static void parallel_on_ended(struct nopal_session *session, enum nopal_end code, const char *text,
+			      void *user)
 {
 	struct parallel_end *end = user;
 

@@ -88,7 +88,8 @@ static void flow_on_opened(struct nopal_session *session, void *user)
 	flow_wait(flow);
 }
 
-static void flow_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void flow_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			  void *user)
 {
 	struct playout_flow *flow = user;
 

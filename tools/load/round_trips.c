@@ -215,7 +215,8 @@ static void side_on_received(struct nopal_session *session, struct nopal_message
 	side_ping(side);
 }
 
-static void side_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void side_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			  void *user)
 {
 	(void)session;
 	(void)end;

@@ -269,7 +269,7 @@ void live_judge_destination_ended(struct live_judge *one, const struct nopal_des
 		judge_suspect_held(one->suspects, info->session);
 }
 
-void live_judge_end(struct live_judge *one, const struct nopal_session *session, int end)
+void live_judge_end(struct live_judge *one, const struct nopal_session *session, enum nopal_end end)
 {
 	if (!one->plan)
 		return;

@@ -87,7 +87,8 @@ void live_judge_say_held(const struct nopal_session *session);
 void live_judge_destination_ended(struct live_judge *one,
 				  const struct nopal_destination_info *info);
 /* Within `ended`, with its end: notes what is left. */
-void live_judge_end(struct live_judge *one, const struct nopal_session *session, int end);
+void live_judge_end(struct live_judge *one, const struct nopal_session *session,
+		    enum nopal_end end);
 /* Judges and, where something is broken or was ended badly by somebody, says it. True: a promise or
  * a rule is broken. */
 bool live_judge_is_broken(struct live_judge *one, struct progress *progress);

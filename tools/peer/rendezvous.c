@@ -82,7 +82,7 @@ struct nopal_session *rendezvous_open(const struct rendezvous *rendezvous,
 				   : nopal_session_open)(endpoint, plan, peer, callbacks, user);
 }
 
-const char *rendezvous_ended_fix(bool wanted, int end)
+const char *rendezvous_ended_fix(bool wanted, enum nopal_end end)
 {
 	if (wanted && end == NOPAL_UNREACHABLE)
 		return "start both sides with --rendezvous, each with the other's address, within --set "

@@ -28,6 +28,6 @@ struct nopal_session *rendezvous_open(const struct rendezvous *rendezvous,
 				      const struct nopal_address *peer,
 				      const struct nopal_callbacks *callbacks, void *user);
 /* As tool_ended_fix, of a session that met its peer, or was to. */
-const char *rendezvous_ended_fix(bool wanted, int end);
+const char *rendezvous_ended_fix(bool wanted, enum nopal_end end);
 
 #endif

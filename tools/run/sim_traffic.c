@@ -179,7 +179,8 @@ static bool seen_mark(uint8_t *bits, uint64_t number)
 	return seen;
 }
 
-static void sender_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
+static void sender_sent(struct nopal_session *session, uint64_t cookie, enum nopal_outcome outcome,
+			void *user)
 {
 	struct sim_flow *flow = user;
 
@@ -191,7 +192,7 @@ static void sender_sent(struct nopal_session *session, uint64_t cookie, int outc
 }
 
 static void end_note(struct sim_run *run, struct sim_end *end, struct nopal_session *session,
-		     int how, const char *text)
+		     enum nopal_end how, const char *text)
 {
 	end->counters = *nopal_session_counters(session);
 	sim_judge_held(run, end, session);
@@ -212,7 +213,8 @@ static void sender_destination(struct nopal_session *session,
 		sim_judge_destination(user, info);
 }
 
-static void sender_ended(struct nopal_session *session, int how, const char *text, void *user)
+static void sender_ended(struct nopal_session *session, enum nopal_end how, const char *text,
+			 void *user)
 {
 	struct sim_flow *flow = user;
 
@@ -236,7 +238,8 @@ static void *receiver_accepted(struct nopal_session *session, void *listener_use
 	return flow;
 }
 
-static void receiver_ended(struct nopal_session *session, int how, const char *text, void *user)
+static void receiver_ended(struct nopal_session *session, enum nopal_end how, const char *text,
+			   void *user)
 {
 	struct sim_flow *flow = user;
 

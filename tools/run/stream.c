@@ -150,7 +150,8 @@ static void stream_on_writable(struct nopal_session *session, void *user)
 		stream_in_resume(stream->in);
 }
 
-static void stream_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void stream_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			    void *user)
 {
 	struct stream *stream = user;
 	const char *fix;

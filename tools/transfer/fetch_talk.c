@@ -256,7 +256,7 @@ static void fetch_on_received(struct nopal_session *session, struct nopal_messag
 }
 
 /* So does one that does not understand us: `nopal serve` of version 1. */
-static bool fetch_aborts_always(struct fetch_one *one, int end)
+static bool fetch_aborts_always(struct fetch_one *one, enum nopal_end end)
 {
 	if (end == NOPAL_ABORTED && one->state == FETCH_ASKED)
 		one->aborts++;
@@ -270,7 +270,7 @@ static void fetch_on_gone(struct fetch *fetch, struct fetch_one *one,
 	const char *why = info->text, *fix = tool_ended_fix(info->end);
 	enum table_state row;
 	bool out = info->end == NOPAL_REFUSED;
-	int end = info->end;
+	enum nopal_end end = info->end;
 
 	if (end == NOPAL_REFUSED || end == NOPAL_NOT_AUTHENTIC)
 		row = TABLE_REFUSED;
@@ -330,15 +330,16 @@ static void fetch_on_writable(struct nopal_session *session, void *user)
 		fetch_ask_all(fetch);
 }
 
-static void fetch_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void fetch_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			   void *user)
 {
 	struct fetch *fetch = user;
 
 	(void)text;
-	if (end == NOPAL_ABORTED && fetch->closing)
-		end = JUDGE_OPEN; /* it was cut: see fetch_tick() */
+	/* Closing, it was cut: see fetch_tick(). */
 	if (fetch->judge)
-		live_judge_end(fetch->judge, session, end);
+		live_judge_end(fetch->judge, session,
+			       end == NOPAL_ABORTED && fetch->closing ? JUDGE_OPEN : (int)end);
 	fetch->group = NULL;
 	if (fetch->closing)
 		fetch->hooks->closed(fetch->user);

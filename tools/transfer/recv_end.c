@@ -13,7 +13,7 @@ static bool recv_end_is_share(const struct incoming *incoming)
 	return incoming->part && incoming->share == RECV_SHARED;
 }
 
-int recv_end_of(const struct incoming *incoming, int end)
+enum nopal_end recv_end_of(const struct incoming *incoming, enum nopal_end end)
 {
 	bool done = !incoming->part || recv_end_is_share(incoming);
 
@@ -21,7 +21,7 @@ int recv_end_of(const struct incoming *incoming, int end)
 									     : end;
 }
 
-void recv_end_say(struct incoming *incoming, int end, const char *text)
+void recv_end_say(struct incoming *incoming, enum nopal_end end, const char *text)
 {
 	struct progress *progress = &incoming->receiver->group->progress;
 	int64_t now_ns = nopal_world_now(loop_world(incoming->receiver->loop));
@@ -53,7 +53,7 @@ void recv_end_say(struct incoming *incoming, int end, const char *text)
 			     (unsigned long long)incoming->offer.size);
 }
 
-void recv_end_rendezvous(const struct incoming *incoming, int end)
+void recv_end_rendezvous(const struct incoming *incoming, enum nopal_end end)
 {
 	struct recv_group *group = incoming->receiver->group;
 	bool good = end == NOPAL_ENDED_WELL && !incoming->files_bad;

@@ -8,9 +8,9 @@
 #include "transfer/recv_session.h"
 
 /* Where the composition tells no end, what is done has ended well. */
-int recv_end_of(const struct incoming *incoming, int end);
-void recv_end_say(struct incoming *incoming, int end, const char *text);
+enum nopal_end recv_end_of(const struct incoming *incoming, enum nopal_end end);
+void recv_end_say(struct incoming *incoming, enum nopal_end end, const char *text);
 /* The session was the one that met its sender: nobody else comes. */
-void recv_end_rendezvous(const struct incoming *incoming, int end);
+void recv_end_rendezvous(const struct incoming *incoming, enum nopal_end end);
 
 #endif

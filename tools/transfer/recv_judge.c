@@ -94,8 +94,8 @@ const char *recv_judge_look(struct incoming *incoming)
 	return "some of the file never came";
 }
 
-bool recv_judge_ended(struct incoming *incoming, const struct nopal_session *session, int end,
-		      const char *text)
+bool recv_judge_ended(struct incoming *incoming, const struct nopal_session *session,
+		      enum nopal_end end, const char *text)
 {
 	struct recv_group *group = incoming->receiver->group;
 

@@ -15,7 +15,7 @@ void recv_judge_file(struct incoming *incoming);
 /* From time to time.  Not NULL: the file is to end with that. */
 const char *recv_judge_look(struct incoming *incoming);
 /* True: a promise was broken. */
-bool recv_judge_ended(struct incoming *incoming, const struct nopal_session *session, int end,
-		      const char *text);
+bool recv_judge_ended(struct incoming *incoming, const struct nopal_session *session,
+		      enum nopal_end end, const char *text);
 
 #endif

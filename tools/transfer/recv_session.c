@@ -449,7 +449,8 @@ static void recv_incoming_free(struct incoming *incoming)
 	free(incoming);
 }
 
-static void recv_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void recv_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			  void *user)
 {
 	struct incoming *incoming = user;
 	struct receiver *receiver;

@@ -264,7 +264,8 @@ static void send_on_received(struct nopal_session *session, struct nopal_message
 	}
 }
 
-static void send_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void send_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			  void *user)
 {
 	struct sender *sender = user;
 

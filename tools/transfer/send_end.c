@@ -11,7 +11,7 @@ enum {
 };
 
 /* The session broke, and with it the file that was on its way. */
-static void send_broke(struct sender *sender, int end, const char *text)
+static void send_broke(struct sender *sender, enum nopal_end end, const char *text)
 {
 	char error[SEND_TEXT_ROOM];
 	const char *fix;
@@ -42,7 +42,7 @@ static void send_broke(struct sender *sender, int end, const char *text)
 		progress_say(&sender->progress, "  fix: %s", fix);
 }
 
-static bool send_ended_well(const struct sender *sender, int end)
+static bool send_ended_well(const struct sender *sender, enum nopal_end end)
 {
 	return sender->state == SEND_CLOSING &&
 	       (end == NOPAL_ENDED_WELL || (end == NOPAL_ABORTED && !sender->interrupted &&
@@ -77,7 +77,8 @@ bool send_end_stuck(struct sender *sender)
 	return true;
 }
 
-void send_end(struct sender *sender, const struct nopal_session *session, int end, const char *text)
+void send_end(struct sender *sender, const struct nopal_session *session, enum nopal_end end,
+	      const char *text)
 {
 	bool well = !sender->alone && send_ended_well(sender, end);
 

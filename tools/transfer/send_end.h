@@ -10,7 +10,7 @@
 /* Nothing has moved for long: says who holds what, and aborts the session. */
 bool send_end_stuck(struct sender *sender);
 /* The session has ended: judges, and says what was not good. */
-void send_end(struct sender *sender, const struct nopal_session *session, int end,
+void send_end(struct sender *sender, const struct nopal_session *session, enum nopal_end end,
 	      const char *text);
 
 #endif

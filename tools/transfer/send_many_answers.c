@@ -96,7 +96,7 @@ static void many_on_received(struct nopal_session *session, struct nopal_message
 	many_go_on(many);
 }
 
-static enum table_state many_state_of_end(int end)
+static enum table_state many_state_of_end(enum nopal_end end)
 {
 	if (end == NOPAL_REFUSED || end == NOPAL_NOT_AUTHENTIC)
 		return TABLE_REFUSED;
@@ -163,7 +163,8 @@ static void many_on_destination(struct nopal_session *session,
 		many_lose(many, one, info);
 }
 
-static void many_on_sent(struct nopal_session *session, uint64_t cookie, int outcome, void *user)
+static void many_on_sent(struct nopal_session *session, uint64_t cookie, enum nopal_outcome outcome,
+			 void *user)
 {
 	struct many *many = user;
 
@@ -183,7 +184,8 @@ static void many_on_writable(struct nopal_session *session, void *user)
 	many_pump(user);
 }
 
-static void many_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void many_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			  void *user)
 {
 	struct many *many = user;
 

@@ -291,7 +291,8 @@ static void serve_on_writable(struct nopal_session *session, void *user)
 		serve_pump(user);
 }
 
-static void serve_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void serve_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			   void *user)
 {
 	struct serve_session *to = user, **at;
 	char line[2 * TRANSFER_TEXT_ROOM];

@@ -312,7 +312,8 @@ int nopal_connection_send(struct nopal_connection *connection, const void *bytes
 
 /* ----------------------------------------------------------- wait for a send */
 
-void nopal__blocking_tell(struct nopal_connection *connection, uint64_t ticket, int outcome)
+void nopal__blocking_tell(struct nopal_connection *connection, uint64_t ticket,
+			  enum nopal_outcome outcome)
 {
 	struct blocking_outcomes *outcomes = &connection->outcomes;
 

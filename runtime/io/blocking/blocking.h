@@ -103,7 +103,8 @@ bool nopal__blocking_push(struct blocking_ring *ring, struct blocking_item item)
 struct blocking_item nopal__blocking_pop(struct blocking_ring *ring);
 
 /* The outcome of one message is known. */
-void nopal__blocking_tell(struct nopal_connection *connection, uint64_t ticket, int outcome);
+void nopal__blocking_tell(struct nopal_connection *connection, uint64_t ticket,
+			  enum nopal_outcome outcome);
 
 struct timespec nopal__blocking_deadline(int64_t timeout_ns);
 /* Waits for any change; false: the deadline has passed. */

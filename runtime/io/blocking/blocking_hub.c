@@ -243,7 +243,8 @@ static void connection_give_back(struct nopal_connection *connection)
 	}
 }
 
-static void blocking_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void blocking_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			      void *user)
 {
 	struct nopal_connection *connection = user;
 
@@ -270,8 +271,8 @@ static void blocking_on_ended(struct nopal_session *session, int end, const char
 
 /* ---------------------------------------------------- the loop's own thread */
 
-static void blocking_on_sent(struct nopal_session *session, uint64_t ticket, int outcome,
-			     void *user)
+static void blocking_on_sent(struct nopal_session *session, uint64_t ticket,
+			     enum nopal_outcome outcome, void *user)
 {
 	struct nopal_connection *connection = user;
 

@@ -60,7 +60,7 @@ struct monolith_callbacks {
 	void (*received)(struct monolith_connection *connection,
 			 const struct monolith_message *message, void *user);
 	void (*writable)(struct monolith_connection *connection, void *user);
-	void (*ended)(struct monolith_connection *connection, int end, const char *text,
+	void (*ended)(struct monolith_connection *connection, enum nopal_end end, const char *text,
 		      void *user);
 };
 

@@ -148,7 +148,7 @@ static void monolith_writable(struct monolith_connection *connection, void *user
 	push(user);
 }
 
-static void it_ended(struct traffic *traffic, int end, const char *text)
+static void it_ended(struct traffic *traffic, enum nopal_end end, const char *text)
 {
 	traffic->ended = true;
 	traffic->ended_well = end == 0;
@@ -158,7 +158,8 @@ static void it_ended(struct traffic *traffic, int end, const char *text)
 		traffic->over(traffic);
 }
 
-static void composed_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void composed_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			   void *user)
 {
 	const struct nopal_counters *counters = nopal_session_counters(session);
 	struct traffic *traffic = user;
@@ -178,8 +179,8 @@ static void composed_ended(struct nopal_session *session, int end, const char *t
 	it_ended(traffic, end, text);
 }
 
-static void monolith_ended(struct monolith_connection *connection, int end, const char *text,
-			   void *user)
+static void monolith_ended(struct monolith_connection *connection, enum nopal_end end,
+			   const char *text, void *user)
 {
 	struct traffic *traffic = user;
 

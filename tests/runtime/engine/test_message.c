@@ -311,7 +311,8 @@ static void keep_received(struct nopal_session *receiver, struct nopal_message *
 	keep.message[keep.count++] = message;
 }
 
-static void keep_ended(struct nopal_session *ended, int end, const char *text, void *user)
+static void keep_ended(struct nopal_session *ended, enum nopal_end end, const char *text,
+		       void *user)
 {
 	(void)end, (void)text, (void)user;
 	for (unsigned i = 0; keep.give_back_at_end && i < keep.count; i++)

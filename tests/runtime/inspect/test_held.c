@@ -53,7 +53,7 @@ TEST_WITH(NULL, own_rig_close, test_held_segments_are_counted_by_holder)
 
 static uint64_t held_at_end;
 
-static void on_ended(struct nopal_session *at, int end, const char *text, void *user)
+static void on_ended(struct nopal_session *at, enum nopal_end end, const char *text, void *user)
 {
 	(void)end;
 	(void)text;

@@ -222,7 +222,8 @@ static void on_taken(struct nopal_session *session, struct nopal_message *messag
 	taken++;
 }
 
-static void on_refused(struct nopal_session *session, int code, const char *text, void *user)
+static void on_refused(struct nopal_session *session, enum nopal_end code, const char *text,
+		       void *user)
 {
 	(void)session, (void)text, (void)user;
 	refused += code == NOPAL_RESOURCE;

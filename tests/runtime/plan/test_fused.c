@@ -133,19 +133,19 @@ TEST(test_no_folder_of_the_user)
 {
 	struct nopal_problems problems;
 	char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
-	char *cache = strdup(getenv("XDG_CACHE_PRIMARY"));
+	char *cache = strdup(getenv("XDG_CACHE_HOME"));
 	struct nopal_plan *plan;
 
 	workshop_write("homeless.conf", MINE);
 	unsetenv("HOME");
-	setenv("XDG_CACHE_PRIMARY", "not/absolute", true);
+	setenv("XDG_CACHE_HOME", "not/absolute", true);
 	plan = runs("homeless.conf", NULL, "there is no");
 	nopal_problems_init(&problems);
 	assert_null(nopal_plan_unit_file(plan, &problems));
 	assert_non_null(problems.entries[0].fix);
 	nopal_problems_fini(&problems);
 	nopal_plan_unref(plan);
-	setenv("XDG_CACHE_PRIMARY", cache, true);
+	setenv("XDG_CACHE_HOME", cache, true);
 	if (home)
 		setenv("HOME", home, true);
 	free(cache);

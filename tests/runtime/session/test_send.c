@@ -234,7 +234,8 @@ TEST(test_a_refused_message_was_never_sent)
 }
 
 static int late_outcome;
-static void late_sent(struct nopal_session *sender, uint64_t cookie, int outcome, void *user)
+static void late_sent(struct nopal_session *sender, uint64_t cookie, enum nopal_outcome outcome,
+		      void *user)
 {
 	(void)sender, (void)user;
 	assert_int_equal(cookie, 5);

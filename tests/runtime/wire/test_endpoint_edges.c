@@ -181,7 +181,7 @@ TEST(test_no_train_is_of_a_session_that_is_gone)
 	assert_true(counters->datagrams_out > left);
 }
 
-static void ended(struct nopal_session *session, int end, const char *text, void *user)
+static void ended(struct nopal_session *session, enum nopal_end end, const char *text, void *user)
 {
 	(void)session;
 	assert_int_equal(end, NOPAL_ABORTED);
@@ -189,7 +189,8 @@ static void ended(struct nopal_session *session, int end, const char *text, void
 	++*(unsigned *)user;
 }
 
-static void other_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void other_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			void *user)
 {
 	(void)session, (void)end, (void)text;
 	++*(unsigned *)user;

@@ -11,7 +11,7 @@ static const char UNTAPPED[] = "transport_driver {}\nfixed_size {}\n";
 static const char OTHER[] = "transport_driver {}\nresize {}\nsequenced_messages {}\n"
 			    "lossy_fifo {}\n";
 
-static void ended(struct nopal_session *session, int end, const char *text, void *user)
+static void ended(struct nopal_session *session, enum nopal_end end, const char *text, void *user)
 {
 	(void)session;
 	(void)text;

@@ -37,7 +37,8 @@ static void awake_received(struct nopal_session *session, struct nopal_message *
 	nopal_session_close(session);
 }
 
-static void awake_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void awake_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			void *user)
 {
 	struct awake *awake = user;
 

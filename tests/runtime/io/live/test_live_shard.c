@@ -320,7 +320,8 @@ static void taken_on_received(struct nopal_session *session, struct nopal_messag
 	taken->messages++;
 }
 
-static void taken_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void taken_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			   void *user)
 {
 	struct taken *taken = user;
 
@@ -359,7 +360,8 @@ static void opener_on_writable(struct nopal_session *session, void *user)
 	opener_pump(user);
 }
 
-static void opener_on_ended(struct nopal_session *session, int end, const char *text, void *user)
+static void opener_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			    void *user)
 {
 	(void)session;
 	(void)text;
