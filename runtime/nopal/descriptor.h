@@ -56,7 +56,7 @@ enum nopal_access {
 	NOPAL_WRITE,	     /* sets it: one writer in a composition */
 	NOPAL_READ,	     /* needs it: a composition without a writer is refused */
 	NOPAL_READ_OPTIONAL, /* reads `initial` where nobody writes it */
-	NOPAL_PROPERTY,	     /* of messages: the application sets it, see nopal_send_with */
+	NOPAL_PROPERTY,	     /* of messages: the application sets it, see nopal_send_message */
 };
 
 /* A named 64-bit field of messages and segments.  A segment starts with the attributes of its

@@ -370,13 +370,6 @@ int nopal_session_accept_rate(struct nopal_session *session, uint64_t bps);
 /* End now.  `ended` follows with NOPAL_ABORTED; the peer is told once. */
 void nopal_session_abort(struct nopal_session *session, const char *text);
 
-/* Send a message: copied; one of no bytes is a message, too.  0; -EAGAIN: the send buffer is full
- * (`writable` follows); -EMSGSIZE: longer than the plan's limit;
- * -EINVAL: shorter than its least; -EPIPE: closed. */
-int nopal_send(struct nopal_session *session, const void *bytes, size_t length, uint64_t cookie);
-/* The same without a copy: `buffer` gets one reference more until all of it is free to go. */
-int nopal_send_buffer(struct nopal_session *session, struct nopal_buffer *buffer, uint32_t from,
-		      uint32_t length, uint64_t cookie);
 /* What an application says of one message.  Which properties there are is a matter of the
  * composition: `nopal explain CONF` lists them.  `urgent` is there in all of them: its segments go
  * first among those that wait. */
@@ -386,13 +379,33 @@ struct nopal_property {
 };
 /* The number of a property of this plan by its name; 0: nobody looks at it. */
 unsigned nopal_property(const struct nopal_plan *plan, const char *name);
-/* nopal_send, nopal_send_buffer with properties.  A part that judges them may refuse the message
- * with an error of its own. */
-int nopal_send_with(struct nopal_session *session, const void *bytes, size_t length,
-		    uint64_t cookie, const struct nopal_property *properties, size_t count);
-int nopal_send_buffer_with(struct nopal_session *session, struct nopal_buffer *buffer,
-			   uint32_t from, uint32_t length, uint64_t cookie,
-			   const struct nopal_property *properties, size_t count);
+/* A message to send: `length` bytes of `buffer` from byte `from`, which gets one reference more until
+ * all of them are free to go, or, where `buffer` is NULL, a copy of `bytes`.  A message of no bytes
+ * is a message, too. */
+struct nopal_outgoing {
+	const void *bytes;
+	struct nopal_buffer *buffer;
+	uint32_t from;
+	size_t length;
+	uint64_t cookie; /* for the callback `sent` */
+	const struct nopal_property *properties;
+	size_t property_count;
+};
+/* 0; -EAGAIN: the send buffer is full (`writable` follows); -EMSGSIZE: longer than the plan's
+ * limit; -EINVAL: shorter than its least; -ENOBUFS: out of memory; -EPIPE: closed.  A part that
+ * judges properties may refuse the message with an error of its own. */
+int nopal_send_message(struct nopal_session *session, const struct nopal_outgoing *outgoing);
+/* The short form: a copy of so many bytes, without properties. */
+static inline int nopal_send(struct nopal_session *session, const void *bytes, size_t length,
+			     uint64_t cookie)
+{
+	struct nopal_outgoing outgoing = { 0 };
+
+	outgoing.bytes = bytes;
+	outgoing.length = length;
+	outgoing.cookie = cookie;
+	return nopal_send_message(session, &outgoing);
+}
 /* What is sent between start and stop leaves at stop, or earlier where a train is full: many short
  * messages, or one to many sessions, at a fraction of the system calls.  Within a callback that is
  * so anyway.  May be nested; stop before the loop goes on. */

@@ -112,12 +112,6 @@ static int send_refusal(struct nopal_composite *composite, uint64_t length)
 	return 0;
 }
 
-/* What the application says of a message. */
-struct sent_with {
-	const struct nopal_property *properties;
-	size_t count;
-};
-
 /* What a segment of the layer above says of itself. */
 static void take_attributes(const struct nopal_composite *composite, uint64_t *attribute,
 			    const struct nopal_segment *from)
@@ -128,10 +122,11 @@ static void take_attributes(const struct nopal_composite *composite, uint64_t *a
 	attribute[nopal__layer(composite)->above_kind_slot] = from->kind;
 }
 
-static void send_put_properties(struct nopal_message *message, const struct sent_with *with)
+static void send_put_properties(struct nopal_message *message,
+				const struct nopal_outgoing *outgoing)
 {
-	for (size_t i = 0; i < with->count; i++) {
-		const struct nopal_property *property = &with->properties[i];
+	for (size_t i = 0; i < outgoing->property_count; i++) {
+		const struct nopal_property *property = &outgoing->properties[i];
 
 		if (property->which == NOPAL_URGENT)
 			message->urgent = property->value != 0;
@@ -140,9 +135,9 @@ static void send_put_properties(struct nopal_message *message, const struct sent
 	}
 }
 
-/* Takes over the reference in `body`; one of `from` and `with` is NULL. */
-static int send_message(struct nopal_composite *composite, struct nopal_body body, uint64_t cookie,
-			const struct nopal_segment *from, const struct sent_with *with)
+/* Takes over the reference in `body`; one of `from` and `outgoing` is NULL. */
+static int send_message(struct nopal_composite *composite, struct nopal_body body,
+			const struct nopal_segment *from, const struct nopal_outgoing *outgoing)
 {
 	struct nopal_message *message = nopal__message_make(composite, body.length);
 
@@ -152,14 +147,15 @@ static int send_message(struct nopal_composite *composite, struct nopal_body bod
 	}
 	message->one = body;
 	message->fragments = 1;
-	message->cookie = cookie;
 	if (from) {
 		message->above = from->handle;
 		take_attributes(composite, message->attribute, from);
 		message->urgent = from->urgent;
 	}
-	if (with)
-		send_put_properties(message, with);
+	if (outgoing) {
+		message->cookie = outgoing->cookie;
+		send_put_properties(message, outgoing);
+	}
 	send_count(composite, message->length);
 	if (composite->life != NOPAL_LIFE_OPENING)
 		return send_from_user(composite, message, false);
@@ -170,69 +166,41 @@ static int send_message(struct nopal_composite *composite, struct nopal_body bod
 	return -ENOBUFS;
 }
 
-static int send_buffer(struct nopal_session *session, struct nopal_buffer *buffer, uint32_t from,
-		       uint32_t length, uint64_t cookie, const struct sent_with *with)
+/* A reference to the buffer given, or a copy of the bytes; the buffer is NULL where there is no
+ * memory. */
+static struct nopal_body send_body(const struct nopal_outgoing *outgoing)
+{
+	uint32_t length = (uint32_t)outgoing->length;
+	struct nopal_buffer *buffer = outgoing->buffer;
+
+	if (buffer)
+		return (struct nopal_body){ nopal_buffer_ref(buffer),
+					    buffer->bytes + outgoing->from, length };
+	buffer = nopal_buffer_new(length);
+	if (!buffer)
+		return (struct nopal_body){ 0 };
+	if (length)
+		memcpy(buffer->bytes, outgoing->bytes, length);
+	return (struct nopal_body){ buffer, buffer->bytes, length };
+}
+
+int nopal_send_message(struct nopal_session *session, const struct nopal_outgoing *outgoing)
 {
 	struct nopal_composite *composite = nopal__composite(session);
-	int refusal = send_refusal(composite, length);
+	int refusal = send_refusal(composite, outgoing->length);
+	struct nopal_body body;
 	bool outermost;
 
 	if (refusal)
 		return refusal;
+	body = send_body(outgoing);
+	if (!body.buffer)
+		return -ENOBUFS;
 	outermost = nopal__turn_begin(composite->world);
 	nopal__touch(composite);
-	refusal = send_message(
-		composite,
-		(struct nopal_body){ nopal_buffer_ref(buffer), buffer->bytes + from, length },
-		cookie, NULL, with);
+	refusal = send_message(composite, body, NULL, outgoing);
 	nopal__turn_end(composite->world, outermost);
 	return refusal;
-}
-
-static int send_bytes(struct nopal_session *session, const void *bytes, size_t length,
-		      uint64_t cookie, const struct sent_with *with)
-{
-	int refusal = send_refusal(nopal__composite(session), length);
-	struct nopal_buffer *buffer;
-
-	if (refusal)
-		return refusal;
-	buffer = nopal_buffer_new((uint32_t)length);
-	if (!buffer)
-		return -ENOBUFS;
-	if (length)
-		memcpy(buffer->bytes, bytes, length);
-	refusal = send_buffer(session, buffer, 0, (uint32_t)length, cookie, with);
-	nopal_buffer_unref(buffer);
-	return refusal;
-}
-
-int nopal_send(struct nopal_session *session, const void *bytes, size_t length, uint64_t cookie)
-{
-	return send_bytes(session, bytes, length, cookie, NULL);
-}
-
-int nopal_send_buffer(struct nopal_session *session, struct nopal_buffer *buffer, uint32_t from,
-		      uint32_t length, uint64_t cookie)
-{
-	return send_buffer(session, buffer, from, length, cookie, NULL);
-}
-
-int nopal_send_with(struct nopal_session *session, const void *bytes, size_t length,
-		    uint64_t cookie, const struct nopal_property *properties, size_t count)
-{
-	const struct sent_with with = { properties, count };
-
-	return send_bytes(session, bytes, length, cookie, &with);
-}
-
-int nopal_send_buffer_with(struct nopal_session *session, struct nopal_buffer *buffer,
-			   uint32_t from, uint32_t length, uint64_t cookie,
-			   const struct nopal_property *properties, size_t count)
-{
-	const struct sent_with with = { properties, count };
-
-	return send_buffer(session, buffer, from, length, cookie, &with);
 }
 
 int nopal__message_from_above(struct nopal_composite *composite, const struct nopal_segment *from)
@@ -240,7 +208,7 @@ int nopal__message_from_above(struct nopal_composite *composite, const struct no
 	struct nopal_body body = from->body;
 
 	nopal_buffer_ref(body.buffer);
-	return send_message(composite, body, 0, from, NULL);
+	return send_message(composite, body, from, NULL);
 }
 
 /* Its bytes are charged to the layer above, where they are. */

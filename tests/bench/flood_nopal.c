@@ -66,8 +66,10 @@ static void bulk_push(struct bulk_lane *lane)
 			nopal_session_close(lane->session);
 			return;
 		}
-		if (nopal_send_buffer(lane->session, bulk->walk, (uint32_t)lane->flood->place,
-				      bulk->message, 0) < 0)
+		if (nopal_send_message(lane->session, &(struct nopal_outgoing){
+							      .buffer = bulk->walk,
+							      .from = (uint32_t)lane->flood->place,
+							      .length = bulk->message }) < 0)
 			return;
 		flood_sent(lane->flood, bulk->message);
 	}

@@ -39,7 +39,9 @@ static void fill(struct nopal_session *session, void *user)
 	struct transfer *transfer = user;
 
 	while (transfer->left > 0 &&
-	       nopal_send_buffer(session, transfer->payload, 0, transfer->length, 0) == 0)
+	       nopal_send_message(session,
+				  &(struct nopal_outgoing){ .buffer = transfer->payload,
+							    .length = transfer->length }) == 0)
 		transfer->left--;
 	if (transfer->left == 0)
 		nopal_session_close(session);
@@ -50,7 +52,9 @@ static void tick(void *user)
 {
 	struct transfer *transfer = user;
 
-	nopal_send_buffer(transfer->session, transfer->payload, 0, transfer->length, 0);
+	nopal_send_message(transfer->session,
+			   &(struct nopal_outgoing){ .buffer = transfer->payload,
+						     .length = transfer->length });
 	if (--transfer->left > 0)
 		nopal_sim_at(transfer->world, nopal_world_now(transfer->world) + TICK_NS, tick,
 			     transfer);

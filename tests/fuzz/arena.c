@@ -53,7 +53,12 @@ void arena_say(struct arena *arena, struct arena_slot *slot, size_t length, unsi
 	length %= sizeof(bytes) + 1;
 	for (size_t i = 0; i < length; i++)
 		bytes[i] = pattern_at(key, i);
-	nopal_send_with(slot->session, bytes, length, ++arena->cookie, &with, with.which != 0);
+	nopal_send_message(slot->session,
+			   &(struct nopal_outgoing){ .bytes = bytes,
+						     .length = length,
+						     .cookie = ++arena->cookie,
+						     .properties = &with,
+						     .property_count = with.which != 0 });
 }
 
 void arena_give_back(struct arena_slot *slot)

@@ -47,7 +47,9 @@ void *__wrap_realloc(void *memory, size_t bytes)
 static void keep_busy(struct rig *rig, struct nopal_buffer *buffer, int64_t ms)
 {
 	for (int64_t at = 0; at < ms; at += STEP_MS) {
-		while (nopal_send_buffer(rig->opener.session, buffer, 0, MESSAGE_BYTES, 0) == 0)
+		while (nopal_send_message(rig->opener.session,
+					  &(struct nopal_outgoing){ .buffer = buffer,
+								    .length = MESSAGE_BYTES }) == 0)
 			continue;
 		rig_run(rig, STEP_MS * NOPAL_MILLISECOND);
 	}

@@ -129,7 +129,9 @@ static void crowd_grow(int count, size_t bytes)
 			nopal_session_open(crowd.from, crowd.plan, &crowd.to, &callbacks, NULL);
 		assert_non_null(crowd.session[i]);
 		pass(SPACE_NS);
-		assert_int_equal(nopal_send_buffer(crowd.session[i], buffer, 0, (uint32_t)bytes, 0),
+		assert_int_equal(nopal_send_message(crowd.session[i],
+						    &(struct nopal_outgoing){ .buffer = buffer,
+									      .length = bytes }),
 				 0);
 		pass(SPACE_NS);
 	}
@@ -240,7 +242,10 @@ TEST(test_a_member_of_a_group)
 	struct nopal_buffer *buffer = nopal_buffer_new(TALK_BYTES);
 
 	crowd_join("extends = \"one_to_many_all\"\n");
-	assert_int_equal(nopal_send_buffer(crowd.session[0], buffer, 0, TALK_BYTES, 0), 0);
+	assert_int_equal(nopal_send_message(crowd.session[0],
+					    &(struct nopal_outgoing){ .buffer = buffer,
+								      .length = TALK_BYTES }),
+			 0);
 	nopal_buffer_free(buffer);
 	pass(5 * NOPAL_SECOND);
 	assert_int_equal(crowd.delivered, FEW);
@@ -259,14 +264,18 @@ TEST(test_a_busy_time_is_forgotten)
 	crowd_grow(FEW, TALK_BYTES);
 	idle = live_bytes;
 	for (int i = 0; i < FEW; i++)
-		nopal_send_buffer(crowd.session[i], buffer, 0, TALK_BYTES, 0);
+		nopal_send_message(
+			crowd.session[i],
+			&(struct nopal_outgoing){ .buffer = buffer, .length = TALK_BYTES });
 	busy = live_bytes;
 	assert_true(busy > idle + FEW * BULK_MAX);
 	pass(3 * NOPAL_SECOND);
 	/* but what the endpoints and the network keep for the next time */
 	grown = live_bytes - idle;
 	for (int i = 0; i < FEW; i++)
-		nopal_send_buffer(crowd.session[i], buffer, 0, TALK_BYTES, 0);
+		nopal_send_message(
+			crowd.session[i],
+			&(struct nopal_outgoing){ .buffer = buffer, .length = TALK_BYTES });
 	pass(3 * NOPAL_SECOND);
 	assert_true(live_bytes - idle <= grown + FEW * ENDS * DIGITS);
 	nopal_buffer_free(buffer);

@@ -51,9 +51,14 @@ TEST(test_urgent_messages_share_no_segment_with_others)
 	outermost = nopal__turn_begin(rig.world);
 	nopal__touch(nopal__composite(rig.opener.session));
 	for (uint64_t i = 0; i < 5; i++)
-		assert_int_equal(
-			nopal_send_with(rig.opener.session, "x", 1, i, &urgent, i == 1 || i == 2),
-			0);
+		assert_int_equal(nopal_send_message(rig.opener.session,
+						    &(struct nopal_outgoing){
+							    .bytes = "x",
+							    .length = 1,
+							    .cookie = i,
+							    .properties = &urgent,
+							    .property_count = i == 1 || i == 2 }),
+				 0);
 	nopal__turn_end(rig.world, outermost);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEND_SEGMENT), 3);
 	rig_run(&rig, NOPAL_SECOND);

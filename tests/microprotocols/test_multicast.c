@@ -237,7 +237,11 @@ static int send_urgent(size_t bytes)
 
 	many_write(number, text, bytes);
 	many.length[number] = bytes;
-	return nopal_send_with(many.group, text, bytes, number, &urgent, 1);
+	return nopal_send_message(many.group, &(struct nopal_outgoing){ .bytes = text,
+									.length = bytes,
+									.cookie = number,
+									.properties = &urgent,
+									.property_count = 1 });
 }
 
 /* It is for all, and so it takes its turn. */

@@ -24,9 +24,14 @@ static void send_one(int i, bool marked)
 	int length = snprintf(text, sizeof(text), "%03d", i);
 
 	assert_true(property.which);
-	assert_int_equal(nopal_send_with(rig.opener.session, text, (size_t)length, 0, &property,
-					 marked && i % EVERY == EVERY - 1),
-			 0);
+	assert_int_equal(
+		nopal_send_message(rig.opener.session,
+				   &(struct nopal_outgoing){
+					   .bytes = text,
+					   .length = (size_t)length,
+					   .properties = &property,
+					   .property_count = marked && i % EVERY == EVERY - 1 }),
+		0);
 }
 
 struct run {

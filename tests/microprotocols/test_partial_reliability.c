@@ -71,7 +71,12 @@ static int send_with(const char *text, size_t length, const char *name, uint64_t
 
 	memset(bytes, 0, sizeof(bytes));
 	strcpy((char *)bytes, text);
-	return nopal_send_with(rig.opener.session, bytes, length, rig.cookie++, &property, 1);
+	return nopal_send_message(rig.opener.session,
+				  &(struct nopal_outgoing){ .bytes = bytes,
+							    .length = length,
+							    .cookie = rig.cookie++,
+							    .properties = &property,
+							    .property_count = 1 });
 }
 
 static int send_for(const char *text, int64_t deadline_ns)

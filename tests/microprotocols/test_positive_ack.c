@@ -419,7 +419,12 @@ static void check_urgent(const char *config, bool overtakes)
 	property.value = 1;
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(rig_send(&urgent, "later"), 0);
-	assert_int_equal(nopal_send_with(urgent.opener.session, "now", 3, 0, &property, 1), 0);
+	assert_int_equal(nopal_send_message(urgent.opener.session,
+					    &(struct nopal_outgoing){ .bytes = "now",
+								      .length = 3,
+								      .properties = &property,
+								      .property_count = 1 }),
+			 0);
 	rig_run(&urgent, 5 * NOPAL_SECOND);
 	assert_int_equal(urgent.acceptor.delivered, 9);
 	assert_int_equal(strcmp(urgent.acceptor.text[8], "now") != 0, overtakes);

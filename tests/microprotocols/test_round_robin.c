@@ -72,7 +72,12 @@ TEST(test_what_is_urgent_waits_for_no_turn)
 	flow_pair_run(300 * NOPAL_MILLISECOND);
 	property.which = nopal_property(pair.plan, "urgent");
 	sent_ns = nopal_world_now(pair.world);
-	assert_int_equal(nopal_send_with(pair.here[0].session, "now", 3, 0, &property, 1), 0);
+	assert_int_equal(nopal_send_message(pair.here[0].session,
+					    &(struct nopal_outgoing){ .bytes = "now",
+								      .length = 3,
+								      .properties = &property,
+								      .property_count = 1 }),
+			 0);
 	flow_pair_run(10 * NOPAL_SECOND);
 	assert_string_equal(pair.there[0].text, "now");
 	/* behind what the network holds already: its queue and the path */
@@ -112,8 +117,13 @@ static int64_t urge(bool loaded)
 	for (uint32_t n = 0; n < 250; n++) {
 		int64_t sent_ns = nopal_world_now(pair.world), took_ns;
 
-		assert_int_equal(nopal_send_with(pair.here[0].session, bytes, 100, 0, &urgent, 1),
-				 0);
+		assert_int_equal(
+			nopal_send_message(pair.here[0].session,
+					   &(struct nopal_outgoing){ .bytes = bytes,
+								     .length = 100,
+								     .properties = &urgent,
+								     .property_count = 1 }),
+			0);
 		if (loaded)
 			load(60 * NOPAL_MILLISECOND);
 		else

@@ -64,8 +64,18 @@ TEST(test_a_packet_is_as_the_rfc_has_it)
 	const struct nopal_property later = { properties[0].which, 320 };
 
 	rig_start(&rig);
-	assert_int_equal(nopal_send_with(rig.opener.session, "one", 3, 0, properties, 3), 0);
-	assert_int_equal(nopal_send_with(rig.opener.session, "two", 3, 0, &later, 1), 0);
+	assert_int_equal(nopal_send_message(rig.opener.session,
+					    &(struct nopal_outgoing){ .bytes = "one",
+								      .length = 3,
+								      .properties = properties,
+								      .property_count = 3 }),
+			 0);
+	assert_int_equal(nopal_send_message(rig.opener.session,
+					    &(struct nopal_outgoing){ .bytes = "two",
+								      .length = 3,
+								      .properties = &later,
+								      .property_count = 1 }),
+			 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(packet[0].length, HEADER + 3);
 	assert_int_equal(packet[0].bytes[0], 0x80);

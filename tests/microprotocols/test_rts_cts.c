@@ -288,7 +288,12 @@ TEST(test_what_was_asked_for_once_may_be_granted)
 	deadline.which = nopal_property(rig.plan, "deadline");
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(
-			nopal_send_with(rig.opener.session, bytes, MESSAGE, 0, &deadline, 1), 0);
+			nopal_send_message(rig.opener.session,
+					   &(struct nopal_outgoing){ .bytes = bytes,
+								     .length = MESSAGE,
+								     .properties = &deadline,
+								     .property_count = 1 }),
+			0);
 	rig_run(&rig, 160 * NOPAL_MILLISECOND);
 	for (int i = 0; i < 8; i++)
 		rig_send_bytes(&rig, MESSAGE);
@@ -312,7 +317,11 @@ TEST(test_what_is_urgent_takes_no_room_of_what_is_before_it)
 	rig_send_bytes(&rig, 6000);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(
-			nopal_send_with(rig.opener.session, bytes, sizeof(bytes), 0, &urgent, 1),
+			nopal_send_message(rig.opener.session,
+					   &(struct nopal_outgoing){ .bytes = bytes,
+								     .length = sizeof(bytes),
+								     .properties = &urgent,
+								     .property_count = 1 }),
 			0);
 	rig_finish(&rig);
 	assert_int_equal(rig.acceptor.delivered, 4);
@@ -337,7 +346,12 @@ TEST(test_a_right_that_nobody_used_is_the_next_ones)
 	deadline.which = nopal_property(rig.plan, "deadline");
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(
-			nopal_send_with(rig.opener.session, bytes, MESSAGE, 0, &deadline, 1), 0);
+			nopal_send_message(rig.opener.session,
+					   &(struct nopal_outgoing){ .bytes = bytes,
+								     .length = MESSAGE,
+								     .properties = &deadline,
+								     .property_count = 1 }),
+			0);
 	for (int i = 0; i < 4; i++)
 		rig_send_bytes(&rig, MESSAGE);
 	rig_run(&rig, 60 * NOPAL_SECOND);

@@ -251,17 +251,27 @@ TEST(test_what_was_given_up_is_not_waited_for)
 	assert_int_equal(rig_send(&rig, "0"), 0);
 	rig_run(&rig, NOPAL_SECOND);
 	rig_change(&rig, "delay 10ms loss 100%");
-	assert_int_equal(
-		nopal_send_with(rig.opener.session, "1", 1, 0,
-				(struct nopal_property[]){ { which[0], 1 }, { which[2], 1 } }, 2),
-		0);
+	assert_int_equal(nopal_send_message(
+				 rig.opener.session,
+				 &(struct nopal_outgoing){
+					 .bytes = "1",
+					 .length = 1,
+					 .properties = (struct nopal_property[]){ { which[0], 1 },
+										  { which[2], 1 } },
+					 .property_count = 2 }),
+			 0);
 	rig_run(&rig, 10 * NOPAL_SECOND);
 	rig_change(&rig, "delay 10ms");
 	rig_run(&rig, 10 * NOPAL_SECOND);
-	assert_int_equal(
-		nopal_send_with(rig.opener.session, "2", 1, 0,
-				(struct nopal_property[]){ { which[0], 2 }, { which[1], 1 } }, 2),
-		0);
+	assert_int_equal(nopal_send_message(
+				 rig.opener.session,
+				 &(struct nopal_outgoing){
+					 .bytes = "2",
+					 .length = 1,
+					 .properties = (struct nopal_property[]){ { which[0], 2 },
+										  { which[1], 1 } },
+					 .property_count = 2 }),
+			 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 2);
 	rig_close(&rig);
@@ -295,7 +305,12 @@ static int send_after(uint64_t label, uint64_t after, uint64_t after_2)
 	char text[RIG_TEXT];
 	int length = snprintf(text, sizeof(text), "%llu", (unsigned long long)label);
 
-	return nopal_send_with(rig.opener.session, text, (size_t)length, label, properties, 3);
+	return nopal_send_message(rig.opener.session,
+				  &(struct nopal_outgoing){ .bytes = text,
+							    .length = (size_t)length,
+							    .cookie = label,
+							    .properties = properties,
+							    .property_count = 3 });
 }
 
 TEST(test_circles_are_refused)
@@ -326,7 +341,12 @@ TEST(test_labels_are_refused)
 	assert_int_equal(send_after(UINT64_C(1) << 32, 0, 0), -EINVAL);
 	assert_int_equal(send_after(3, UINT64_C(1) << 32, 0), -EINVAL);
 	const struct nopal_property third = { nopal_property(rig.plan, "after_3"), 2 };
-	assert_int_equal(nopal_send_with(rig.opener.session, "x", 1, 0, &third, 1), -EINVAL);
+	assert_int_equal(nopal_send_message(rig.opener.session,
+					    &(struct nopal_outgoing){ .bytes = "x",
+								      .length = 1,
+								      .properties = &third,
+								      .property_count = 1 }),
+			 -EINVAL);
 	rig_close(&rig);
 }
 

@@ -63,7 +63,11 @@ static int send_tag(uint64_t tag, int number)
 	int length = snprintf(text, sizeof(text), "%d", number);
 
 	assert_true(property.which);
-	return nopal_send_with(rig.opener.session, text, (size_t)length, 0, &property, 1);
+	return nopal_send_message(rig.opener.session,
+				  &(struct nopal_outgoing){ .bytes = text,
+							    .length = (size_t)length,
+							    .properties = &property,
+							    .property_count = 1 });
 }
 
 static int post(uint64_t tag, uint64_t mask, uint64_t cookie)
@@ -312,12 +316,18 @@ TEST(test_out_of_band_takes_no_receive)
 
 	open_with(RELIABLE "out_of_band {}\ntag_matching {}\n", "delay 10ms", 1);
 	property.which = nopal_property(rig.plan, "out_of_band");
-	nopal_send_with(rig.opener.session, "1", 1, 0, &property, 1);
+	nopal_send_message(rig.opener.session, &(struct nopal_outgoing){ .bytes = "1",
+									 .length = 1,
+									 .properties = &property,
+									 .property_count = 1 });
 	rig_run(&rig, NOPAL_SECOND);
 	assert_match(0, 1, 0);
 	assert_int_equal(rig_awake(rig.acceptor.session)->messages.alive, 0);
 	post(ANY, 9);
-	nopal_send_with(rig.opener.session, "2", 1, 0, &property, 1);
+	nopal_send_message(rig.opener.session, &(struct nopal_outgoing){ .bytes = "2",
+									 .length = 1,
+									 .properties = &property,
+									 .property_count = 1 });
 	send_tag(1, 3);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_match(1, 2, 0);

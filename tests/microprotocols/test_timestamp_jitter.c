@@ -228,8 +228,12 @@ static void cross(const char *config, const char *link, unsigned hz, uint32_t mi
 
 		assert_true(property.which);
 		mark_ns[i] = hz ? (int64_t)(ticks * NOPAL_SECOND / hz) : nopal_world_now(rig.world);
-		assert_int_equal(nopal_send_with(rig.opener.session, text, (size_t)length, 0,
-						 &property, hz ? 1 : 0),
+		assert_int_equal(nopal_send_message(
+					 rig.opener.session,
+					 &(struct nopal_outgoing){ .bytes = text,
+								   .length = (size_t)length,
+								   .properties = &property,
+								   .property_count = hz ? 1 : 0 }),
 				 0);
 		rig_run(&rig, gap_ns);
 		ticks += draw(&random) % (hz / 25 + 1);

@@ -348,7 +348,11 @@ int many_send_bytes(struct many *many, size_t length, uint64_t destination)
 	many_write(number, bytes, length);
 	many->length[number] = length;
 	many->sent_ns[number] = nopal_world_now(many->world);
-	return nopal_send_with(many->group, bytes, length, number, &to, 1);
+	return nopal_send_message(many->group, &(struct nopal_outgoing){ .bytes = bytes,
+									 .length = length,
+									 .cookie = number,
+									 .properties = &to,
+									 .property_count = 1 });
 }
 
 int many_send(struct many *many)

@@ -247,8 +247,13 @@ static int send_one(struct oracle_side *side)
 	fill(side, index, bytes, message->length);
 	message->sent_ns = nopal_world_now(side->oracle->world);
 	side->pushed++; /* it may arrive before the call returns */
-	result = nopal_send_with(side->session, bytes, message->length, index, properties,
-				 say(side, index, properties));
+	result = nopal_send_message(
+		side->session,
+		&(struct nopal_outgoing){ .bytes = bytes,
+					  .length = message->length,
+					  .cookie = index,
+					  .properties = properties,
+					  .property_count = say(side, index, properties) });
 	if (result < 0)
 		side->pushed--;
 	return result;

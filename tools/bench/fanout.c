@@ -187,8 +187,10 @@ static void fanout_fill(struct fanout_side *side)
 
 			for (int64_t i = 0; i < fanout->peers; i++)
 				side->under_way +=
-					nopal_send_buffer(side->sessions[i], side->payload, 0,
-							  fanout->size, 0) == 0;
+					nopal_send_message(side->sessions[i],
+							   &(struct nopal_outgoing){
+								   .buffer = side->payload,
+								   .length = fanout->size }) == 0;
 		}
 	}
 	side->filling = false;

@@ -242,9 +242,13 @@ static bool scale_send(struct scale *scale, struct nopal_buffer *buffer)
 	bool good = true;
 
 	if (scale->group)
-		return nopal_send_buffer(scale->group, buffer, 0, bytes, 0) == 0;
+		return nopal_send_message(
+			       scale->group,
+			       &(struct nopal_outgoing){ .buffer = buffer, .length = bytes }) == 0;
 	for (int64_t i = 0; good && i < scale->count; i++)
-		good = nopal_send_buffer(scale->session[i], buffer, 0, bytes, 0) == 0;
+		good = nopal_send_message(
+			       scale->session[i],
+			       &(struct nopal_outgoing){ .buffer = buffer, .length = bytes }) == 0;
 	return good;
 }
 

@@ -61,7 +61,8 @@ static bool sim_send_one(struct sim_flow *flow)
 		return false;
 	if (flow->left_bytes > 0 && flow->left_bytes < length)
 		length = (uint32_t)flow->left_bytes;
-	if (nopal_send_buffer(flow->session, flow->payload, 0, length, 0))
+	if (nopal_send_message(flow->session, &(struct nopal_outgoing){ .buffer = flow->payload,
+									.length = length }))
 		return false;
 	if (flow->left_bytes > 0)
 		flow->left_bytes -= length;

@@ -130,7 +130,9 @@ static void streams_fill(struct streams_source *source)
 		return;
 	source->filling = true;
 	while (source->ahead < STREAMS_FLOOD_AHEAD &&
-	       nopal_send_buffer(source->session, all->flood, 0, STREAMS_FLOOD_BYTES, 0) == 0)
+	       nopal_send_message(source->session,
+				  &(struct nopal_outgoing){ .buffer = all->flood,
+							    .length = STREAMS_FLOOD_BYTES }) == 0)
 		source->ahead++;
 	source->filling = false;
 }
@@ -173,8 +175,12 @@ static void streams_send(struct streams_source *source)
 
 	memcpy(bytes, &head, sizeof(head));
 	if (!by->session ||
-	    nopal_send_with(by->session, bytes, urgent ? STREAMS_MIN_BYTES : all->bytes, 0,
-			    &property, 1) < 0)
+	    nopal_send_message(
+		    by->session,
+		    &(struct nopal_outgoing){ .bytes = bytes,
+					      .length = urgent ? STREAMS_MIN_BYTES : all->bytes,
+					      .properties = &property,
+					      .property_count = 1 }) < 0)
 		all->broken = true;
 	source->sent++;
 }

@@ -68,7 +68,10 @@ void reader_range(struct reader *reader, uint64_t offset, uint64_t end)
 static enum reader_stop reader_give(struct reader *reader, struct nopal_session *session,
 				    uint64_t cookie)
 {
-	int error = nopal_send_buffer(session, reader->chunk, 0, reader->chunk_length, cookie);
+	int error = nopal_send_message(session,
+				       &(struct nopal_outgoing){ .buffer = reader->chunk,
+								 .length = reader->chunk_length,
+								 .cookie = cookie });
 
 	if (error == -EAGAIN || error == -EPIPE)
 		return READER_FULL;

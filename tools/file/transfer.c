@@ -264,8 +264,11 @@ static int transfer_send(const struct transfer_outbox *outbox, const struct tran
 {
 	uint8_t bytes[TRANSFER_NOTE_LONGEST];
 
-	return nopal_send_with(outbox->session, bytes, transfer_encode(note, bytes), 0, &outbox->to,
-			       1);
+	return nopal_send_message(outbox->session,
+				  &(struct nopal_outgoing){ .bytes = bytes,
+							    .length = transfer_encode(note, bytes),
+							    .properties = &outbox->to,
+							    .property_count = 1 });
 }
 
 bool transfer_flush(struct transfer_outbox *outbox)
@@ -384,7 +387,8 @@ int transfer_send_hashes(struct nopal_session *session, const struct transfer_no
 	at += transfer_encode(&note, at);
 	for (uint64_t i = 0; i < list->size; i++)
 		cursor_put(&at, hashes[i], TRANSFER_NUMBER_BYTES);
-	error = nopal_send_buffer(session, buffer, 0, length, 0);
+	error = nopal_send_message(session,
+				   &(struct nopal_outgoing){ .buffer = buffer, .length = length });
 	nopal_buffer_free(buffer);
 	return error;
 }

@@ -50,7 +50,9 @@ static void parallel_push(struct nopal_session *session, void *user)
 	struct parallel_end *end = user;
 
 	while (end->sent < end->all->messages &&
-	       nopal_send_buffer(session, end->all->message, 0, PARALLEL_MESSAGE_BYTES, 0) == 0)
+	       nopal_send_message(
+		       session, &(struct nopal_outgoing){ .buffer = end->all->message,
+							  .length = PARALLEL_MESSAGE_BYTES }) == 0)
 		end->sent++;
 }
 

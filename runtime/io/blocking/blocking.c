@@ -7,7 +7,7 @@
  * connection and one lock a hub; all calls into the core are made by the loop's thread, and without
  * the lock, since the core calls back.
  *
- *   caller  --send-->  out ring  --nopal_send_buffer-->  core     (one copy)
+ *   caller  --send-->  out ring  --nopal_send_message-->  core     (one copy)
  *   caller  <--copy--  in ring   <--keep-- received  <-- core     (one copy)
  *
  * A message stays kept, and so unread for flow control, until the caller has copied it.  Where

@@ -296,9 +296,13 @@ static bool connection_give(struct nopal_connection *connection, const struct bl
 	if (!item->buffer)
 		nopal__blocking_give_other(connection, item);
 	else
-		*ret_refusal = nopal_send_buffer_with(connection->session, item->buffer, 0,
-						      (uint32_t)item->length, item->ticket,
-						      &destination, 1);
+		*ret_refusal = nopal_send_message(
+			connection->session,
+			&(struct nopal_outgoing){ .buffer = item->buffer,
+						  .length = (uint32_t)item->length,
+						  .cookie = item->ticket,
+						  .properties = &destination,
+						  .property_count = 1 });
 	return *ret_refusal != -EAGAIN;
 }
 

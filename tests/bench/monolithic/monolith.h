@@ -82,7 +82,7 @@ void monolith_endpoint_local(const struct monolith_endpoint *endpoint,
 struct monolith_connection *monolith_open(struct monolith_endpoint *endpoint,
 					  const struct nopal_address *peer,
 					  const struct monolith_callbacks *callbacks, void *user);
-/* As nopal_send_buffer. */
+/* As nopal_send_message. */
 int monolith_send(struct monolith_connection *connection, struct nopal_buffer *buffer,
 		  uint32_t from, uint32_t length);
 void monolith_close(struct monolith_connection *connection);

@@ -16,7 +16,10 @@ enum { TRAFFIC_TRAIN = 44 /* segments a message */ };
 static int send_one(struct traffic *traffic, uint32_t length)
 {
 	if (traffic->composed)
-		return nopal_send_buffer(traffic->session, traffic->walk, traffic->at, length, 0);
+		return nopal_send_message(traffic->session,
+					  &(struct nopal_outgoing){ .buffer = traffic->walk,
+								    .from = traffic->at,
+								    .length = length });
 	return monolith_send(traffic->connection, traffic->walk, traffic->at, length);
 }
 

@@ -43,7 +43,10 @@ TEST(test_payload_is_stored_once)
 	many_open(&many, MANY_RELIABLE("fan_out {}"), 8, "delay 10ms", 1);
 	many_run(&many, NOPAL_SECOND);
 	memset(nopal_buffer_bytes(buffer), '7', 60000);
-	assert_int_equal(nopal_send_buffer(many.group, buffer, 0, 60000, 0), 0);
+	assert_int_equal(
+		nopal_send_message(many.group,
+				   &(struct nopal_outgoing){ .buffer = buffer, .length = 60000 }),
+		0);
 	many_run(&many, 15 * NOPAL_MILLISECOND);
 	/* ours, the group's, and one a destination or more: no copy was made */
 	assert_true(buffer->references >= 8);
@@ -64,7 +67,10 @@ TEST(test_a_thousand_destinations)
 	many_run(&many, NOPAL_SECOND);
 	many_write(0, (char *)nopal_buffer_bytes(buffer), BYTES);
 	many.length[0] = BYTES;
-	assert_int_equal(nopal_send_buffer(many.group, buffer, 0, BYTES, 0), 0);
+	assert_int_equal(
+		nopal_send_message(many.group,
+				   &(struct nopal_outgoing){ .buffer = buffer, .length = BYTES }),
+		0);
 	many.sent++;
 	assert_true(buffer->references >= THOUSAND);
 	many_run(&many, 10 * NOPAL_SECOND);

@@ -162,7 +162,12 @@ TEST(test_what_expired_below_is_nobodys_loss)
 		 &options);
 	attempts.which = nopal_property(rig.plan, "attempts");
 	rig_change(&rig, "loss 100%");
-	assert_int_equal(nopal_send_with(rig.opener.session, "x", 1, 0, &attempts, 1), 0);
+	assert_int_equal(nopal_send_message(rig.opener.session,
+					    &(struct nopal_outgoing){ .bytes = "x",
+								      .length = 1,
+								      .properties = &attempts,
+								      .property_count = 1 }),
+			 0);
 	rig_run(&rig, 5 * NOPAL_SECOND);
 	rig_change(&rig, "delay 10ms");
 	rig_finish(&rig);

@@ -150,7 +150,10 @@ TEST(test_a_buffer_is_looked_at_until_all_is_done)
 	struct nopal_buffer *buffer = nopal_buffer_new(5);
 
 	memcpy(nopal_buffer_bytes(buffer), "hello", 5);
-	assert_int_equal(nopal_send_buffer(session, buffer, 1, 3, 0), 0);
+	assert_int_equal(nopal_send_message(session, &(struct nopal_outgoing){ .buffer = buffer,
+									       .from = 1,
+									       .length = 3 }),
+			 0);
 	assert_true(buffer->references > 1);
 	assert_ptr_equal(rig_segment(session, 2)->body.bytes, nopal_buffer_bytes(buffer) + 1);
 	settle(2, NOPAL_OUTCOME_DELIVERED);
@@ -188,7 +191,11 @@ static int send_lucky(struct nopal_session *sender, uint64_t luck)
 		{ nopal_property(rig.plan, "nobody looks at it"), 7 },
 	};
 
-	return nopal_send_with(sender, "x", 1, 5, properties, 2);
+	return nopal_send_message(sender, &(struct nopal_outgoing){ .bytes = "x",
+								    .length = 1,
+								    .cookie = 5,
+								    .properties = properties,
+								    .property_count = 2 });
 }
 
 static uint64_t luck_arrived;
@@ -268,7 +275,12 @@ TEST(test_urgent_is_known_everywhere)
 	const struct nopal_property urgent = { nopal_property(rig.plan, "urgent"), 1 };
 
 	assert_int_equal(nopal_property(rig.plan, "no such property"), 0);
-	assert_int_equal(nopal_send_with(session, "x", 1, 0, &urgent, 1), 0);
+	assert_int_equal(
+		nopal_send_message(session, &(struct nopal_outgoing){ .bytes = "x",
+								      .length = 1,
+								      .properties = &urgent,
+								      .property_count = 1 }),
+		0);
 	assert_true(rig_segment(session, 2)->urgent);
 	settle(2, NOPAL_OUTCOME_DELIVERED);
 }

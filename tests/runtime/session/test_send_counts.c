@@ -85,7 +85,9 @@ TEST(test_a_message_that_was_not_sent_holds_nothing)
 	assert_int_equal(failing_stop(), 1);
 	assert_int_equal(error, -ENOBUFS);
 	awake->budget.objects = 0;
-	assert_int_equal(nopal_send_buffer(session, buffer, 0, 5, 0), -ENOBUFS);
+	assert_int_equal(nopal_send_message(session, &(struct nopal_outgoing){ .buffer = buffer,
+									       .length = 5 }),
+			 -ENOBUFS);
 	assert_int_equal(buffer->references, 1);
 	assert_int_equal(nopal_send(session, "x", 1, 0), -ENOBUFS);
 	assert_int_equal(awake->bytes_held, held);

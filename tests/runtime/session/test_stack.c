@@ -371,7 +371,12 @@ TEST(test_the_short_way_is_lossless_too)
 	rig_open(&rig, UPPER LOWER "}\n", &options);
 	for (uint32_t i = 0; i < 50; i++)
 		rig_send_bytes(&rig, 2000);
-	assert_int_equal(nopal_send_with(rig.opener.session, "x", 1, 0, &urgent, 1), 0);
+	assert_int_equal(nopal_send_message(rig.opener.session,
+					    &(struct nopal_outgoing){ .bytes = "x",
+								      .length = 1,
+								      .properties = &urgent,
+								      .property_count = 1 }),
+			 0);
 	assert_int_equal(below(&rig.opener)->messages.alive, 0);
 	rig_finish(&rig);
 	assert_int_equal(rig.acceptor.delivered, 51);
