@@ -22,7 +22,7 @@
  *            <----------------------- accept       |  accept until confirmed
  *   OPEN     accept ----------------------------> OPEN
  *
- *   Where both open towards each other (nopal_rendezvous_open) both are ASKING, until
+ *   Where both open towards each other (struct nopal_open) both are ASKING, until
  *   the one with the smaller nonce has seen a cookie of its own: then it is TELLING.
  *   The other one asks at once when it hears of its peer.
  *

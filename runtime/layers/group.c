@@ -263,38 +263,6 @@ static void group_detach(struct nopal_composite *composite)
 	free(group);
 }
 
-struct nopal_session *nopal_group_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
-				       const struct nopal_callbacks *callbacks, void *user)
-{
-	static const struct nopal_address nobody;
-	struct nopal_world *world = endpoint->port.world;
-	bool outermost = nopal__turn_begin(world);
-	struct nopal_composite *top = NULL;
-
-	if (plan->destinations)
-		top = nopal__stack_open(endpoint, plan, 0, plan->destinations, &nobody, callbacks,
-					user);
-	nopal__turn_end(world, outermost);
-	return top ? &top->session : NULL;
-}
-
-struct nopal_session *nopal__group_with_one(struct nopal_endpoint *endpoint,
-					    struct nopal_plan *plan,
-					    const struct nopal_address *peer,
-					    const struct nopal_callbacks *callbacks, void *user)
-{
-	struct nopal_world *world = endpoint->port.world;
-	bool outermost = nopal__turn_begin(world);
-	struct nopal_session *session = nopal_group_open(endpoint, plan, callbacks, user);
-
-	if (session && nopal_destination_add(session, peer) < 0) {
-		nopal_session_abort(session, "no destination could be added");
-		session = NULL;
-	}
-	nopal__turn_end(world, outermost);
-	return session;
-}
-
 static struct nopal_composite *group_of(const struct nopal_session *session)
 {
 	struct nopal_composite *composite = nopal__bottom(nopal__composite(session));
@@ -401,6 +369,19 @@ size_t nopal_destinations(const struct nopal_session *session,
 	for (size_t i = 0; i < count && i < room; i++)
 		ret_infos[i] = info_of(group->group->member[i]);
 	return count;
+}
+
+struct nopal_composite *nopal__group_open(const struct nopal_open *open)
+{
+	static const struct nopal_address nobody;
+	struct nopal_composite *top =
+		nopal__stack_open(open->endpoint, open->plan, open->plan->flow,
+				  open->plan->destinations, &nobody, open->callbacks, open->user);
+
+	if (!top || !open->peer || nopal_destination_add(&top->session, open->peer) >= 0)
+		return top;
+	nopal_session_abort(&top->session, "no destination could be added");
+	return NULL;
 }
 
 static void group_closed(struct nopal_composite *group)

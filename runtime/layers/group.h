@@ -30,10 +30,8 @@ struct nopal_composite *nopal__member_at(const struct nopal_composite *group, ui
 uint32_t nopal__member_count(const struct nopal_composite *group);
 /* The index of the one with this id; the count: there is none. */
 uint32_t nopal__member_find(const struct nopal_composite *group, uint64_t id);
-struct nopal_session *nopal__group_with_one(struct nopal_endpoint *endpoint,
-					    struct nopal_plan *plan,
-					    const struct nopal_address *peer,
-					    const struct nopal_callbacks *callbacks, void *user);
+/* The top of a group, with the peer for its first destination, or without any. */
+struct nopal_composite *nopal__group_open(const struct nopal_open *open);
 /* Sums what its destinations count of datagrams. */
 void nopal__group_count(struct nopal_composite *group);
 

@@ -315,8 +315,10 @@ static struct nopal_composite *stream_open(struct nopal_composite *flow,
 static struct nopal_composite *flow_begin(struct nopal_composite *flow,
 					  const struct nopal_callbacks *callbacks, void *user)
 {
-	struct nopal_composite *top = stream_open(flow, callbacks, user);
+	struct nopal_composite *top;
 
+	nopal__touch(flow);
+	top = stream_open(flow, callbacks, user);
 	if (!top && !flow->streams->by_id.used)
 		nopal__session_end(flow, NOPAL_RESOURCE, "out of memory");
 	return top;
@@ -357,26 +359,11 @@ static bool may_join(const struct nopal_composite *flow)
 	return flow->life == NOPAL_LIFE_OPENING || flow->life == NOPAL_LIFE_OPEN;
 }
 
-static struct nopal_composite *flow_of(const struct nopal_session *session)
+struct nopal_composite *nopal__flow_of(const struct nopal_session *session)
 {
 	struct nopal_composite *below = nopal__stack_bottom(nopal__composite(session))->below;
 
-	return below && nopal__is_flow(below) ? below : NULL;
-}
-
-struct nopal_session *nopal_stream_open(struct nopal_session *with,
-					const struct nopal_callbacks *callbacks, void *user)
-{
-	struct nopal_composite *flow = flow_of(with), *top;
-	bool outermost;
-
-	if (!flow || !may_join(flow))
-		return NULL;
-	outermost = nopal__turn_begin(flow->world);
-	nopal__touch(flow);
-	top = stream_open(flow, callbacks, user);
-	nopal__turn_end(flow->world, outermost);
-	return top ? &top->session : NULL;
+	return below && nopal__is_flow(below) && may_join(below) ? below : NULL;
 }
 
 /* Who was opened last is looked at first, and most often stands on it. */
@@ -394,36 +381,16 @@ static struct nopal_composite *flow_among(struct nopal_composite *bottom,
 	return NULL;
 }
 
-/* The flow to this peer that sessions of the plan share; NULL: none yet. */
-static struct nopal_composite *flow_find(const struct nopal_endpoint *endpoint,
-					 const struct nopal_plan *plan,
-					 const struct nopal_address *peer)
+struct nopal_composite *nopal__flow_find(const struct nopal_open *open)
 {
 	struct nopal_composite *flow;
 
-	if (!plan->flow_shared)
+	if (!open->plan->flow_shared || !open->peer || open->rendezvous)
 		return NULL;
-	flow = flow_among(endpoint->sessions, plan, peer);
+	flow = flow_among(open->endpoint->sessions, open->plan, open->peer);
 	if (!flow)
-		flow = flow_among(endpoint->idle, plan, peer);
+		flow = flow_among(open->endpoint->idle, open->plan, open->peer);
 	return flow && nopal__be_awake(flow) ? flow : NULL;
-}
-
-struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
-				       const struct nopal_address *peer,
-				       const struct nopal_callbacks *callbacks, void *user)
-{
-	struct nopal_world *world = endpoint->port.world;
-	bool outermost = nopal__turn_begin(world);
-	struct nopal_composite *flow = flow_find(endpoint, plan, peer), *top = NULL;
-
-	if (!flow) /* its callbacks accept what the peer opens */
-		flow = nopal__stack_open(endpoint, plan, plan->flow, plan->layer_count, peer,
-					 callbacks, user);
-	if (flow)
-		top = flow_begin(flow, callbacks, user);
-	nopal__turn_end(world, outermost);
-	return top ? &top->session : NULL;
 }
 
 /* -------------------------------------------------------------------- ports */

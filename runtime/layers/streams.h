@@ -22,8 +22,9 @@ struct nopal_streams {
 bool nopal__is_flow(const struct nopal_composite *composite);
 /* The stream with this id, or a new one of the peer's; NULL: it has ended, or may not be. */
 struct nopal_composite *nopal__stream_for(struct nopal_composite *flow, uint64_t id);
-struct nopal_session *nopal__flow_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
-				       const struct nopal_address *peer,
-				       const struct nopal_callbacks *callbacks, void *user);
+/* Of a stream, where others may still open on it; NULL: none. */
+struct nopal_composite *nopal__flow_of(const struct nopal_session *session);
+/* The flow that sessions of the plan share to this peer; NULL: none is there yet. */
+struct nopal_composite *nopal__flow_find(const struct nopal_open *open);
 
 #endif

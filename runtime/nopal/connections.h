@@ -12,7 +12,7 @@ struct nopal_connection;
 struct nopal_listener;
 struct nopal_connection *nopal_dial(const char *config, const char *address, int64_t timeout_ns,
 				    struct nopal_problems *problems);
-/* Both sides call it, each with the other's address: see nopal_rendezvous_open. */
+/* Both sides call it, each with the other's address: see struct nopal_open. */
 struct nopal_connection *nopal_rendezvous(const char *config, const char *local, const char *peer,
 					  int64_t timeout_ns, struct nopal_problems *problems);
 struct nopal_listener *nopal_listen(const char *config, const char *address,

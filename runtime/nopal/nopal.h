@@ -3,7 +3,7 @@
  * nopal.h -- the application's view: configs become plans, plans become sessions on an endpoint in
  * a world, sessions carry messages.
  *
- *   config text --nopal_plan_load--> plan --nopal_session_open--> session
+ *   config text --nopal_plan_load--> plan --nopal_open--> session
  *                                     |                              ^
  *                                     +--nopal_endpoint_allow--------+ (accepted)
  *
@@ -306,42 +306,59 @@ enum nopal_allow_flags {
 int nopal_endpoint_allow(struct nopal_endpoint *endpoint, struct nopal_plan *plan, unsigned flags,
 			 const struct nopal_callbacks *callbacks, void *listener_user);
 
-/* Open towards a peer.  Never blocks; `opened` or `ended` follows.  NULL when out of memory or over
- * the endpoint's sessions; or where the endpoint finds sessions in another way, or by address and
- * has one with that peer. */
-struct nopal_session *nopal_session_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
-					 const struct nopal_address *peer,
-					 const struct nopal_callbacks *callbacks, void *user);
-/* Open towards a peer that opens towards us at about the same time, and neither listens: as where
- * both are behind firewalls, which let in only what answers something.  Each has to know the
- * other's address and port, so `endpoint` had better have a known one.  One session comes of it at
- * each side, `opened` as any; where the peer does not come in time (parameter `rendezvous` of
- * virtual_circuit), or runs another composition, `ended` says so.  Of a plan with streams the first
- * one is the same at both.  Who listens takes no notice.  NULL: as above; or there is one under way
- * to this address already; or the endpoint is a shard; or the plan cannot: it has no connection, or
- * many destinations. */
+/* A session to open.  Which of them `peer`, `beside` and `rendezvous` mean is a matter of the plan's
+ * layers:
+ *
+ * - towards `peer`, where both layers and peers are one;
+ * - `rendezvous`: towards a peer that opens towards us at about the same time, and neither listens:
+ *   as where both are behind firewalls, which let in only answers.  Each has to know the other's
+ *   address and port, so `endpoint` had better have a known one.  One session comes of it at each
+ *   side, `opened` as any; where the peer does not come in time (parameter `rendezvous` of
+ *   virtual_circuit), or runs another composition, `ended` says so.  Of a plan with streams the
+ *   first one is the same at both.  Listeners take no notice;
+ * - `beside` a stream: another stream on its flow, where the upper layer of the plan has
+ *   `multiplicity = per_stream`; endpoint, plan and peer are those of the flow.  Each stream is a
+ *   session to the application: it sends, receives and closes by itself, and a listener accepts
+ *   each.  The flow below them opens with the first stream and closes with the last: a stream that
+ *   the listener has open then ends with it, well only where all that was sent on it arrived.  A
+ *   stream that the peer opens where nobody accepts is refused, and aborted there.  Where the lower
+ *   layer is `shared`, a session without `beside` joins the flow to the same peer, too;
+ * - one to many, where a layer of the plan has `multiplicity = per_destination`: a group with the
+ *   peer for its first destination; without destinations yet, where `peer` is NULL.  A message goes
+ *   to all that are there then, or to one alone, whose id is the property `destination`.  A group
+ *   opens with the first destination, and breaks when the last one has gone by itself.  A
+ *   listener's session has the opener for its only destination. */
+struct nopal_open {
+	struct nopal_endpoint *endpoint;
+	struct nopal_plan *plan;
+	const struct nopal_address *peer;
+	struct nopal_session *beside;
+	bool rendezvous;
+	const struct nopal_callbacks *callbacks; /* NULL: none */
+	void *user;
+};
+/* Never blocks; `opened` or `ended` follows.  NULL: out of memory, or over the endpoint's sessions;
+ * the endpoint finds sessions in another way, or by address and has one with that peer; the plan
+ * has no such layers; the flow of `beside` ends; a rendezvous with this address is under way, the
+ * endpoint is a shard, or the plan cannot: see nopal_plan_can_rendezvous(). */
+struct nopal_session *nopal_session_open(const struct nopal_open *open);
+/* The short form: towards one peer. */
+static inline struct nopal_session *nopal_open(struct nopal_endpoint *endpoint,
+					       struct nopal_plan *plan,
+					       const struct nopal_address *peer,
+					       const struct nopal_callbacks *callbacks, void *user)
+{
+	struct nopal_open open = { 0 };
+
+	open.endpoint = endpoint;
+	open.plan = plan;
+	open.peer = peer;
+	open.callbacks = callbacks;
+	open.user = user;
+	return nopal_session_open(&open);
+}
+/* It has a connection, and one destination. */
 bool nopal_plan_can_rendezvous(const struct nopal_plan *plan);
-struct nopal_session *nopal_rendezvous_open(struct nopal_endpoint *endpoint,
-					    struct nopal_plan *plan,
-					    const struct nopal_address *peer,
-					    const struct nopal_callbacks *callbacks, void *user);
-/* Many streams in one session, where the upper layer of the plan has `multiplicity = per_stream`:
- * nopal_session_open() opens the first one; this, another beside `with`. Each is a session to the
- * application: it sends, receives and closes by itself, and a listener accepts each.  The flow
- * below them opens with the first and closes with the last: a stream that the listener has open
- * then ends with it, well only where all that was sent on it arrived.  A stream that the peer opens
- * where nobody accepts is refused, and aborted there.  Where the lower layer is `shared`,
- * nopal_session_open() itself joins the flow that is there to the same peer.  NULL: out of memory,
- * the flow ends, or the plan has no streams. */
-struct nopal_session *nopal_stream_open(struct nopal_session *with,
-					const struct nopal_callbacks *callbacks, void *user);
-/* One to many, where a layer of the plan has `multiplicity = per_destination`: a session without
- * destinations yet.  What is sent goes to those that are there then, or to one alone, which the
- * property `destination` names by its id; it opens with the first of them, and breaks when the last
- * one has gone by itself.  nopal_session_open() with such a plan is a group with one destination,
- * and a listener's session has the opener for its only one.  NULL: as there, or no such layer. */
-struct nopal_session *nopal_group_open(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
-				       const struct nopal_callbacks *callbacks, void *user);
 /* Its id.  -EINVAL: no group; -EEXIST: it is one already; -EPIPE: the group closes; -ENOMEM, or
  * over the endpoint's sessions. */
 int64_t nopal_destination_add(struct nopal_session *group, const struct nopal_address *address);

@@ -175,15 +175,17 @@ static bool rendezvous_begin(struct nopal_composite *bottom)
 	return true;
 }
 
-/* Of a flow its top, else the session's. */
-static struct nopal_composite *rendezvous_open(struct nopal_endpoint *endpoint,
-					       struct nopal_plan *plan,
-					       const struct nopal_address *peer,
-					       const struct nopal_callbacks *callbacks, void *user)
+struct nopal_composite *nopal__rendezvous_open(const struct nopal_open *open)
 {
-	struct nopal_composite *bottom = nopal__stack_prepare(
-		endpoint, plan, plan->flow, plan->layer_count, peer, callbacks, user);
+	struct nopal_endpoint *endpoint = open->endpoint;
+	struct nopal_plan *plan = open->plan;
+	struct nopal_composite *bottom;
 
+	if (!open->peer || !nopal_plan_can_rendezvous(plan) || endpoint->port.shard ||
+	    nopal__rendezvous_with(endpoint, open->peer))
+		return NULL;
+	bottom = nopal__stack_prepare(endpoint, plan, plan->flow, plan->layer_count, open->peer,
+				      open->callbacks, open->user);
 	if (!bottom)
 		return NULL;
 	if (!rendezvous_begin(bottom)) {
@@ -193,23 +195,4 @@ static struct nopal_composite *rendezvous_open(struct nopal_endpoint *endpoint,
 	}
 	nopal__session_start(bottom);
 	return nopal__top(bottom);
-}
-
-struct nopal_session *nopal_rendezvous_open(struct nopal_endpoint *endpoint,
-					    struct nopal_plan *plan,
-					    const struct nopal_address *peer,
-					    const struct nopal_callbacks *callbacks, void *user)
-{
-	struct nopal_composite *top;
-	bool outermost;
-
-	if (!nopal_plan_can_rendezvous(plan) || endpoint->port.shard ||
-	    nopal__rendezvous_with(endpoint, peer))
-		return NULL;
-	outermost = nopal__turn_begin(endpoint->port.world);
-	top = rendezvous_open(endpoint, plan, peer, callbacks, user);
-	if (top && top->up->begin)
-		top = top->up->begin(top, callbacks, user);
-	nopal__turn_end(endpoint->port.world, outermost);
-	return top ? &top->session : NULL;
 }

@@ -21,4 +21,8 @@ void nopal__rendezvous_over(struct nopal_composite *bottom);
 /* The same, where it ends.  True: it has ended already, for a better reason. */
 bool nopal__rendezvous_ends(struct nopal_composite *bottom, enum nopal_end end);
 
+/* Opens towards a peer that opens, too: the top of the layers that streams share.  NULL: see
+ * nopal_session_open(). */
+struct nopal_composite *nopal__rendezvous_open(const struct nopal_open *open);
+
 #endif

@@ -279,8 +279,7 @@ static struct nopal_endpoint *bulk_endpoint(struct bulk *bulk, struct nopal_worl
 static void bulk_open(struct bulk *bulk, const struct nopal_address *peer)
 {
 	for (int i = 0; i < bulk->flood->connections; i++)
-		if (!nopal_session_open(bulk->endpoint, bulk->plan, peer, &bulk_callbacks,
-					&bulk->lane[i]))
+		if (!nopal_open(bulk->endpoint, bulk->plan, peer, &bulk_callbacks, &bulk->lane[i]))
 			exit(REFUSED);
 }
 

@@ -114,7 +114,7 @@ static void open_until(int count)
 {
 	for (; idle.opened < count; idle.opened++) {
 		idle.sessions[idle.opened] =
-			nopal_session_open(idle.from, idle.plan, &idle.to, &callbacks, NULL);
+			nopal_open(idle.from, idle.plan, &idle.to, &callbacks, NULL);
 		pass(IDLE_SPACE_NS);
 	}
 	pass(NOPAL_SECOND);

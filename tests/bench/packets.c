@@ -119,7 +119,7 @@ static bool start(struct transfer *transfer, struct nopal_plan *plan)
 	    nopal_endpoint_allow(there, plan, NOPAL_ALLOW_CONNECTIONLESS, &listening, transfer))
 		return false;
 	for (long i = 0; i < transfer->connections; i++)
-		if (!nopal_session_open(here, plan, &peer, &callbacks, transfer))
+		if (!nopal_open(here, plan, &peer, &callbacks, transfer))
 			return false;
 	return true;
 }

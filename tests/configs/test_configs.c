@@ -117,7 +117,7 @@ static void converse(struct nopal_plan *plan, const char *path)
 	there = nopal_sim_endpoint(world, to, PORT);
 	nopal_endpoint_allow(there, plan, NOPAL_ALLOW_CONNECTIONLESS, &server, &talk);
 	nopal_endpoint_local(there, &address);
-	assert_non_null(nopal_session_open(here, plan, &address, &client, &talk));
+	assert_non_null(nopal_open(here, plan, &address, &client, &talk));
 	nopal_sim_run(world, PATIENCE_NS);
 	if (talk.delivered != MESSAGES)
 		print_message("%s: %u of %u messages\n", path, talk.delivered, talk.sent);

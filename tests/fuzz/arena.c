@@ -331,13 +331,22 @@ static struct nopal_session *rendezvous(struct arena *arena, struct arena_slot *
 	struct nopal_address own = address_of(0, ARENA_OPENER_PORT),
 			     opener = outside_nat(arena, &own),
 			     acceptor = address_of(1, ARENA_PORT);
-	struct nopal_session *session = nopal_rendezvous_open(arena->opener[0], arena->plan,
-							      &acceptor, &opener_callbacks, slot);
+	struct nopal_session *session =
+		nopal_session_open(&(struct nopal_open){ .endpoint = arena->opener[0],
+							 .plan = arena->plan,
+							 .peer = &acceptor,
+							 .callbacks = &opener_callbacks,
+							 .user = slot,
+							 .rendezvous = true });
 
 	if (session)
 		return session;
-	return nopal_rendezvous_open(arena->acceptor[0], arena->plan, &opener, &opener_callbacks,
-				     slot);
+	return nopal_session_open(&(struct nopal_open){ .endpoint = arena->acceptor[0],
+							.plan = arena->plan,
+							.peer = &opener,
+							.callbacks = &opener_callbacks,
+							.user = slot,
+							.rendezvous = true });
 }
 
 void arena_start(struct arena *arena, enum arena_way way)
@@ -352,12 +361,13 @@ void arena_start(struct arena *arena, enum arena_way way)
 		return;
 	*slot = (struct arena_slot){ .arena = arena, .opener = true };
 	if (way == ARENA_STREAM && with)
-		slot->session = nopal_stream_open(with->session, &opener_callbacks, slot);
+		slot->session = nopal_session_open(&(struct nopal_open){
+			.beside = with->session, .callbacks = &opener_callbacks, .user = slot });
 	else if (way == ARENA_RENDEZVOUS)
 		slot->session = rendezvous(arena, slot);
 	else
-		slot->session = nopal_session_open(arena->opener[0], arena->plan, &peer,
-						   &opener_callbacks, slot);
+		slot->session =
+			nopal_open(arena->opener[0], arena->plan, &peer, &opener_callbacks, slot);
 }
 
 struct arena_slot *arena_slot(struct arena *arena, unsigned n)

@@ -104,8 +104,8 @@ static void cross(struct nopal_plan *plan, struct crossing *crossing)
 	assert_int_equal(nopal_endpoint_allow(nopal_sim_endpoint(world, 1, PORT), plan,
 					      NOPAL_ALLOW_CONNECTIONLESS, &listener, crossing),
 			 0);
-	assert_non_null(nopal_session_open(nopal_sim_endpoint(world, 0, PORT), plan, &to, &opener,
-					   crossing));
+	assert_non_null(
+		nopal_open(nopal_sim_endpoint(world, 0, PORT), plan, &to, &opener, crossing));
 	nopal_sim_run(world, LONG_NS);
 	nopal_world_free(world);
 	nopal_problems_fini(&problems);

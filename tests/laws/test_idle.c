@@ -125,8 +125,7 @@ static void crowd_grow(int count, size_t bytes)
 	struct nopal_buffer *buffer = nopal_buffer_new(TALK_BYTES);
 
 	for (int i = crowd.opened; i < count; i++) {
-		crowd.session[i] =
-			nopal_session_open(crowd.from, crowd.plan, &crowd.to, &callbacks, NULL);
+		crowd.session[i] = nopal_open(crowd.from, crowd.plan, &crowd.to, &callbacks, NULL);
 		assert_non_null(crowd.session[i]);
 		pass(SPACE_NS);
 		assert_int_equal(nopal_send_message(crowd.session[i],
@@ -194,7 +193,8 @@ static void crowd_join(const char *config)
 	assert_int_equal(nopal_link_parse("delay 10us", &link[0], &link[1], &problems), 0);
 	nopal_sim_star(crowd.world, FEW, &link[0], &link[1]);
 	crowd.from = nopal_sim_endpoint(crowd.world, 0, PORT);
-	crowd.session[0] = nopal_group_open(crowd.from, crowd.plan, &callbacks, NULL);
+	crowd.session[0] = nopal_session_open(&(struct nopal_open){
+		.endpoint = crowd.from, .plan = crowd.plan, .callbacks = &callbacks });
 	assert_non_null(crowd.session[0]);
 	for (int i = 1; i <= FEW; i++) {
 		nopal_endpoint_allow(nopal_sim_endpoint(crowd.world, i, PORT), crowd.plan,

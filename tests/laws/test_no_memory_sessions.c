@@ -195,7 +195,8 @@ static bool build(struct talk *talk)
 static struct nopal_session *open_group(struct talk *talk, struct nopal_endpoint *endpoint,
 					struct talk_end *sender)
 {
-	struct nopal_session *group = nopal_group_open(endpoint, talk->plan, &sending, sender);
+	struct nopal_session *group = nopal_session_open(&(struct nopal_open){
+		.endpoint = endpoint, .plan = talk->plan, .callbacks = &sending, .user = sender });
 	struct nopal_address address;
 	unsigned added = 0;
 
@@ -219,9 +220,10 @@ static void open_one(struct talk *talk, struct nopal_endpoint *endpoint)
 	if (talk->about->destinations)
 		session = open_group(talk, endpoint, sender);
 	else if (talk->senders == 0 || talk->about->joins)
-		session = nopal_session_open(endpoint, talk->plan, &peer, &sending, sender);
+		session = nopal_open(endpoint, talk->plan, &peer, &sending, sender);
 	else if (first)
-		session = nopal_stream_open(first, &sending, sender);
+		session = nopal_session_open(&(struct nopal_open){
+			.beside = first, .callbacks = &sending, .user = sender });
 	else
 		session = NULL;
 	if (!session)

@@ -65,7 +65,7 @@ TEST(test_each_address_has_its_own_session)
 	nopal_sim_address(0, 9000, &to);
 	for (int i = 0; i < 2; i++) {
 		opener[i] = nopal_sim_endpoint(world, 1 + i, 9000);
-		session[i] = nopal_session_open(opener[i], plan, &to, NULL, NULL);
+		session[i] = nopal_open(opener[i], plan, &to, NULL, NULL);
 		assert_non_null(session[i]);
 		for (int m = 0; m < 10 * (i + 1); m++)
 			nopal_send(session[i], "x", 1, 0);
@@ -76,10 +76,10 @@ TEST(test_each_address_has_its_own_session)
 		assert_int_equal(nopal_session_counters(session[i])->messages_arrived,
 				 10 * (i + 1));
 	/* A second one to the same peer could not be told from the first. */
-	assert_null(nopal_session_open(opener[0], plan, &to, NULL, NULL));
+	assert_null(nopal_open(opener[0], plan, &to, NULL, NULL));
 	nopal_session_abort(session[0], "to make room");
 	nopal_sim_run(world, 3 * NOPAL_SECOND);
-	assert_non_null(nopal_session_open(opener[0], plan, &to, NULL, NULL));
+	assert_non_null(nopal_open(opener[0], plan, &to, NULL, NULL));
 	nopal_world_free(world);
 	nopal_plan_unref(plan);
 	nopal_problems_fini(&problems);
@@ -137,7 +137,7 @@ TEST(test_an_endpoint_looks_in_one_way)
 	nopal_sim_address(0, 9000, &to);
 	assert_int_equal(nopal_endpoint_allow(endpoint, by_id, 0, NULL, NULL), 0);
 	assert_true(nopal_endpoint_allow(endpoint, by_address, 0, NULL, NULL) < 0);
-	assert_null(nopal_session_open(endpoint, by_address, &to, NULL, NULL));
+	assert_null(nopal_open(endpoint, by_address, &to, NULL, NULL));
 	nopal_world_free(world);
 	nopal_plan_unref(by_id);
 	nopal_plan_unref(by_address);

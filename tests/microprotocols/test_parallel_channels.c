@@ -401,7 +401,7 @@ TEST(test_an_alias_opens_no_sessions)
 	struct nopal_address peer = at(1, FIRST_PORT);
 
 	begin(RELIABLE);
-	assert_null(nopal_session_open(second[0], rig.plan, &peer, NULL, NULL));
+	assert_null(nopal_open(second[0], rig.plan, &peer, NULL, NULL));
 	assert_int_equal(nopal_endpoint_allow(second[1], rig.plan, 0, NULL, NULL), -EINVAL);
 	assert_int_equal(nopal_endpoint_share(second[0], second[1]), -EINVAL);
 	assert_int_equal(nopal_endpoint_share(rig.opener.endpoint, rig.acceptor.endpoint), -EINVAL);

@@ -167,7 +167,7 @@ static struct nopal_session *open_elsewhere(void)
 	there = nopal_sim_endpoint(rig.world, host, OTHER_PORT);
 	nopal_endpoint_allow(there, rig.plan, 0, NULL, NULL);
 	nopal_sim_address(host, OTHER_PORT, &peer);
-	session = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL, NULL);
+	session = nopal_open(rig.opener.endpoint, rig.plan, &peer, NULL, NULL);
 	assert_non_null(session);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_true(nopal_session_is_open(session));
@@ -195,8 +195,8 @@ TEST(test_from_another_host_it_is_another_path)
 	remembered_begin(CUBIC, LINK);
 	session_of(FILE_BYTES);
 	nopal_sim_address(1, 2000, &peer);
-	session = nopal_session_open(nopal_sim_endpoint(rig.world, host_beside(1), OTHER_PORT),
-				     rig.plan, &peer, NULL, NULL);
+	session = nopal_open(nopal_sim_endpoint(rig.world, host_beside(1), OTHER_PORT), rig.plan,
+			     &peer, NULL, NULL);
 	assert_int_equal(rig_shared(session, "known_rtt_ns"), 0);
 	nopal_session_abort(session, "seen enough");
 	rig_close(&rig);
@@ -214,7 +214,7 @@ TEST(test_another_port_is_the_same_path)
 	nopal_endpoint_close(rig.opener.endpoint);
 	again = nopal_sim_endpoint(rig.world, 0, OTHER_PORT);
 	nopal_sim_address(1, 2000, &peer);
-	session = nopal_session_open(again, rig.plan, &peer, NULL, NULL);
+	session = nopal_open(again, rig.plan, &peer, NULL, NULL);
 	assert_true(rig_shared(session, "known_rtt_ns") > 0);
 	nopal_session_abort(session, "seen enough");
 	rig_close(&rig);

@@ -58,7 +58,7 @@ static void assert_rate(const char *config, int64_t grants_bps,
 	rig_open(&rig, config,
 		 &(struct rig_options){ .link = "limit 100000", .stay_closed = true });
 	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
-	session = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, callbacks, &authority);
+	session = nopal_open(rig.opener.endpoint, rig.plan, &peer, callbacks, &authority);
 	assert_non_null(session);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig_shared(session, "sending_rate_bps"), rate_bps);

@@ -298,8 +298,8 @@ static void interop_begin(const char *config)
 					      &receiver, NULL),
 			 0);
 	nopal_sim_address(TO, ALIAS, &peer);
-	assert_non_null(nopal_session_open(nopal_sim_endpoint(many.world, FROM, ALIAS), plan, &peer,
-					   &sender, NULL));
+	assert_non_null(nopal_open(nopal_sim_endpoint(many.world, FROM, ALIAS), plan, &peer,
+				   &sender, NULL));
 	nopal_plan_unref(plan);
 }
 

@@ -88,7 +88,7 @@ static void two_begin(const char *ours, const char *theirs)
 	assert_int_equal(nopal_endpoint_allow(two.endpoint[1], two.plan[1], 0, &callbacks, NULL),
 			 0);
 	nopal_sim_address(1, 2000, &peer);
-	two.session[0] = nopal_session_open(two.endpoint[0], two.plan[0], &peer, &callbacks, NULL);
+	two.session[0] = nopal_open(two.endpoint[0], two.plan[0], &peer, &callbacks, NULL);
 	nopal_sim_run(two.world, NOPAL_SECOND);
 }
 

@@ -287,7 +287,10 @@ static void many_people(struct many *many)
 	for (uint32_t i = 0; i < many->count; i++)
 		many_listen(many, i);
 	many->endpoint = nopal_sim_endpoint(many->world, 0, MANY_PORT);
-	many->group = nopal_group_open(many->endpoint, many->plan, &callbacks, many);
+	many->group = nopal_session_open(&(struct nopal_open){ .endpoint = many->endpoint,
+							       .plan = many->plan,
+							       .callbacks = &callbacks,
+							       .user = many });
 	assert_non_null(many->group);
 }
 

@@ -124,9 +124,12 @@ void open_stream(uint32_t index)
 {
 	struct end *end = &pair.here[index];
 
-	end->session = index == 0 ? nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer,
-						       &opens_only, end)
-				  : nopal_stream_open(pair.here[0].session, &opens_only, end);
+	end->session =
+		index == 0
+			? nopal_open(pair.endpoint[0], pair.plan, &pair.peer, &opens_only, end)
+			: nopal_session_open(&(struct nopal_open){ .beside = pair.here[0].session,
+								   .callbacks = &opens_only,
+								   .user = end });
 	assert_non_null(end->session);
 }
 

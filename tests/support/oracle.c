@@ -254,8 +254,10 @@ static void open_group(struct oracle *oracle)
 	struct oracle_side *side = &oracle->side[0];
 	struct nopal_address peer;
 
-	side->session =
-		nopal_group_open(oracle->endpoint[0], oracle->plan, &oracle_callbacks, side);
+	side->session = nopal_session_open(&(struct nopal_open){ .endpoint = oracle->endpoint[0],
+								 .plan = oracle->plan,
+								 .callbacks = &oracle_callbacks,
+								 .user = side });
 	side->begun = true;
 	side->gathers = true;
 	if (!side->session)
@@ -277,11 +279,13 @@ static void open_pairs(struct oracle *oracle)
 		struct oracle_side *side = &oracle->side[i];
 
 		if (i && !oracle->plan->flow_shared)
-			side->session =
-				nopal_stream_open(oracle->side[0].session, &oracle_callbacks, side);
+			side->session = nopal_session_open(
+				&(struct nopal_open){ .beside = oracle->side[0].session,
+						      .callbacks = &oracle_callbacks,
+						      .user = side });
 		else
-			side->session = nopal_session_open(oracle->endpoint[0], oracle->plan, &peer,
-							   &oracle_callbacks, side);
+			side->session = nopal_open(oracle->endpoint[0], oracle->plan, &peer,
+						   &oracle_callbacks, side);
 		side->begun = true;
 		if (!side->session)
 			oracle_violated(oracle, "a session was not opened");

@@ -219,7 +219,7 @@ static void open_both(struct pair *pair)
 
 	nopal_sim_address(1, ACCEPTOR_PORT, &peer);
 	nopal_endpoint_allow(to, pair->run->plan, NOPAL_ALLOW_CONNECTIONLESS, &callbacks, pair);
-	nopal_session_open(from, pair->run->plan, &peer, &callbacks, pair);
+	nopal_open(from, pair->run->plan, &peer, &callbacks, pair);
 }
 
 struct pair_run pair_run_over(const struct suite_network *network, uint64_t seed)

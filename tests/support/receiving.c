@@ -192,8 +192,7 @@ void scene_comes(struct scene *scene)
 	nopal_endpoint_local(receiver->endpoint, &to);
 	endpoint = loop_endpoint_to(receiver->loop, &to);
 	assert_non_null(endpoint);
-	scene->session =
-		nopal_session_open(endpoint, scene->group.plan, &to, &scene_callbacks, scene);
+	scene->session = nopal_open(endpoint, scene->group.plan, &to, &scene_callbacks, scene);
 	assert_non_null(scene->session);
 }
 

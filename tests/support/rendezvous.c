@@ -133,8 +133,12 @@ void rendezvous_open(int who)
 {
 	struct rendezvous_side *side = &rendezvous.side[who];
 
-	side->session = nopal_rendezvous_open(side->endpoint, side->plan, &rendezvous.side[!who].at,
-					      &rendezvous_callbacks, side);
+	side->session = nopal_session_open(&(struct nopal_open){ .endpoint = side->endpoint,
+								 .plan = side->plan,
+								 .peer = &rendezvous.side[!who].at,
+								 .callbacks = &rendezvous_callbacks,
+								 .user = side,
+								 .rendezvous = true });
 	assert_non_null(side->session);
 }
 

@@ -257,8 +257,8 @@ static void session_open(struct rig *rig)
 	struct nopal_address peer;
 
 	nopal_sim_address(1, RIG_ACCEPTOR_PORT, &peer);
-	rig->opener.session = nopal_session_open(rig->opener.endpoint, rig->plan, &peer, &callbacks,
-						 &rig->opener);
+	rig->opener.session =
+		nopal_open(rig->opener.endpoint, rig->plan, &peer, &callbacks, &rig->opener);
 	assert_non_null(rig->opener.session);
 }
 

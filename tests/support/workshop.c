@@ -23,7 +23,7 @@ void workshop_open(void)
 
 	snprintf(folder, sizeof(folder), "%s/nopal-fused-XXXXXX", temporary ? temporary : "/tmp");
 	assert_non_null(mkdtemp(folder));
-	setenv("XDG_CACHE_PRIMARY", folder, true);
+	setenv("XDG_CACHE_HOME", folder, true);
 }
 
 static int workshop_remove(const char *path, const struct stat *about, int type, struct FTW *where)

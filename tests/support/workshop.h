@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * workshop.h -- a folder of its own in which a test makes fused units, by `nopal fuse` itself; gone
- * at the end.  It is $XDG_CACHE_PRIMARY meanwhile.
+ * at the end.  It is $XDG_CACHE_HOME meanwhile.
  *
  *     workshop_open();
  *     workshop_write("mine.conf", "transport_driver {} fixed_size {}");

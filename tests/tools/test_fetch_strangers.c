@@ -205,9 +205,8 @@ TEST(test_wants_beyond_the_file_end_the_session)
 		open_place();
 		ended = NOPAL_ENDED_WELL;
 		servers_begin(0, 3);
-		assert_non_null(nopal_session_open(nopal_sim_endpoint(place.world, 0, PORT + 1),
-						   place.plan, &place.ones[0].address,
-						   &rude_callbacks, &offsets[i]));
+		assert_non_null(nopal_open(nopal_sim_endpoint(place.world, 0, PORT + 1), place.plan,
+					   &place.ones[0].address, &rude_callbacks, &offsets[i]));
 		run_to_the_end();
 		assert_int_not_equal(ended, NOPAL_ENDED_WELL);
 		close_place();
@@ -247,9 +246,8 @@ TEST(test_hashes_beyond_the_last_end_the_session)
 		open_place();
 		ended = NOPAL_ENDED_WELL;
 		servers_begin(0, 3);
-		assert_non_null(nopal_session_open(nopal_sim_endpoint(place.world, 0, PORT + 1),
-						   place.plan, &place.ones[0].address,
-						   &greedy_callbacks, &asked[i]));
+		assert_non_null(nopal_open(nopal_sim_endpoint(place.world, 0, PORT + 1), place.plan,
+					   &place.ones[0].address, &greedy_callbacks, &asked[i]));
 		run_to_the_end();
 		assert_int_not_equal(ended, NOPAL_ENDED_WELL);
 		close_place();
@@ -292,8 +290,8 @@ TEST(test_who_asks_in_another_version_is_told)
 {
 	open_place();
 	servers_begin(0, 3);
-	assert_non_null(nopal_session_open(nopal_sim_endpoint(place.world, 0, PORT + 1), place.plan,
-					   &place.ones[0].address, &older_callbacks, NULL));
+	assert_non_null(nopal_open(nopal_sim_endpoint(place.world, 0, PORT + 1), place.plan,
+				   &place.ones[0].address, &older_callbacks, NULL));
 	run_to_the_end();
 	assert_non_null(strstr(answer, "version 2"));
 	assert_non_null(strstr(answer, "in version 1"));
@@ -463,9 +461,8 @@ TEST(test_whatever_they_say)
 		stranger_at(1, &anything_server_callbacks);
 		servers_begin(0, 3);
 		for (uint16_t i = 0; i < CLIENTS; i++)
-			nopal_session_open(nopal_sim_endpoint(place.world, 0, PORT + 1 + i),
-					   place.plan, &place.ones[2 * (i % 2)].address,
-					   &anything_callbacks, NULL);
+			nopal_open(nopal_sim_endpoint(place.world, 0, PORT + 1 + i), place.plan,
+				   &place.ones[2 * (i % 2)].address, &anything_callbacks, NULL);
 		run_to_the_end();
 		close_place();
 	}

@@ -24,7 +24,7 @@ static struct nopal_session *scene_open_from(struct scene *scene, const char *fr
 	assert_int_equal(nopal_address_parse(from, &local, &problems), 0);
 	endpoint = nopal_endpoint_open(loop_world(receiver->loop), &local, &problems);
 	assert_non_null(endpoint);
-	return nopal_session_open(endpoint, scene->group.plan, &to, &scene_callbacks, scene);
+	return nopal_open(endpoint, scene->group.plan, &to, &scene_callbacks, scene);
 }
 
 static unsigned scene_seated(const struct scene *scene, bool seated)

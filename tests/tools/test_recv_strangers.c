@@ -255,8 +255,8 @@ static void stranger_comes(unsigned i)
 {
 	struct nopal_address to = address_of(0);
 
-	scene.strangers[i] = nopal_session_open(scene.doors[i], scene.group.plan, &to,
-						&stranger_callbacks, &scene.strangers[i]);
+	scene.strangers[i] = nopal_open(scene.doors[i], scene.group.plan, &to, &stranger_callbacks,
+					&scene.strangers[i]);
 }
 
 /* From some time on they say no more; and then they go, the one sooner than the other. */
@@ -382,8 +382,7 @@ static void scene_start_honest(void)
 {
 	struct nopal_address to = address_of(0);
 
-	scene.honest =
-		nopal_session_open(scene_host(), scene.group.plan, &to, &honest_callbacks, NULL);
+	scene.honest = nopal_open(scene_host(), scene.group.plan, &to, &honest_callbacks, NULL);
 	assert_non_null(scene.honest);
 }
 

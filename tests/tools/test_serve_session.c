@@ -79,9 +79,8 @@ static int setup(void **state)
 	(void)state;
 	open_place();
 	memset(&client, 0, sizeof(client));
-	client.session =
-		nopal_session_open(nopal_sim_endpoint(place.world, 0, PORT + 1), place.plan,
-				   &place.ones[0].address, &client_callbacks, NULL);
+	client.session = nopal_open(nopal_sim_endpoint(place.world, 0, PORT + 1), place.plan,
+				    &place.ones[0].address, &client_callbacks, NULL);
 	assert_non_null(client.session);
 	pass(NOPAL_SECOND);
 	return 0;

@@ -257,8 +257,7 @@ static struct nopal_session *simulate(struct nopal_world *sim, struct nopal_plan
 	assert_int_equal(
 		nopal_endpoint_allow(there, plan, NOPAL_ALLOW_CONNECTIONLESS, &quiet, NULL), 0);
 	nopal_sim_address(b, 2000, &address);
-	session =
-		nopal_session_open(nopal_sim_endpoint(sim, a, 1000), plan, &address, &quiet, NULL);
+	session = nopal_open(nopal_sim_endpoint(sim, a, 1000), plan, &address, &quiet, NULL);
 	assert_non_null(session);
 	return session;
 }

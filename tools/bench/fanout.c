@@ -211,7 +211,7 @@ static void fanout_on_sent(struct nopal_session *session, uint64_t cookie,
 	fanout_fill(side);
 }
 
-/* Some open within nopal_session_open: then the last is not known yet. */
+/* Some open within nopal_open: then the last is not known yet. */
 static void fanout_all_open(struct fanout_side *side)
 {
 	if (side->begun || side->open < side->fanout->peers ||
@@ -260,8 +260,8 @@ static bool fanout_open_all(struct fanout_side *side, const struct nopal_address
 	/* all are known before the first is open */
 	nopal_batch_start(loop_world(side->loop));
 	for (int64_t i = 0; i < fanout->peers; i++)
-		side->sessions[i] = nopal_session_open(endpoint, fanout->row->plan, peer,
-						       &fanout_callbacks, side);
+		side->sessions[i] =
+			nopal_open(endpoint, fanout->row->plan, peer, &fanout_callbacks, side);
 	nopal_batch_stop(loop_world(side->loop));
 	fanout_all_open(side);
 	return side->sessions[fanout->peers - 1] != NULL;

@@ -200,8 +200,12 @@ static bool scale_world(struct scale *scale, uint64_t seed)
 		return false;
 	nopal_sim_host(scale->world);
 	scale->here = nopal_sim_endpoint(scale->world, 0, SCALE_PORT);
-	scale->group =
-		scale->here ? nopal_group_open(scale->here, scale->plan, &scale_here, scale) : NULL;
+	scale->group = scale->here
+			       ? nopal_session_open(&(struct nopal_open){ .endpoint = scale->here,
+									  .plan = scale->plan,
+									  .callbacks = &scale_here,
+									  .user = scale })
+			       : NULL;
 	scale->hosts = scale->group ? (int)scale->destinations : 1;
 	scale->count = scale->group ? scale->destinations : scale->sessions;
 	for (int host = 1; host <= scale->hosts; host++) {
@@ -227,9 +231,8 @@ static bool scale_open(struct scale *scale)
 		if (scale->group)
 			good = nopal_destination_add(scale->group, &peer) >= 0;
 		else
-			good = (scale->session[i] =
-					nopal_session_open(scale->here, scale->plan, &peer,
-							   &scale_here, scale)) != NULL;
+			good = (scale->session[i] = nopal_open(scale->here, scale->plan, &peer,
+							       &scale_here, scale)) != NULL;
 		scale_pass(scale, SCALE_SPACE_NS);
 	}
 	scale_pass(scale, NOPAL_SECOND);

@@ -124,8 +124,8 @@ static void sessions_fill(struct sessions *all)
 		struct sessions_one *one = &all->one[all->opened++];
 
 		one->all = all;
-		one->session = nopal_session_open(all->endpoint, all->row->plan, &all->peer,
-						  &sessions_here, one);
+		one->session =
+			nopal_open(all->endpoint, all->row->plan, &all->peer, &sessions_here, one);
 		all->failed = !one->session;
 	}
 }

@@ -168,7 +168,7 @@ static bool sim_flow_open(struct sim_flow *flow, struct nopal_plan *plan, int fr
 	return here && there &&
 	       nopal_endpoint_allow(there, plan, NOPAL_ALLOW_CONNECTIONLESS, &sim_receiver, flow) ==
 		       0 &&
-	       nopal_session_open(here, plan, &peer, &sim_sender, flow);
+	       nopal_open(here, plan, &peer, &sim_sender, flow);
 }
 
 /* Long messages where they are cut, else one datagram each and on its own pace. */

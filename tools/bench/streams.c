@@ -233,10 +233,11 @@ static bool streams_open(struct streams *all)
 		return false;
 	for (uint32_t i = 0; i < all->count; i++)
 		all->source[i] = (struct streams_source){ .all = all, .index = i };
-	first = nopal_session_open(here, all->plan, &peer, &streams_here, all->source);
+	first = nopal_open(here, all->plan, &peer, &streams_here, all->source);
 	all->source[0].session = first;
 	for (uint32_t i = 1; first && i < all->count; i++)
-		all->source[i].session = nopal_stream_open(first, &streams_here, &all->source[i]);
+		all->source[i].session = nopal_session_open(&(struct nopal_open){
+			.beside = first, .callbacks = &streams_here, .user = &all->source[i] });
 	nopal_sim_run(all->world, STREAMS_OPEN_NS);
 	return first && !all->broken;
 }

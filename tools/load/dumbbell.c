@@ -93,8 +93,7 @@ static void dumbbell_begin(void *user)
 
 	nopal_sim_address(host + 1, DUMBBELL_PORT, &peer);
 	do {
-		if (!nopal_session_open(from, run->bell->plans[flow->index], &peer,
-					&dumbbell_sender, flow))
+		if (!nopal_open(from, run->bell->plans[flow->index], &peer, &dumbbell_sender, flow))
 			flow->ended = true;
 	} while (--left > 0);
 }

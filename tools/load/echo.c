@@ -316,8 +316,7 @@ bool echo_run(struct echo *echo, const struct bench_place *place)
 			if (client.tick)
 				loop_event_start(client.tick, echo->patience_ns);
 			if (endpoint &&
-			    nopal_session_open(endpoint, echo->plan, &peer, &client_callbacks,
-					       &client) &&
+			    nopal_open(endpoint, echo->plan, &peer, &client_callbacks, &client) &&
 			    !client.over)
 				loop_run(client.loop);
 			client.over = true; /* what still arrives is not counted */

@@ -201,7 +201,7 @@ bool bench_partner_open(struct loop *loop, const struct bench_place *place, uint
 
 	if (bench_address(place->address, port, &peer))
 		endpoint = loop_endpoint_to(loop, &peer);
-	return endpoint && nopal_session_open(endpoint, plan, &peer, callbacks, user);
+	return endpoint && nopal_open(endpoint, plan, &peer, callbacks, user);
 }
 
 __attribute__((noreturn)) static void pair_partner(const struct bench_place *place,

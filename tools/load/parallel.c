@@ -161,7 +161,7 @@ static bool parallel_open_one(struct parallel_world *all)
 	struct parallel_end *end = &all->here[all->opened++];
 
 	end->all = all;
-	return nopal_session_open(all->from, all->plan, &all->to, &parallel_opens, end);
+	return nopal_open(all->from, all->plan, &all->to, &parallel_opens, end);
 }
 
 /* Until so many bytes are there; false: they never are, or not in time. */

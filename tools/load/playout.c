@@ -262,9 +262,9 @@ static bool stage_open(struct playout_stage *stage, const struct playout_relays 
 		struct playout_flow *flow = &stage->flows[i];
 
 		flow->tick = loop_event_new(stage->loop, LOOP_TIMER, -1, flow_on_tick, flow);
-		if (!flow->tick || !nopal_session_open(endpoint, flow->playout->plan,
-						       &relays->addresses[flow->playout->link],
-						       &flow_callbacks, flow))
+		if (!flow->tick ||
+		    !nopal_open(endpoint, flow->playout->plan,
+				&relays->addresses[flow->playout->link], &flow_callbacks, flow))
 			return false;
 	}
 	return endpoint != NULL;

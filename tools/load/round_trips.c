@@ -332,7 +332,7 @@ bool round_trips_peers_open(struct nopal_world *world, const struct round_trips_
 	return from && to &&
 	       nopal_endpoint_allow(to, peers->plan, NOPAL_ALLOW_CONNECTIONLESS, peers->listens,
 				    peers->listener) == 0 &&
-	       nopal_session_open(from, peers->plan, &peer, peers->opens, peers->opener);
+	       nopal_open(from, peers->plan, &peer, peers->opens, peers->opener);
 }
 
 bool round_trips_simulate(struct round_trips *round_trips, const struct round_trips_link *link)

@@ -78,8 +78,12 @@ struct nopal_session *rendezvous_open(const struct rendezvous *rendezvous,
 				      const struct nopal_address *peer,
 				      const struct nopal_callbacks *callbacks, void *user)
 {
-	return (rendezvous->wanted ? nopal_rendezvous_open
-				   : nopal_session_open)(endpoint, plan, peer, callbacks, user);
+	return nopal_session_open(&(struct nopal_open){ .endpoint = endpoint,
+							.plan = plan,
+							.peer = peer,
+							.rendezvous = rendezvous->wanted,
+							.callbacks = callbacks,
+							.user = user });
 }
 
 const char *rendezvous_ended_fix(bool wanted, enum nopal_end end)

@@ -157,7 +157,7 @@ static void sender_opened(struct nopal_session *session, void *user)
 {
 	struct sim_flow *flow = user;
 
-	/* The session may open before nopal_session_open() returns. */
+	/* The session may open before nopal_open() returns. */
 	flow->sender.session = session;
 	flow->start_ns = nopal_world_now(flow->run->world);
 	advance(flow);
@@ -427,7 +427,7 @@ bool sim_traffic_open(struct sim_run *run, unsigned index, struct nopal_endpoint
 	nopal_endpoint_local(to, &peer);
 	flow->sender.existed = true;
 	run->senders_left++;
-	session = nopal_session_open(from, run->plan, &peer, &sender_callbacks, flow);
+	session = nopal_open(from, run->plan, &peer, &sender_callbacks, flow);
 	if (!session)
 		return false;
 	if (!flow->sender.ended)

@@ -361,7 +361,10 @@ static void fetch_try(struct fetch *fetch, struct fetch_one *one)
 	one->again_ns = fetch_now(fetch) + FETCH_AGAIN_NS;
 	if (!fetch->group)
 		fetch->group =
-			nopal_group_open(fetch->endpoint, fetch->plan, &fetch_callbacks, fetch);
+			nopal_session_open(&(struct nopal_open){ .endpoint = fetch->endpoint,
+								 .plan = fetch->plan,
+								 .callbacks = &fetch_callbacks,
+								 .user = fetch });
 	if (!fetch->group)
 		return;
 	id = nopal_destination_add(fetch->group, &one->address);

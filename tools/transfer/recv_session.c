@@ -494,8 +494,12 @@ bool recv_session_rendezvous(struct receiver *receiver, const struct nopal_addre
 
 	if (!incoming)
 		return false;
-	session = nopal_rendezvous_open(receiver->endpoint, receiver->group->plan, peer, &callbacks,
-					incoming);
+	session = nopal_session_open(&(struct nopal_open){ .endpoint = receiver->endpoint,
+							   .plan = receiver->group->plan,
+							   .peer = peer,
+							   .callbacks = &callbacks,
+							   .user = incoming,
+							   .rendezvous = true });
 	if (session)
 		guests_enter(&receiver->guests, &incoming->guest, session);
 	else

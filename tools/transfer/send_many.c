@@ -122,7 +122,10 @@ static void send_many_begin(struct many *many)
 		many->reader.chunk_bytes =
 			apart < SEND_SPREAD_CHUNK_MAX ? (uint32_t)apart : SEND_SPREAD_CHUNK_MAX;
 	live_judge_begin(&many->judge, many->plan, loop_world(many->loop), &many->judges, true);
-	many->group = nopal_group_open(many->endpoint, many->plan, &many_callbacks, many);
+	many->group = nopal_session_open(&(struct nopal_open){ .endpoint = many->endpoint,
+							       .plan = many->plan,
+							       .callbacks = &many_callbacks,
+							       .user = many });
 	if (!many->group) {
 		many->table.file.error = "no session: out of memory";
 		loop_event_start(many->next, 0);

@@ -40,12 +40,8 @@ void nopal__blocking_why(const struct nopal_connection *connection, struct nopal
 			   connection->end_text ? connection->end_text : "the session ended");
 }
 
-typedef struct nopal_session *dial_call(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
-					const struct nopal_address *peer,
-					const struct nopal_callbacks *callbacks, void *user);
-
 static struct nopal_connection *dial_open(struct blocking_hub *hub,
-					  const struct nopal_address *peer, dial_call *open,
+					  const struct nopal_address *peer, bool rendezvous,
 					  struct nopal_problems *problems)
 {
 	struct nopal_connection *connection = nopal__blocking_connection_new(hub);
@@ -53,8 +49,13 @@ static struct nopal_connection *dial_open(struct blocking_hub *hub,
 
 	if (connection) {
 		connection->many = hub->destination != 0;
-		session =
-			open(hub->endpoint, hub->plan, peer, &nopal__blocking_dialled, connection);
+		session = nopal_session_open(
+			&(struct nopal_open){ .endpoint = hub->endpoint,
+					      .plan = hub->plan,
+					      .peer = peer,
+					      .rendezvous = rendezvous,
+					      .callbacks = &nopal__blocking_dialled,
+					      .user = connection });
 	}
 	if (!session) {
 		nopal_problems_add(problems, NULL, 0, NULL, "no session: out of memory");
@@ -108,7 +109,7 @@ struct nopal_connection *nopal_dial(const char *config, const char *address, int
 	hub = nopal__blocking_hub_new(plan, &local, problems);
 	if (!hub)
 		return NULL;
-	connection = dial_open(hub, &peer, nopal_session_open, problems);
+	connection = dial_open(hub, &peer, false, problems);
 	return connection ? dial_wait(connection, timeout_ns, problems) : NULL;
 }
 
@@ -140,7 +141,7 @@ struct nopal_connection *nopal_rendezvous(const char *config, const char *local,
 	hub = nopal__blocking_hub_new(plan, &here, problems);
 	if (!hub)
 		return NULL;
-	connection = dial_open(hub, &there, nopal_rendezvous_open, problems);
+	connection = dial_open(hub, &there, true, problems);
 	return connection ? dial_wait(connection, timeout_ns, problems) : NULL;
 }
 

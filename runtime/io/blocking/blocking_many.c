@@ -230,7 +230,10 @@ static int dial_all(struct nopal_connection *connection, const struct nopal_addr
 
 	connection->many = true;
 	connection->session =
-		nopal_group_open(hub->endpoint, hub->plan, &nopal__blocking_dialled, connection);
+		nopal_session_open(&(struct nopal_open){ .endpoint = hub->endpoint,
+							 .plan = hub->plan,
+							 .callbacks = &nopal__blocking_dialled,
+							 .user = connection });
 	if (!connection->session)
 		error = -ENOMEM;
 	for (size_t i = 0; !error && i < count; i++) {

@@ -230,8 +230,7 @@ static bool composed_open(struct traffic *traffic, struct nopal_world *world,
 	if (!traffic->sends)
 		return nopal_endpoint_allow(endpoint, traffic->plan, 0, &composed_callbacks,
 					    traffic) == 0;
-	return nopal_session_open(endpoint, traffic->plan, peer, &composed_callbacks, traffic) !=
-	       NULL;
+	return nopal_open(endpoint, traffic->plan, peer, &composed_callbacks, traffic) != NULL;
 }
 
 static bool monolith_is_opened(struct traffic *traffic, struct nopal_world *world,

@@ -345,7 +345,7 @@ static void send_three(void)
 	struct nopal_address peer;
 
 	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
-	session = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL, NULL);
+	session = nopal_open(rig.opener.endpoint, rig.plan, &peer, NULL, NULL);
 	for (char c = 'a'; c <= 'c'; c++)
 		assert_int_equal(nopal_send(session, &c, 1, 0), 0);
 	rig_run(&rig, NOPAL_SECOND);

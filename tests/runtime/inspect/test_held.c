@@ -74,8 +74,8 @@ TEST_WITH(NULL, own_rig_close, test_held_messages_are_there_when_the_session_has
 	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
 	nopal_endpoint_allow(rig.acceptor.endpoint, rig.plan, NOPAL_ALLOW_CONNECTIONLESS, &ending,
 			     NULL);
-	session = nopal_session_open(rig.opener.endpoint, rig.plan, &peer,
-				     &(struct nopal_callbacks){ 0 }, NULL);
+	session = nopal_open(rig.opener.endpoint, rig.plan, &peer, &(struct nopal_callbacks){ 0 },
+			     NULL);
 	for (int i = 0; i < 5; i++)
 		nopal_send(session, "x", 1, 0);
 	held_at_end = 0;

@@ -223,8 +223,10 @@ static struct nopal_session *speak(struct nopal_world *world, struct nopal_plan 
 				   uint16_t port)
 {
 	static const struct nopal_callbacks callbacks = { 0 };
-	struct nopal_session *group =
-		nopal_group_open(nopal_sim_endpoint(world, host, port), plan, &callbacks, NULL);
+	struct nopal_session *group = nopal_session_open(
+		&(struct nopal_open){ .endpoint = nopal_sim_endpoint(world, host, port),
+				      .plan = plan,
+				      .callbacks = &callbacks });
 
 	assert_non_null(group);
 	return group;

@@ -266,7 +266,7 @@ TEST(test_a_session_with_one_peer_is_a_group_of_one)
 	struct nopal_destination_info info;
 
 	many_prepare(&many, MANY_RELIABLE("fan_out {}"), 1, "delay 10ms", 1);
-	session = nopal_session_open(many.endpoint, many.plan, &many.end[0].address, &none, NULL);
+	session = nopal_open(many.endpoint, many.plan, &many.end[0].address, &none, NULL);
 	assert_non_null(session);
 	assert_int_equal(nopal_destinations(session, &info, 1), 1);
 	assert_int_equal(nopal_send(session, "7 ", 2, 0), 0);

@@ -81,13 +81,14 @@ TEST(test_the_peer_opens_streams_of_its_own)
 	struct end *back = &pair.here[1];
 
 	pair_open(STREAMED, "delay 10ms");
-	pair.here[0].session = nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer,
-						  &callbacks, &pair.here[0]);
+	pair.here[0].session =
+		nopal_open(pair.endpoint[0], pair.plan, &pair.peer, &callbacks, &pair.here[0]);
 	say(0, "hello");
 	flow_pair_run(NOPAL_SECOND);
 	for (uint32_t i = 1; i < 5; i++) {
 		memset(back, 0, sizeof(*back));
-		back->session = nopal_stream_open(pair.there[0].session, &opens_only, back);
+		back->session = nopal_session_open(&(struct nopal_open){
+			.beside = pair.there[0].session, .callbacks = &opens_only, .user = back });
 		say(1, "back");
 		flow_pair_run(NOPAL_SECOND);
 		assert_int_equal(pair.accepted, 1 + i);
@@ -238,9 +239,9 @@ TEST(test_one_stream_too_many_is_refused)
 
 	pair_prepare(STREAMED, "delay 10ms", &takes);
 	for (uint32_t i = 0; i < ACCEPTED + TOO_MANY; i++) {
-		stream = stream ? nopal_stream_open(stream, &opens, NULL)
-				: nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer,
-						     &opens, NULL);
+		stream = stream ? nopal_session_open(&(struct nopal_open){ .beside = stream,
+									   .callbacks = &opens })
+				: nopal_open(pair.endpoint[0], pair.plan, &pair.peer, &opens, NULL);
 		assert_non_null(stream);
 		assert_int_equal(nopal_send(stream, "x", 1, 0), 0);
 	}
@@ -296,8 +297,8 @@ TEST(test_sessions_to_one_peer_share_a_flow)
 
 	pair_open(SHARED, "delay 10ms");
 	for (uint32_t i = 0; i < 3; i++) {
-		end[i].session = nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer,
-						    &opens_only, &end[i]);
+		end[i].session =
+			nopal_open(pair.endpoint[0], pair.plan, &pair.peer, &opens_only, &end[i]);
 		assert_non_null(end[i].session);
 		say(i, "hello");
 	}
@@ -308,8 +309,7 @@ TEST(test_sessions_to_one_peer_share_a_flow)
 	nopal_session_close(end[0].session); /* whoever was the first may go */
 	flow_pair_run(NOPAL_SECOND);
 	assert_int_equal(end[0].code, NOPAL_ENDED_WELL);
-	end[3].session =
-		nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer, &opens_only, &end[3]);
+	end[3].session = nopal_open(pair.endpoint[0], pair.plan, &pair.peer, &opens_only, &end[3]);
 	say(3, "late");
 	flow_pair_run(NOPAL_SECOND);
 	assert_string_equal(pair.there[3].text, "late");
@@ -322,8 +322,7 @@ static void join(uint32_t index)
 {
 	struct end *end = &pair.here[index];
 
-	end->session =
-		nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer, &opens_only, end);
+	end->session = nopal_open(pair.endpoint[0], pair.plan, &pair.peer, &opens_only, end);
 	assert_non_null(end->session);
 }
 
@@ -465,14 +464,12 @@ TEST(test_a_shared_flow_at_rest_is_found)
 	uint64_t requests;
 
 	pair_open(SHARED, "delay 10ms");
-	end[0].session =
-		nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer, &opens_only, &end[0]);
+	end[0].session = nopal_open(pair.endpoint[0], pair.plan, &pair.peer, &opens_only, &end[0]);
 	say(0, "hello");
 	flow_pair_run(2 * NOPAL_SECOND);
 	assert_all_idle(1);
 	requests = nopal_endpoint_counters(pair.endpoint[1])->requests;
-	end[1].session =
-		nopal_session_open(pair.endpoint[0], pair.plan, &pair.peer, &opens_only, &end[1]);
+	end[1].session = nopal_open(pair.endpoint[0], pair.plan, &pair.peer, &opens_only, &end[1]);
 	say(1, "joins");
 	flow_pair_run(NOPAL_SECOND);
 	assert_string_equal(pair.there[1].text, "joins");

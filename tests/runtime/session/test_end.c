@@ -191,7 +191,8 @@ static void open_theirs(void)
 	open_stream(0);
 	say(0, "hello");
 	flow_pair_run(NOPAL_SECOND);
-	theirs.session = nopal_stream_open(pair.there[0].session, &opens_only, &theirs);
+	theirs.session = nopal_session_open(&(struct nopal_open){
+		.beside = pair.there[0].session, .callbacks = &opens_only, .user = &theirs });
 	assert_non_null(theirs.session);
 }
 

@@ -171,7 +171,7 @@ TEST_WITH(NULL, NULL, test_what_is_sent_while_opening_waits_in_order)
 
 	rig_open(&rig, CIRCUIT, &(struct rig_options){ .stay_closed = true });
 	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
-	opening = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL, NULL);
+	opening = nopal_open(rig.opener.endpoint, rig.plan, &peer, NULL, NULL);
 	for (char c = 'a'; c < 'a' + 20; c++)
 		assert_int_equal(nopal_send(opening, &c, 1, 0), 0);
 	assert_int_equal(nopal_session_counters(opening)->transmissions, 0);
@@ -220,7 +220,7 @@ TEST(test_a_property_travels_with_its_message)
 	nopal_endpoint_allow(rig.acceptor.endpoint, rig.plan, NOPAL_ALLOW_CONNECTIONLESS,
 			     &callbacks, NULL);
 	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
-	sender = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL, NULL);
+	sender = nopal_open(rig.opener.endpoint, rig.plan, &peer, NULL, NULL);
 	assert_int_equal(send_lucky(sender, 7), 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(luck_arrived, 7);
@@ -261,7 +261,7 @@ TEST(test_refused_when_it_opens_it_is_missing)
 	judged = 0;
 	rig_open(&rig, CIRCUIT, &(struct rig_options){ .stay_closed = true });
 	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
-	opening = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, &callbacks, NULL);
+	opening = nopal_open(rig.opener.endpoint, rig.plan, &peer, &callbacks, NULL);
 	assert_int_equal(send_lucky(opening, 13), 0);
 	assert_int_equal(judged, 0);
 	rig_run(&rig, NOPAL_SECOND);

@@ -106,7 +106,7 @@ static void begin_opening(void)
 
 	rig_open(&rig, CIRCUIT, &lost);
 	nopal_endpoint_local(rig.acceptor.endpoint, &peer);
-	session = nopal_session_open(rig.opener.endpoint, rig.plan, &peer, NULL, NULL);
+	session = nopal_open(rig.opener.endpoint, rig.plan, &peer, NULL, NULL);
 	awake = rig_awake(session);
 }
 

@@ -59,8 +59,7 @@ static struct nopal_session *session_to(uint16_t port, unsigned *received)
 {
 	static const struct nopal_callbacks callbacks = { .received = on_received };
 	struct nopal_address peer = peer_at(port);
-	struct nopal_session *session =
-		nopal_session_open(endpoint, plan, &peer, &callbacks, received);
+	struct nopal_session *session = nopal_open(endpoint, plan, &peer, &callbacks, received);
 
 	assert_non_null(session);
 	nopal_session_set_peer_id(session, port);
@@ -211,8 +210,7 @@ TEST(test_a_session_may_end_within_an_arrival)
 	struct nopal_address peer = peer_at(7);
 	uint8_t bytes[COUNT * STRIDE] = { 0 };
 	unsigned received = 0;
-	struct nopal_session *session =
-		nopal_session_open(endpoint, plan, &peer, &callbacks, &received);
+	struct nopal_session *session = nopal_open(endpoint, plan, &peer, &callbacks, &received);
 
 	for (unsigned i = 0; i < COUNT; i++)
 		datagram_for(nopal_session_id(session), bytes + i * STRIDE);
@@ -275,9 +273,8 @@ TEST(test_a_train_outlives_another_session)
 	struct nopal_plan *sealed = rig_plan(SEALED);
 	struct nopal_address near = peer_at(7), far = peer_at(8);
 	static const struct nopal_callbacks callbacks = { 0 };
-	struct nopal_session *session =
-		nopal_session_open(endpoint, sealed, &near, &callbacks, NULL);
-	struct nopal_session *other = nopal_session_open(endpoint, plan, &far, &callbacks, NULL);
+	struct nopal_session *session = nopal_open(endpoint, sealed, &near, &callbacks, NULL);
+	struct nopal_session *other = nopal_open(endpoint, plan, &far, &callbacks, NULL);
 	bool outermost;
 
 	nopal_session_set_peer_id(session, 7);

@@ -46,7 +46,7 @@ static struct nopal_session *open_to(struct nopal_endpoint *from, unsigned port,
 {
 	struct nopal_address peer = at(port);
 
-	return nopal_session_open(from, rig.plan, &peer, callbacks, user);
+	return nopal_open(from, rig.plan, &peer, callbacks, user);
 }
 
 static void arrive(struct nopal_endpoint *where, const uint8_t *bytes, uint32_t length,

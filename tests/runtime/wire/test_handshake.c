@@ -44,7 +44,7 @@ TEST(test_a_stranger_gets_no_session)
 
 	rig_open(&rig, MINIMAL, NULL);
 	nopal_sim_address(1, 2000, &peer);
-	session = nopal_session_open(rig.opener.endpoint, other, &peer, &quiet, &end);
+	session = nopal_open(rig.opener.endpoint, other, &peer, &quiet, &end);
 	nopal_send(session, "hello hello hello hello", 23, 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(end, NOPAL_REFUSED);
@@ -133,9 +133,8 @@ TEST(test_each_opener_has_its_own_session)
 	rig_open(&rig, UNTAPPED, NULL);
 	nopal_sim_address(1, 2000, &peer);
 	for (int i = 0; i < 3; i++)
-		nopal_send(
-			nopal_session_open(rig.opener.endpoint, rig.plan, &peer, &quiet, &ends[i]),
-			"hello", 5, 0);
+		nopal_send(nopal_open(rig.opener.endpoint, rig.plan, &peer, &quiet, &ends[i]),
+			   "hello", 5, 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->sessions, 3);
 	nopal_world_free(rig.world);

@@ -17,16 +17,20 @@ static struct nopal_session *one_more(int who)
 {
 	struct rendezvous_side *side = &rendezvous.side[who];
 
-	return nopal_rendezvous_open(side->endpoint, side->plan, &rendezvous.side[!who].at,
-				     &rendezvous_callbacks, side);
+	return nopal_session_open(&(struct nopal_open){ .endpoint = side->endpoint,
+							.plan = side->plan,
+							.peer = &rendezvous.side[!who].at,
+							.callbacks = &rendezvous_callbacks,
+							.user = side,
+							.rendezvous = true });
 }
 
 static struct nopal_session *plain_open(int who)
 {
 	struct rendezvous_side *side = &rendezvous.side[who];
 
-	side->session = nopal_session_open(side->endpoint, side->plan, &rendezvous.side[!who].at,
-					   &rendezvous_callbacks, side);
+	side->session = nopal_open(side->endpoint, side->plan, &rendezvous.side[!who].at,
+				   &rendezvous_callbacks, side);
 	return side->session;
 }
 

@@ -37,14 +37,19 @@ static void open_as_stream(int who, bool takes_others)
 
 	if (takes_others)
 		callbacks.accepted = take;
-	side->session = nopal_rendezvous_open(side->endpoint, side->plan, &rendezvous.side[!who].at,
-					      &callbacks, side);
+	side->session = nopal_session_open(&(struct nopal_open){ .endpoint = side->endpoint,
+								 .plan = side->plan,
+								 .peer = &rendezvous.side[!who].at,
+								 .callbacks = &callbacks,
+								 .user = side,
+								 .rendezvous = true });
 	assert_non_null(side->session);
 }
 
 static void say_on(struct nopal_session *with, struct rendezvous_side *stream, const char *text)
 {
-	stream->session = nopal_stream_open(with, &rendezvous_callbacks, stream);
+	stream->session = nopal_session_open(&(struct nopal_open){
+		.beside = with, .callbacks = &rendezvous_callbacks, .user = stream });
 	assert_non_null(stream->session);
 	assert_int_equal(nopal_send(stream->session, text, strlen(text), 0), 0);
 }
@@ -187,7 +192,7 @@ TEST(test_sessions_join_a_flow_that_met)
 		for (int i = 0; i < 2; i++) {
 			if (i) /* one joins before, and one after */
 				rendezvous_run(NOPAL_SECOND);
-			more[i].session = nopal_session_open(
+			more[i].session = nopal_open(
 				rendezvous.side[i].endpoint, rendezvous.side[i].plan,
 				&rendezvous.side[!i].at, &rendezvous_callbacks, &more[i]);
 			assert_int_equal(nopal_send(more[i].session, "joined", 6, 0), 0);

@@ -27,7 +27,7 @@ static bool outermost;
 static struct nopal_session *session_to(uint16_t port)
 {
 	const struct nopal_address peer = { .port = port };
-	struct nopal_session *session = nopal_session_open(endpoint, plan, &peer, NULL, NULL);
+	struct nopal_session *session = nopal_open(endpoint, plan, &peer, NULL, NULL);
 
 	assert_non_null(session);
 	nopal_session_set_peer_id(session, port);

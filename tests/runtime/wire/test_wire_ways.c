@@ -47,7 +47,7 @@ static void begin(const char *config)
 	endpoint = endpoint_at(1);
 	alias = endpoint_at(2);
 	assert_int_equal(nopal_endpoint_share(alias, endpoint), 0);
-	session = nopal_session_open(endpoint, plan, &peer, NULL, NULL);
+	session = nopal_open(endpoint, plan, &peer, NULL, NULL);
 	composite = nopal__composite(session);
 }
 

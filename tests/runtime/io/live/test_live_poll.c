@@ -69,8 +69,8 @@ static void awake_open(struct awake *awake)
 	assert_non_null(awake->endpoint);
 	nopal_endpoint_local(awake->endpoint, &address);
 	nopal_endpoint_allow(awake->endpoint, awake->plan, 0, &awake_callbacks, awake);
-	assert_non_null(nopal_session_open(awake->endpoint, awake->plan, &address, &awake_callbacks,
-					   awake));
+	assert_non_null(
+		nopal_open(awake->endpoint, awake->plan, &address, &awake_callbacks, awake));
 }
 
 static void awake_close(struct awake *awake)

@@ -420,7 +420,7 @@ static void crowd_open_sessions(const struct nopal_address *peer)
 			endpoint = nopal_endpoint_open(crowd.world, &local, NULL);
 		assert_non_null(endpoint);
 		opener->number = (uint8_t)(i + 1);
-		assert_non_null(nopal_session_open(endpoint, crowd.plan, peer, &callbacks, opener));
+		assert_non_null(nopal_open(endpoint, crowd.plan, peer, &callbacks, opener));
 	}
 }
 
