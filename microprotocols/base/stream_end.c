@@ -13,6 +13,9 @@
  *
  * The end of one direction waits for nothing of the other one.  A stream has ended when both sides
  * have said so, and the peer has our word.
+ *
+ * A stream to many destinations ends for all of them when its sender says so, and as many have the
+ * word as must have a message.  A destination that ends the stream on its side ends it for itself.
  */
 #include <nopal/microprotocol.h>
 
@@ -40,7 +43,7 @@ static void stream_end_look(struct nopal_at at)
 {
 	const struct stream_end *self = nopal_state(at);
 
-	if (self->told && self->heard)
+	if (self->told && (self->heard || nopal_is_group(at.session)))
 		nopal_session_closed(at.session);
 }
 
@@ -74,6 +77,8 @@ static enum nopal_verdict stream_end_on_end(struct nopal_at at, struct nopal_seg
 	struct stream_end *self = nopal_state(at);
 
 	(void)segment;
+	if (nopal_is_group(at.session))
+		return NOPAL_CONTINUE;
 	self->heard = true;
 	nopal_session_peer_closed(at.session);
 	stream_end_look(at);
@@ -87,7 +92,7 @@ static enum nopal_verdict stream_end_on_reset(struct nopal_at at, struct nopal_s
 	char text[NOPAL_FAILURE_TEXT];
 	struct nopal_failure failure;
 
-	if (!nopal_failure_read(&reader, &failure, text))
+	if (nopal_is_group(at.session) || !nopal_failure_read(&reader, &failure, text))
 		return NOPAL_CONTINUE;
 	self->reset = true;
 	nopal_session_break(at.session, failure.end, failure.text);
@@ -149,6 +154,7 @@ const struct nopal_microprotocol nopal_stream_end = {
 	.family = "base",
 	.summary = "a stream opens at once, and tells the peer when it ends",
 	.wire_version = 1,
+	.many = true,
 	.provides = NOPAL_ROLES({ "connection", true }),
 	.needs = stream_end_needs,
 	.promises = stream_end_promises,

@@ -190,7 +190,7 @@ static const struct nopal_binding fan_out_bindings[] = {
 
 static const struct nopal_relation fan_out_needs[] = {
 	{ "destinations", "it counts those that have a message" },
-	{ "application", "who answers is told apart here alone, and not in a layer above" },
+	{ "application|streams", "answers are told apart here alone, and not in a layer above" },
 	{ 0 },
 };
 

@@ -123,7 +123,7 @@ bool nopal__word_in(const char *list, char separator, const char *word)
 	return nopal__part_in(list, separator, word, strlen(word));
 }
 
-bool nopal__words_rendezvous(const char *one, const char *other, char separator)
+bool nopal__words_overlap(const char *one, const char *other, char separator)
 {
 	const char *word;
 	size_t length;

@@ -36,7 +36,7 @@ bool nopal__word_in(const char *list, char separator, const char *word);
 /* The same of `length` bytes at `word`. */
 bool nopal__part_in(const char *list, char separator, const char *word, size_t length);
 /* Have two such lists a word in common?  Either may be NULL: then not. */
-bool nopal__words_rendezvous(const char *one, const char *other, char separator);
+bool nopal__words_overlap(const char *one, const char *other, char separator);
 /* The next word of such a list: its length, and the list behind it in `*list` (NULL at the end). */
 size_t nopal__next_word(const char **list, char separator, const char **ret_word);
 /* The first FOLDER/NAME.SUFFIX that `is_there`, of folders divided by ':'; NULL:

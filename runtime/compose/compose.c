@@ -67,18 +67,29 @@ static const struct nopal_member *compose_provider(const struct nopal_composed_l
 	return NULL;
 }
 
-/* Who keeps something of its peer cannot have many of them. */
-static void compose_many(const struct nopal_composed_layer *layer, struct nopal_problems *problems)
+/* A part that keeps something of its peer cannot have many of them.  Streams above destinations tell
+ * neither late destinations from early ones nor answers of one from those of another, so they number
+ * nothing: the layer right above destinations does. */
+static void compose_many(const struct nopal_composed_layer *layer, bool streams,
+			 struct nopal_problems *problems)
 {
 	for (size_t i = 0; i < layer->count; i++) {
 		const struct nopal_member *member = &layer->members[i];
+		const struct nopal_microprotocol *one = member->microprotocol;
 
-		if (!member->microprotocol->many)
+		if (streams && one->many && one->state_size && !nopal__answers(one, "connection"))
+			nopal_problems_add(
+				problems, member->place.file, member->place.line,
+				"put it into the layer right above the destinations",
+				"%s keeps state of one sender, and streams of layer `%s` "
+				"have many destinations",
+				one->name, layer->name);
+		if (!one->many || (!streams && nopal__answers(one, "connection")))
 			nopal_problems_add(problems, member->place.file, member->place.line,
 					   "put it into the layer of the destinations",
 					   "%s is between one sender and one receiver, "
 					   "and layer `%s` speaks to many",
-					   member->microprotocol->name, layer->name);
+					   one->name, layer->name);
 	}
 }
 
@@ -129,7 +140,7 @@ static void compose_destinations(const struct nopal_composition *composition, si
 		compose_channel(channel, &composition->layers[composition->layer_count - 1],
 				problems);
 	for (size_t above = 0; above < index; above++)
-		compose_many(&composition->layers[above], problems);
+		compose_many(&composition->layers[above], above + 1 < index, problems);
 }
 
 /* Those above say for themselves when they are at their end: nothing else does. */
@@ -146,48 +157,62 @@ static void compose_flow(const struct nopal_composition *composition, size_t ind
 				   above->name);
 }
 
-/* One layer of a composition is stood on, or stands, by many. */
+/* At most one layer is stood on by many streams, and one below it, or alone, is one of many. */
 static void compose_multiplicity(const struct nopal_composition *composition,
 				 struct nopal_problems *problems)
 {
-	size_t found = 0;
+	size_t flow = 0, destinations = 0; /* 0: none yet */
 
 	for (size_t i = 0; i < composition->layer_count; i++) {
 		const struct nopal_composed_layer *layer = &composition->layers[i];
+		const char *word = nopal__multiplicity_words[layer->multiplicity];
+		size_t stood_on = layer->multiplicity == NOPAL_PER_STREAM ? i + 1 : i;
 
 		if (layer->multiplicity == NOPAL_ONE)
 			continue;
-		if (!found++ && layer->multiplicity == NOPAL_PER_DESTINATION)
-			compose_destinations(composition, i, problems);
-		else if (found == 1 && layer->multiplicity == NOPAL_SHARED_LAYER && i)
-			compose_flow(composition, i, problems);
-		else if (found == 1 && layer->multiplicity == NOPAL_PER_STREAM &&
-			 i + 1 < composition->layer_count)
-			compose_flow(composition, i + 1, problems);
-		else
+		if (destinations || (flow && layer->multiplicity != NOPAL_PER_DESTINATION)) {
 			nopal_problems_add(problems, layer->place.file, layer->place.line,
-					   found > 1 ? "write multiplicity = one, or leave it out"
-						     : "put a layer above or below it",
-					   "layer `%s` is %s%s", layer->name,
-					   nopal__multiplicity_words[layer->multiplicity],
-					   found > 1 ? ", and another one is not of "
-						       "multiplicity one"
-						     : ", and nothing stands there that "
-						       "it could be many of");
+					   "write multiplicity = one, or leave it out",
+					   "layer `%s` is %s below a layer that is so, or that is "
+					   "per_destination",
+					   layer->name, word);
+		} else if (layer->multiplicity == NOPAL_PER_DESTINATION) {
+			destinations = i;
+			compose_destinations(composition, i, problems);
+		} else if (!stood_on || stood_on == composition->layer_count) {
+			nopal_problems_add(problems, layer->place.file, layer->place.line,
+					   "put a layer above or below it",
+					   "layer `%s` is %s, and no layer stands there that it "
+					   "could be many of",
+					   layer->name, word);
+		} else {
+			flow = stood_on;
+			compose_flow(composition, flow, problems);
+		}
 	}
+	if (flow && flow == destinations)
+		nopal_problems_add(
+			problems, composition->layers[flow].place.file,
+			composition->layers[flow].place.line,
+			"put a layer between: transport_driver {}, whole_messages {}, "
+			"fan_out {}",
+			"layer `%s` is per_destination, and streams stand right above it",
+			composition->layers[flow].name);
 }
 
-/* Roles that a layer's place gives it, by what is below: for others, and for the uppermost. */
+/* Roles that a layer's place gives it, by what is below: of the uppermost, of one that streams stand
+ * on, and of others. */
 static const char *compose_stands_on(const struct nopal_config *config, size_t index)
 {
-	static const char *const roles[][2] = {
-		{ "network", "application|network" },
-		{ "layer_below|destinations", "application|layer_below|destinations" },
-		{ "layer_below|flow", "application|layer_below|flow" },
-		{ "layer_below", "application|layer_below" },
+	static const char *const roles[][3] = {
+		{ "application|network", "streams|network", "network" },
+		{ "application|layer_below|destinations", "streams|layer_below|destinations",
+		  "layer_below|destinations" },
+		{ "application|layer_below|flow", "layer_below|flow", "layer_below|flow" },
+		{ "application|layer_below", "streams|layer_below", "layer_below" },
 	};
 	const struct nopal_config_layer *layer = &config->layers[index];
-	size_t below = 3;
+	size_t below = 3, above = 2;
 
 	if (index + 1 == config->layer_count)
 		below = 0;
@@ -196,7 +221,12 @@ static const char *compose_stands_on(const struct nopal_config *config, size_t i
 	else if (layer[1].multiplicity == NOPAL_SHARED_LAYER ||
 		 layer->multiplicity == NOPAL_PER_STREAM)
 		below = 2;
-	return roles[below][index == 0];
+	if (index == 0)
+		above = 0;
+	else if (layer->multiplicity == NOPAL_SHARED_LAYER ||
+		 layer[-1].multiplicity == NOPAL_PER_STREAM)
+		above = 1;
+	return roles[below][above];
 }
 
 static void compose_layer(struct nopal_composed_layer *layer, struct nopal_config *config,

@@ -74,7 +74,7 @@ static bool promise_acts(const struct nopal_promise_walk *walk,
 
 	if (walk->for_one && promise_of_all(row))
 		return false;
-	if (row->of && !walk->any_names && !nopal__words_rendezvous(row->of, walk->names, '|'))
+	if (row->of && !walk->any_names && !nopal__words_overlap(row->of, walk->names, '|'))
 		return false;
 	if (row->amid_partial && !walk->amid_partial)
 		return false;
@@ -209,7 +209,7 @@ static void promise_to_many(struct nopal_promise_walk *walk,
 {
 	bool channel = promise_answered(layer, "channel");
 
-	walk->for_one = nopal__words_rendezvous("destination", walk->names, '|');
+	walk->for_one = nopal__words_overlap("destination", walk->names, '|');
 	walk->multicasts = channel && !walk->for_one;
 	if (walk->multicasts)
 		promise_channel(walk);

@@ -43,7 +43,7 @@ static bool relations_provides(const struct nopal_microprotocol *one, const char
 static bool relations_met(const struct nopal_composed_layer *layer,
 			  const struct relations_need *need)
 {
-	if (nopal__words_rendezvous(layer->stands_on, need->relation->role, '|'))
+	if (nopal__words_overlap(layer->stands_on, need->relation->role, '|'))
 		return true;
 	for (size_t i = 0; i < layer->count; i++) {
 		if (&layer->members[i] != need->member &&
@@ -215,6 +215,9 @@ static const char *relations_place(const char *role)
 		return "move it into the lowest layer";
 	if (strcmp(role, "application") == 0)
 		return "move it into the uppermost layer";
+	if (strcmp(role, "application|streams") == 0)
+		return "move it into the uppermost layer, or right below one with "
+		       "`multiplicity = per_stream`";
 	return "nothing known provides it: is a `plugin` missing?";
 }
 

@@ -166,8 +166,10 @@ struct nopal_composite {
 	union {
 		struct nopal_group *group;
 		struct nopal_channel *channel; /* where a listener's fans out */
+		uint32_t stream;	       /* lowest layer of one: its id in the flow */
+	};
+	union { /* of its place above */
 		struct nopal_streams *streams;
-		uint32_t stream;		       /* lowest layer of one: its id in the flow */
 		struct nopal_destination *destination; /* top of a destination's stack */
 	};
 	struct nopal_composite *next_ended;

@@ -78,8 +78,8 @@ const struct nopal_counters *nopal_session_counters(const struct nopal_session *
 
 	if (!nopal__be_awake(composite))
 		return &none;
-	if (nopal__is_group(composite))
-		nopal__group_count(composite);
+	if (nopal__is_group(bottom))
+		nopal__group_count(bottom);
 	if (bottom != composite) {
 		composite->awake->counters.datagrams_out = bottom->awake->counters.datagrams_out;
 		composite->awake->counters.datagrams_in = bottom->awake->counters.datagrams_in;

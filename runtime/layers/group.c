@@ -93,6 +93,11 @@ bool nopal_is_destination(const struct nopal_session *session)
 	return composite->down == &destinations_whole_down;
 }
 
+bool nopal_is_group(const struct nopal_session *session)
+{
+	return nopal__is_group(nopal__bottom(nopal__composite(session)));
+}
+
 bool nopal__is_for_one(const struct nopal_session *session, const uint64_t *attribute)
 {
 	const struct nopal_composite *composite = nopal__composite(session);

@@ -89,13 +89,14 @@ static struct nopal_composite *stream_take(struct nopal_composite *flow, uint32_
 	return nopal_map_take(&flow->streams->by_id, id);
 }
 
-/* Is it the peer's, and was it never there? */
+/* Is it the peer's, and was it never there?  Of many peers each would have one of this id. */
 static bool is_new(struct nopal_composite *flow, uint64_t id)
 {
 	struct nopal_numbers *accepted = &flow->streams->accepted;
 	uint64_t number = id / 2;
 
-	if (id % 2 != flow->opener || flow->life == NOPAL_LIFE_ENDED)
+	if (id % 2 != flow->opener || flow->life == NOPAL_LIFE_ENDED ||
+	    nopal_is_group(&flow->session))
 		return false;
 	if (number >= accepted->floor + STREAM_IDS_OPEN)
 		nopal_numbers_skip(accepted, number - STREAM_IDS_SKIP);
@@ -359,11 +360,18 @@ static bool may_join(const struct nopal_composite *flow)
 	return flow->life == NOPAL_LIFE_OPENING || flow->life == NOPAL_LIFE_OPEN;
 }
 
+/* One of many destinations opens none: the others would not know of it. */
+static bool opens_streams(const struct nopal_composite *flow)
+{
+	return !flow->layer->plan->destinations || nopal_is_group(&flow->session);
+}
+
 struct nopal_composite *nopal__flow_of(const struct nopal_session *session)
 {
 	struct nopal_composite *below = nopal__stack_bottom(nopal__composite(session))->below;
 
-	return below && nopal__is_flow(below) && may_join(below) ? below : NULL;
+	return below && nopal__is_flow(below) && may_join(below) && opens_streams(below) ? below
+											 : NULL;
 }
 
 /* Who was opened last is looked at first, and most often stands on it. */

@@ -75,6 +75,8 @@ void nopal_copies_choose(struct nopal_session *session, const uint32_t *indices,
 uint32_t nopal_destination_find(const struct nopal_session *session, uint64_t id);
 /* Above such a layer: are we one of the many, and not who speaks to them? */
 bool nopal_is_destination(const struct nopal_session *session);
+/* At any height above such a layer: are there many below, and do we speak to them? */
+bool nopal_is_group(const struct nopal_session *session);
 /* Is a segment or message of ours for one alone: from one of the many, or to the one that the
  * application named?  It takes no part in what is for all. */
 #define nopal_is_for_one(session, item) nopal__is_for_one(session, (item)->attribute)

@@ -192,7 +192,7 @@ static bool answers(const struct nopal_microprotocol *one, const struct lack *la
 
 static bool is_met(const struct selection *selection, const struct lack *lack)
 {
-	if (lack->table < 0 && nopal__words_rendezvous(selection->stands_on, lack->name, '|'))
+	if (lack->table < 0 && nopal__words_overlap(selection->stands_on, lack->name, '|'))
 		return true;
 	for (unsigned i = 0; i < selection->kit->count; i++)
 		if (selection->standing[i] == STANDING_IN &&

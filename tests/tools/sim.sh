@@ -75,6 +75,7 @@ says '"goodput_bps": null' out
 expect 1 one_to_many_quorum --messages 3 --json
 says '"complete": false' out
 expect 0 one_to_many_all --messages 3 --json
+expect 0 one_to_many_all --bytes 4MB --json
 says '"complete": true' out
 
 # Promises, and whether they were kept.

@@ -32,10 +32,15 @@ static const struct nopal_counters *end_counters(const struct sim_end *end)
 	return end->session ? nopal_session_counters(end->session) : &end->counters;
 }
 
+/* Above other layers, and above destinations, one transmission may be many datagrams. */
 static void facts_add(struct judge_facts *facts, const struct nopal_counters *counters)
 {
+	uint64_t datagrams = counters->datagrams_out > counters->control_out
+				     ? counters->datagrams_out - counters->control_out
+				     : 0;
+
 	facts->misuses += counters->misuses;
-	facts->data += counters->transmissions;
+	facts->data += counters->transmissions > datagrams ? counters->transmissions : datagrams;
 	facts->control += counters->control_out;
 }
 

@@ -273,7 +273,7 @@ TEST(test_layers)
 						       "t.conf", NULL, &problems),
 				   &problems));
 	composing.problems = problems;
-	complains(&composing, 2, "layer `a` is shared, and nothing stands there",
+	complains(&composing, 2, "layer `a` is shared, and no layer stands there",
 		  "put a layer above or below it");
 	nopal_problems_fini(&problems);
 }
