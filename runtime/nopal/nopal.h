@@ -187,12 +187,23 @@ const char *nopal_event_argument(unsigned event);
 int nopal_address_parse(const char *text, struct nopal_address *ret_address,
 			struct nopal_problems *problems);
 
-/* The real world on the caller's libevent loop; free it before the loop. */
+/* The real world on the caller's libevent loop; free it before the loop.  NULL in place of a loop:
+ * a world for any other loop, which calls nopal_live_poll() where nopal_live_fd() is readable, and
+ * at nopal_live_deadline().  Returns NULL: out of memory or descriptors. */
 struct nopal_world *nopal_live_new(struct event_base *base);
-/* For who will not sleep: receives and wakes what is there to do now, without a look at the loop,
- * and returns whether there was anything.  Call it again and again instead of running the loop, and
- * the loop (EVLOOP_NONBLOCK) now and then for what else is on it.  Nothing happens where the world
- * is simulated. */
+/* A descriptor for poll(2) and its like, which the world owns.  It is readable (POLLIN, by level)
+ * while something has arrived at a socket of the world, a socket that was full takes more again, or
+ * the deadline has passed.  -EINVAL: the world is on a libevent loop, or simulated. */
+int nopal_live_fd(const struct nopal_world *world);
+/* The time of nopal_world_now() at which the world has to be polled even if nothing arrives;
+ * INT64_MAX: no timer runs.  Each call about the world may move it.  A loop may sleep until then in
+ * place of having the descriptor tell it. */
+int64_t nopal_live_deadline(const struct nopal_world *world);
+/* Receives and wakes what is due now, without waiting, and returns whether anything was: one batch
+ * of datagrams at most, so that a loop keeps its other work going; the descriptor stays readable
+ * where there is more.  A program that never sleeps calls it again and again in place of running a
+ * loop; on a libevent loop it then runs that loop (EVLOOP_NONBLOCK) now and then for the rest.
+ * Nothing happens where the world is simulated. */
 bool nopal_live_poll(struct nopal_world *world);
 /* On the loop, after each arrival: poll for so long before the loop may sleep again (0, as at
  * first: not at all).  An answer that comes in this time meets a process that is awake.  Others on

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live.c -- the real world: real sockets and the real clock, on libevent.
+ * live.c -- the real world: real sockets and the real clock.
  *
- * The caller owns the loop.  Of it we use one read event for the alarm, which is the next wake-up
- * of all sessions, one an endpoint, and, only while the kernel takes no more, its write event or
- * (out of memory) a back-off timer.
+ * The caller owns the loop.  It tells of arrivals at each endpoint, of the alarm, which is the next
+ * wake-up of all sessions, and, only while the kernel takes no more, of room to send or (out of
+ * memory) of the end of a back-off (live_wait.c).  Where that loop is not libevent's,
+ * nopal_live_poll() looks for all of them.
  *
  *   readable --> gather up to 16 receives --> clock --> core, once a batch
  *            --> a few batches a wake-up, then timers and others have their turn
@@ -27,7 +28,6 @@ enum {
 	LIVE_RANDOM_WORDS = 32,	 /* fetched from the kernel at a time */
 	LIVE_WAKE_BATCHES = 8,	 /* batches of one endpoint in one wake-up */
 	LIVE_BUSY_REFUSALS = 64, /* ENOBUFS in a row, then a train is dropped */
-	LIVE_PER_SECOND_US = 1000000,
 };
 #define LIVE_WAKE_BUDGET_NS   (2 * NOPAL_MILLISECOND) /* then timers and others have a turn */
 #define LIVE_RETRY_FIRST_NS   (500 * NOPAL_MICROSECOND)
@@ -37,8 +37,7 @@ static const struct nopal_world_ops live_ops;
 
 struct live_world {
 	struct nopal_world world; /* first: a world is its beginning */
-	struct event_base *base;
-	struct event *wake; /* the alarm rang */
+	struct live_waiter waiter;
 	struct live_alarm alarm;
 	struct live_port *ports; /* that are open */
 	struct live_port *turn;	 /* whom a poll asks first; NULL: the first */
@@ -53,7 +52,7 @@ struct live_port {
 	struct live_port *next;
 	struct nopal_endpoint *endpoint;
 	struct live_socket sock;
-	struct event *readable, *writable, *retry;
+	struct live_wait wait;
 	int64_t retry_ns;  /* next back-off */
 	uint32_t refusals; /* ENOBUFS in a row */
 	bool in_callback, closed;
@@ -96,18 +95,6 @@ static uint64_t live_random(struct nopal_world *world)
 
 /* ----------------------------------------------------------------- wake-ups */
 
-static struct timeval live_timeval(int64_t delay_ns)
-{
-	int64_t us = (delay_ns + NOPAL_MICROSECOND - 1) / NOPAL_MICROSECOND;
-
-	if (us < 0)
-		us = 0;
-	return (struct timeval){
-		.tv_sec = (time_t)(us / LIVE_PER_SECOND_US),
-		.tv_usec = (suseconds_t)(us % LIVE_PER_SECOND_US),
-	};
-}
-
 /* An alarm that stands too early is left alone: it costs one idle wake-up in all, and moving it at
  * every ack would cost at every ack. */
 static void live_arm(struct live_world *live, int64_t deadline_ns)
@@ -147,12 +134,7 @@ static void live_on_wake(evutil_socket_t fd, short what, void *user)
 
 static void live_port_free(struct live_port *port)
 {
-	struct event *events[] = { port->readable, port->writable, port->retry };
-
-	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
-		if (events[i])
-			event_free(events[i]);
-	}
+	nopal__live_wait_close(&port->wait);
 	nopal__live_socket_close(&port->sock);
 	free(port);
 }
@@ -241,6 +223,22 @@ static void live_batches(struct live_port *port)
 	live_port_leave(port);
 }
 
+/* The kernel may take more again. */
+static void live_on_writable(evutil_socket_t fd, short what, void *user)
+{
+	struct live_port *port = user;
+
+	(void)fd;
+	(void)what;
+	live_port_enter(port);
+	port->live->world.now_ns = live_clock(&port->live->world);
+	if (nopal__live_socket_flush(&port->sock))
+		nopal__endpoint_writable(port->endpoint);
+	else
+		nopal__live_wait_for_room(&port->wait);
+	live_port_leave(port);
+}
+
 /* ----------------------------------------------------------------- spinning */
 
 static bool live_poll_port(struct live_port *port)
@@ -284,6 +282,35 @@ static bool live_poll_alarm(struct live_world *live, bool clock_is_read)
 	return true;
 }
 
+int nopal_live_fd(const struct nopal_world *world)
+{
+	int fd = world->ops == &live_ops ? ((const struct live_world *)world)->waiter.fd : -1;
+
+	return fd < 0 ? -EINVAL : fd;
+}
+
+int64_t nopal_live_deadline(const struct nopal_world *world)
+{
+	return world->ops == &live_ops ? ((const struct live_world *)world)->alarm.at_ns
+				       : nopal__world_next(world);
+}
+
+/* Without a loop of libevent: the first port for which the kernel has room again, or may have. */
+static bool live_poll_room(struct live_world *live)
+{
+	struct live_port *over = NULL;
+
+	for (struct live_port *port = live->ports; port; port = port->next) {
+		if (!over && nopal__live_wait_is_over(&port->wait, live->world.now_ns))
+			over = port;
+		else
+			live_arm(live, port->wait.retry_at_ns);
+	}
+	if (over)
+		live_on_writable(-1, EV_WRITE, over);
+	return over != NULL;
+}
+
 bool nopal_live_poll(struct nopal_world *world)
 {
 	struct live_world *live = live_of(world);
@@ -294,7 +321,14 @@ bool nopal_live_poll(struct nopal_world *world)
 		return false;
 	first = live->turn;
 	served = live_poll_ports(first, NULL) || live_poll_ports(live->ports, first);
-	return live_poll_alarm(live, served) || served;
+	served |= live_poll_alarm(live, served);
+	if (live->waiter.fd < 0)
+		return served;
+	served |= live_poll_room(live);
+	/* an error that waits makes the descriptor readable, too */
+	for (struct live_port *port = live->ports; !served && port; port = port->next)
+		nopal__live_hints_gather(&port->sock);
+	return served;
 }
 
 /* What is asked first comes at once, so that a chain of questions and answers runs as if both never
@@ -328,30 +362,12 @@ static void live_on_readable(evutil_socket_t fd, short what, void *user)
 		live_linger(live);
 }
 
-/* The kernel may take more again. */
-static void live_on_writable(evutil_socket_t fd, short what, void *user)
-{
-	struct live_port *port = user;
-
-	(void)fd;
-	(void)what;
-	live_port_enter(port);
-	port->live->world.now_ns = live_clock(&port->live->world);
-	if (nopal__live_socket_flush(&port->sock))
-		nopal__endpoint_writable(port->endpoint);
-	else
-		event_add(port->writable, NULL);
-	live_port_leave(port);
-}
-
 /* Out of memory says nothing to poll for: wait a while, longer each time. */
 static void live_back_off(struct live_port *port)
 {
-	struct timeval delay = live_timeval(port->retry_ns);
-
-	if (event_pending(port->retry, EV_TIMEOUT, NULL))
+	if (!nopal__live_wait_a_while(&port->wait, port->live->world.now_ns, port->retry_ns))
 		return;
-	event_add(port->retry, &delay);
+	live_arm(port->live, port->wait.retry_at_ns);
 	port->retry_ns *= 2;
 	if (port->retry_ns > LIVE_RETRY_LONGEST_NS)
 		port->retry_ns = LIVE_RETRY_LONGEST_NS;
@@ -368,8 +384,17 @@ static enum nopal_transmitted live_busy(struct live_port *port)
 	if (port->sock.no_memory)
 		live_back_off(port);
 	else
-		event_add(port->writable, NULL);
+		nopal__live_wait_for_room(&port->wait);
 	return NOPAL_BUSY;
+}
+
+/* The port's turn comes at once. */
+static void live_call(struct live_port *port)
+{
+	if (port->wait.readable)
+		event_active(port->wait.readable, EV_READ, 0);
+	else
+		nopal__live_alarm_set(&port->live->alarm, 0);
 }
 
 static enum nopal_transmitted live_transmit(struct nopal_world *world,
@@ -388,13 +413,13 @@ static enum nopal_transmitted live_transmit(struct nopal_world *world,
 		composite->send_error_ns = world->now_ns;
 	}
 	if (port->sock.hint_count) /* not within the core */
-		event_active(port->readable, EV_READ, 0);
+		live_call(port);
 	if (result == NOPAL_BUSY)
 		return live_busy(port);
 	port->refusals = 0;
 	port->retry_ns = LIVE_RETRY_FIRST_NS;
 	if (port->sock.rest_length > 0)
-		event_add(port->writable, NULL);
+		nopal__live_wait_for_room(&port->wait);
 	return result;
 }
 
@@ -404,7 +429,7 @@ static int live_port_enter_list(struct live_port *port)
 {
 	struct live_world *live = port->live;
 
-	if (!live->ports && event_add(live->wake, NULL))
+	if (!live->ports && nopal__live_waiter_begin(&live->waiter))
 		return -ENOMEM;
 	port->next = live->ports;
 	live->ports = port;
@@ -421,20 +446,15 @@ static void live_port_leave_list(struct live_port *port)
 	if (port->live->turn == port)
 		port->live->turn = port->next;
 	if (!port->live->ports)
-		event_del(port->live->wake);
+		nopal__live_waiter_end(&port->live->waiter);
 }
 
 static int live_port_events(struct live_port *port)
 {
-	struct event_base *base = port->live->base;
-	int fd = port->sock.fd;
+	int error = nopal__live_wait_open(&port->wait, &port->live->waiter, port->sock.fd,
+					  live_on_readable, live_on_writable, port);
 
-	port->readable = event_new(base, fd, EV_READ | EV_PERSIST, live_on_readable, port);
-	port->writable = event_new(base, fd, EV_WRITE, live_on_writable, port);
-	port->retry = event_new(base, -1, 0, live_on_writable, port);
-	if (!port->readable || !port->writable || !port->retry || event_add(port->readable, NULL))
-		return -ENOMEM;
-	return live_port_enter_list(port);
+	return error ? error : live_port_enter_list(port);
 }
 
 static int live_port_socket(struct live_port *port)
@@ -487,7 +507,7 @@ static void live_port_close(struct nopal_world *world, struct nopal_endpoint *en
 	if (!port)
 		return;
 	port->closed = true;
-	event_del(port->readable);
+	nopal__live_wait_stop(&port->wait);
 	live_port_leave_list(port);
 	if (!port->in_callback)
 		live_port_free(port);
@@ -504,18 +524,8 @@ static const char *live_transport(struct nopal_endpoint *endpoint)
 
 static void live_wake_fini(struct live_world *live)
 {
-	if (live->wake)
-		event_free(live->wake);
+	nopal__live_waiter_close(&live->waiter);
 	nopal__live_alarm_close(&live->alarm);
-}
-
-static bool live_wake_init(struct live_world *live)
-{
-	if (nopal__live_alarm_open(&live->alarm))
-		return false;
-	live->wake =
-		event_new(live->base, live->alarm.fd, EV_READ | EV_PERSIST, live_on_wake, live);
-	return live->wake != NULL;
 }
 
 static void live_free(struct nopal_world *world)
@@ -559,8 +569,9 @@ struct nopal_world *nopal_live_new(struct event_base *base)
 		free(live);
 		return NULL;
 	}
-	live->base = base;
-	if (!live_wake_init(live)) {
+	live->waiter.fd = -1;
+	if (nopal__live_alarm_open(&live->alarm) ||
+	    nopal__live_waiter_open(&live->waiter, base, live->alarm.fd, live_on_wake, live)) {
 		live_wake_fini(live);
 		free(live);
 		return NULL;

@@ -2,7 +2,8 @@
 /*
  * live.h -- private to the files of the live world.
  *
- *   live.c          the world itself: libevent's events, wake-ups, budgets
+ *   live.c          the world itself: wake-ups, batches, budgets
+ *   live_wait.c     what the world waits on: libevent's loop, or a descriptor of its own
  *   live_socket.c   one UDP socket: options, trains out, batches in
  *   live_inbox.c    batches that arrive at a socket
  *   live_hints.c    what the network says of what left it
@@ -16,12 +17,13 @@
  *   live_carrier.c  what these two links carry, until its time has come
  *   blocking.c      the blocking calls, on a loop in a thread of its own
  *
- * Only live.c, live_loop.c, live_carrier.c, live_relay.c and live_tun.c know libevent; only
+ * Only live.c, live_wait.c, live_loop.c, live_carrier.c, live_relay.c and live_tun.c know libevent; only
  * live_socket.c, live_shard.c, live_inbox.c and live_hints.c call the socket.
  */
 #ifndef NOPAL_LIVE_H
 #define NOPAL_LIVE_H
 
+#include <event2/event.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -136,6 +138,41 @@ struct live_alarm {
 int nopal__live_alarm_open(struct live_alarm *alarm);
 void nopal__live_alarm_close(struct live_alarm *alarm);
 void nopal__live_alarm_set(struct live_alarm *alarm, int64_t at_ns);
+
+/* ----------------------------------------------------------------- waiting */
+
+/* Of a world. */
+struct live_waiter {
+	struct event_base *base; /* NULL: a loop that is not libevent's polls `fd` */
+	struct event *alarm;
+	int fd; /* of epoll; -1: there is a base */
+};
+/* Of a socket; the events are NULL where there is no base. */
+struct live_wait {
+	struct live_waiter *waiter;
+	int fd;
+	struct event *readable, *writable, *retry;
+	bool for_room;	     /* without a base: EPOLLOUT is asked for */
+	int64_t retry_at_ns; /* without a base; NOPAL_NEVER: no back-off */
+};
+/* Negative: errno value; to be closed in any case. */
+int nopal__live_waiter_open(struct live_waiter *waiter, struct event_base *base, int alarm_fd,
+			    event_callback_fn on_alarm, void *user);
+void nopal__live_waiter_close(struct live_waiter *waiter);
+/* The alarm is on the loop from `begin` to `end`: a loop of which nothing else is asked then
+ * ends. */
+int nopal__live_waiter_begin(struct live_waiter *waiter);
+void nopal__live_waiter_end(struct live_waiter *waiter);
+int nopal__live_wait_open(struct live_wait *wait, struct live_waiter *waiter, int fd,
+			  event_callback_fn on_readable, event_callback_fn on_writable, void *user);
+void nopal__live_wait_stop(struct live_wait *wait); /* for arrivals */
+void nopal__live_wait_close(struct live_wait *wait);
+/* `on_writable` follows once, or nopal__live_wait_is_over() where there is no base. */
+void nopal__live_wait_for_room(struct live_wait *wait);
+/* The same after a time; false: one is running already. */
+bool nopal__live_wait_a_while(struct live_wait *wait, int64_t now_ns, int64_t delay_ns);
+/* Without a base: has one of these two come?  Says so once. */
+bool nopal__live_wait_is_over(struct live_wait *wait, int64_t now_ns);
 
 /* ------------------------------------------- a loop for a thread of its own */
 
