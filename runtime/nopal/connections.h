@@ -35,6 +35,13 @@ enum { NOPAL_TICKETS = 4096 };
 int nopal_connection_send_to(struct nopal_connection *connection, uint32_t destination,
 			     const void *bytes, size_t length, int64_t timeout_ns,
 			     uint64_t *ret_ticket);
+/* A message with its properties, whose numbers nopal_connection_property() tells; its `buffer` has to
+ * be NULL, and a ticket stands for its cookie. */
+int nopal_connection_send_message(struct nopal_connection *connection,
+				  const struct nopal_outgoing *outgoing, int64_t timeout_ns,
+				  uint64_t *ret_ticket);
+/* As nopal_property(), for the plan of the connection. */
+unsigned nopal_connection_property(const struct nopal_connection *connection, const char *name);
 /* Waits for the outcome of what was sent: 0 unknown (it left), 1 arrived, 2 missing. To many it is
  * that of the group's rule: arrived where as many have it as must. Ticket 0 is all that was sent: 1
  * where all of it has arrived since it was last asked so, 2 where any is missing.  -ETIMEDOUT;
@@ -49,6 +56,30 @@ int64_t nopal_connection_receive(struct nopal_connection *connection, void *byte
  * or 0. */
 int64_t nopal_connection_receive_from(struct nopal_connection *connection, void *bytes, size_t room,
 				      int64_t timeout_ns, uint32_t *ret_from);
+/* Where a message is to be copied, and which of its properties are asked for: `which` is given, and
+ * `value` is set where a message came. */
+struct nopal_incoming {
+	void *bytes;
+	size_t room;
+	struct nopal_property *properties;
+	size_t property_count;
+};
+int64_t nopal_connection_receive_message(struct nopal_connection *connection,
+					 const struct nopal_incoming *incoming, int64_t timeout_ns);
+/* Descriptors for poll(2) and its like, which connection and listener own and close: readable
+ * (POLLIN, by level) while a receive, or an accept, would return at once.  Negative: errno value. */
+int nopal_connection_fd(struct nopal_connection *connection);
+int nopal_listener_fd(struct nopal_listener *listener);
+/* The state of a connection, now or at its end. */
+struct nopal_connection_info {
+	struct nopal_address local, peer; /* peer: of the session; to many, see the destinations */
+	bool ended;
+	enum nopal_end end; /* where it has ended */
+	struct nopal_counters counters;
+};
+/* Waits for the connection's own thread to answer, which is a matter of microseconds. */
+void nopal_connection_look(struct nopal_connection *connection,
+			   struct nopal_connection_info *ret_info);
 /* One connection to many, with a config that has a layer `per_destination`.  Waits until each has
  * opened or ended, or until the time is over: who has not opened is a warning, and NULL is returned
  * where nobody has.  nopal_dial() with such a config is the same with one. */

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "io/blocking/blocking.h"
+#include "plan/plan.h"
 #include "session/endpoint_sessions.h"
 
 void nopal__blocking_abandon(struct nopal_connection *connection)
@@ -194,6 +195,7 @@ struct nopal_connection *nopal_accept(struct nopal_listener *listener, int64_t t
 		;
 	if (hub->accepted.count > 0) {
 		connection = (void *)nopal__blocking_pop(&hub->accepted).message;
+		nopal__blocking_show(&hub->sign, hub->accepted.count > 0);
 		hub->users++;
 	}
 	pthread_mutex_unlock(&hub->lock);
@@ -283,26 +285,71 @@ static int connection_put(struct nopal_connection *connection, struct blocking_i
 	return error;
 }
 
-int nopal_connection_send_to(struct nopal_connection *connection, uint32_t destination,
-			     const void *bytes, size_t length, int64_t timeout_ns,
-			     uint64_t *ret_ticket)
+/* Properties and bytes in one buffer; NULL: out of memory. */
+static struct nopal_buffer *out_buffer(const struct nopal_outgoing *outgoing)
 {
-	struct blocking_item item = { .length = length, .destination = destination };
+	size_t head = outgoing->property_count * sizeof(*outgoing->properties);
+	struct nopal_buffer *buffer = nopal_buffer_new((uint32_t)(head + outgoing->length + 1));
+
+	if (!buffer)
+		return NULL;
+	if (head)
+		memcpy(nopal_buffer_bytes(buffer), outgoing->properties, head);
+	if (outgoing->length)
+		memcpy(nopal_buffer_bytes(buffer) + head, outgoing->bytes, outgoing->length);
+	return buffer;
+}
+
+static int connection_send(struct nopal_connection *connection, uint32_t destination,
+			   const struct nopal_outgoing *outgoing, int64_t timeout_ns,
+			   uint64_t *ret_ticket)
+{
+	struct blocking_item item = { .length = outgoing->length,
+				      .properties = outgoing->property_count,
+				      .destination = destination };
 	int error;
 
-	if (length > nopal_plan_message_limit(connection->hub->plan) || length >= UINT32_MAX)
+	if (outgoing->length > nopal_plan_message_limit(connection->hub->plan) ||
+	    outgoing->length >= UINT32_MAX - BLOCKING_PROPERTIES * sizeof(*outgoing->properties))
 		return -EMSGSIZE;
-	if (length < nopal_plan_message_min(connection->hub->plan))
+	if (outgoing->length < nopal_plan_message_min(connection->hub->plan) || outgoing->buffer ||
+	    outgoing->property_count > BLOCKING_PROPERTIES)
 		return -EINVAL;
-	item.buffer = nopal_buffer_new((uint32_t)length + 1);
+	item.buffer = out_buffer(outgoing);
 	if (!item.buffer)
 		return -ENOMEM;
-	if (length)
-		memcpy(nopal_buffer_bytes(item.buffer), bytes, length);
 	error = connection_put(connection, item, timeout_ns, ret_ticket);
 	if (error)
 		nopal_buffer_free(item.buffer);
 	return error;
+}
+
+int nopal_connection_send_message(struct nopal_connection *connection,
+				  const struct nopal_outgoing *outgoing, int64_t timeout_ns,
+				  uint64_t *ret_ticket)
+{
+	unsigned which = connection->hub->destination;
+	uint32_t destination = 0;
+
+	for (size_t i = 0; which && i < outgoing->property_count; i++)
+		if (outgoing->properties[i].which == which)
+			destination = (uint32_t)outgoing->properties[i].value;
+	return connection_send(connection, destination, outgoing, timeout_ns, ret_ticket);
+}
+
+int nopal_connection_send_to(struct nopal_connection *connection, uint32_t destination,
+			     const void *bytes, size_t length, int64_t timeout_ns,
+			     uint64_t *ret_ticket)
+{
+	const struct nopal_property property = { connection->hub->destination, destination };
+	const struct nopal_outgoing outgoing = {
+		.bytes = bytes,
+		.length = length,
+		.properties = &property,
+		.property_count = destination != 0,
+	};
+
+	return connection_send(connection, destination, &outgoing, timeout_ns, ret_ticket);
 }
 
 int nopal_connection_send(struct nopal_connection *connection, const void *bytes, size_t length,
@@ -377,31 +424,44 @@ int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket, 
 
 /* ------------------------------------------------------------------- receive */
 
+static uint64_t item_property(const struct blocking_item *item, const struct nopal_plan *plan,
+			      unsigned which)
+{
+	if (which == 0 || (which != NOPAL_URGENT && which >= plan->slot_count))
+		return 0;
+	if (item->message)
+		return nopal_message_property(item->message, which);
+	return item->copy[which == NOPAL_URGENT ? plan->slot_count : which];
+}
+
 /* Copies the first message out; the lock is held, so that it stays. */
-static int64_t connection_take(struct nopal_connection *connection, void *bytes, size_t room,
-			       uint32_t *ret_from, bool *ret_wake)
+static int64_t connection_take(struct nopal_connection *connection,
+			       const struct nopal_incoming *incoming, bool *ret_wake)
 {
 	struct blocking_item item = nopal__blocking_pop(&connection->in);
-	int64_t length = (int64_t)item.length;
+	const struct nopal_plan *plan = connection->hub->plan;
+	size_t length = item.length < incoming->room ? item.length : incoming->room;
 
-	*ret_from = item.destination;
-	if (item.copy)
-		memcpy(bytes, item.copy, room < item.length ? room : item.length);
-	else if (item.message)
-		nopal_message_copy(item.message, 0, bytes, room);
-	else
-		length = -ENOMEM;
+	nopal__blocking_show_connection(connection);
+	if (!item.message && !item.copy)
+		return -ENOMEM;
+	for (size_t i = 0; i < incoming->property_count; i++)
+		incoming->properties[i].value =
+			item_property(&item, plan, incoming->properties[i].which);
+	if (item.copy && length)
+		memcpy(incoming->bytes, item.copy + plan->slot_count + 1, length);
 	free(item.copy);
 	item.copy = NULL;
 	if (item.message) {
+		nopal_message_copy(item.message, 0, incoming->bytes, length);
 		*ret_wake = connection->back.count == 0;
 		nopal__blocking_push(&connection->back, item);
 	}
-	return length;
+	return (int64_t)item.length;
 }
 
-int64_t nopal_connection_receive_from(struct nopal_connection *connection, void *bytes, size_t room,
-				      int64_t timeout_ns, uint32_t *ret_from)
+int64_t nopal_connection_receive_message(struct nopal_connection *connection,
+					 const struct nopal_incoming *incoming, int64_t timeout_ns)
 {
 	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = connection->hub;
@@ -412,7 +472,7 @@ int64_t nopal_connection_receive_from(struct nopal_connection *connection, void 
 	while (waiting && connection->in.count == 0 && connection->life != BLOCKING_ENDED)
 		waiting = nopal__blocking_wait(hub, timeout_ns, &deadline);
 	if (connection->in.count > 0)
-		length = connection_take(connection, bytes, room, ret_from, &wake);
+		length = connection_take(connection, incoming, &wake);
 	else if (connection->life == BLOCKING_ENDED)
 		length = connection->end == NOPAL_ENDED_WELL ? -EPIPE : -ECONNRESET;
 	pthread_mutex_unlock(&hub->lock);
@@ -421,12 +481,29 @@ int64_t nopal_connection_receive_from(struct nopal_connection *connection, void 
 	return length;
 }
 
+int64_t nopal_connection_receive_from(struct nopal_connection *connection, void *bytes, size_t room,
+				      int64_t timeout_ns, uint32_t *ret_from)
+{
+	struct nopal_property from = { .which = connection->hub->destination };
+	const struct nopal_incoming incoming = {
+		.bytes = bytes,
+		.room = room,
+		.properties = &from,
+		.property_count = 1,
+	};
+	int64_t length = nopal_connection_receive_message(connection, &incoming, timeout_ns);
+
+	if (length >= 0)
+		*ret_from = (uint32_t)from.value;
+	return length;
+}
+
 int64_t nopal_connection_receive(struct nopal_connection *connection, void *bytes, size_t room,
 				 int64_t timeout_ns)
 {
-	uint32_t from;
+	const struct nopal_incoming incoming = { .bytes = bytes, .room = room };
 
-	return nopal_connection_receive_from(connection, bytes, room, timeout_ns, &from);
+	return nopal_connection_receive_message(connection, &incoming, timeout_ns);
 }
 
 /* Messages that no session took: refused when their turn came, or there is none any more. */
@@ -485,6 +562,7 @@ void nopal_listener_close(struct nopal_listener *listener)
 	while (hub->accepted.count > 0)
 		((struct nopal_connection *)(void *)nopal__blocking_pop(&hub->accepted).message)
 			->abandoned = true;
+	nopal__blocking_show(&hub->sign, false);
 	pthread_mutex_unlock(&hub->lock);
 	free(listener);
 	nopal__blocking_hub_leave(hub);

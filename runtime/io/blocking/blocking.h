@@ -3,7 +3,7 @@
  * blocking.h -- private to the blocking calls: hubs, connections and rings.
  *
  * blocking_hub.c holds what the loop's thread does, blocking.c the calls that other threads make,
- * blocking_many.c both for connections to many.  All fields are under the hub's lock, except those
+ * blocking_many.c both for connections to many, blocking_look.c descriptors and counters.  All fields are under the hub's lock, except those
  * marked as the loop's own.
  */
 #ifndef NOPAL_BLOCKING_H
@@ -13,22 +13,26 @@
 #include <time.h>
 
 #include "io/live/live.h"
+#include "plan/plan.h"
 
 enum {
 	BLOCKING_OUT_BYTES = 4 << 20, /* as the core's send buffer */
 	BLOCKING_OUT_MESSAGES = 4096,
-	BLOCKING_OUTCOME_OPEN = UINT8_MAX, /* among the outcomes of tickets */
+	BLOCKING_PROPERTIES = NOPAL_SLOT_ROOM, /* of one message */
+	BLOCKING_OUTCOME_OPEN = UINT8_MAX,     /* among the outcomes of tickets */
 };
 
 /* Something on its way: a buffer out, or a message (or a copy of one) in.  Neither:
- * from here on all goes to one more, or nothing to this destination. */
+ * from here on all goes to one more, or nothing to this destination.  A buffer begins with the
+ * message's properties, a copy with its attributes. */
 struct blocking_item {
 	struct nopal_buffer *buffer;
+	size_t properties; /* in `buffer`, before the bytes */
 	struct nopal_message *message;
-	uint8_t *copy;
+	uint64_t *copy;
 	uint64_t length;
 	uint64_t ticket;      /* out; 0: nobody asks for its outcome */
-	uint32_t destination; /* out: for whom, 0: for all; in: from whom */
+	uint32_t destination; /* out: for whom, 0: for all */
 	struct blocking_destination *joins;
 };
 
@@ -36,6 +40,12 @@ struct blocking_ring {
 	struct blocking_item *items;
 	uint32_t head, count, room;
 	uint64_t bytes;
+};
+
+/* A descriptor that is readable while there is something to take. */
+struct blocking_sign {
+	int fd;
+	bool made, shown;
 };
 
 enum blocking_life { BLOCKING_OPENING, BLOCKING_OPEN, BLOCKING_ENDED };
@@ -71,6 +81,7 @@ struct blocking_hub {
 	struct nopal_address local;
 	struct nopal_connection *connections; /* of the loop's thread */
 	struct blocking_ring accepted;	      /* `message` is a connection */
+	struct blocking_sign sign;	      /* of `accepted` */
 	uint32_t users;			      /* a listener and its connections */
 	bool listening;
 };
@@ -83,6 +94,9 @@ struct nopal_connection {
 	enum nopal_end end;
 	char *end_text;
 	struct blocking_ring out, in, back; /* back: to be given back */
+	struct blocking_sign sign;	    /* of `in` and the end */
+	struct nopal_connection_info info;  /* as of the last copy */
+	bool info_asked;		    /* somebody waits for another copy */
 	struct blocking_outcomes outcomes;
 	struct blocking_destination *destinations; /* by their age */
 	struct blocking_destination *adding;	   /* of the loop's thread */
@@ -124,6 +138,13 @@ struct nopal_connection *nopal__blocking_connection_new(struct blocking_hub *hub
 void nopal__blocking_abandon(struct nopal_connection *connection);
 void nopal__blocking_why(const struct nopal_connection *connection,
 			 struct nopal_problems *problems);
+
+/* blocking_look.c; the lock is held. */
+void nopal__blocking_show(struct blocking_sign *sign, bool ready);
+void nopal__blocking_show_connection(struct nopal_connection *connection);
+void nopal__blocking_sign_close(struct blocking_sign *sign);
+/* In the loop's thread, while there is a session. */
+void nopal__blocking_copy_info(struct nopal_connection *connection);
 
 /* blocking_many.c */
 /* NULL: there is none of this id. */

@@ -115,6 +115,7 @@ static void connection_free(struct nopal_connection *connection)
 	ring_free(&connection->in);
 	ring_free(&connection->back);
 	nopal__blocking_destinations_free(connection);
+	nopal__blocking_sign_close(&connection->sign);
 	free(connection->outcomes.of_ticket);
 	free(connection->end_text);
 	free(connection);
@@ -133,9 +134,11 @@ static bool hub_offer(struct blocking_hub *hub, struct nopal_connection *connect
 {
 	struct blocking_item item = { .message = (void *)connection };
 
-	if (!hub->listening || hub->accepted.count >= BLOCKING_BACKLOG)
+	if (!hub->listening || hub->accepted.count >= BLOCKING_BACKLOG ||
+	    !nopal__blocking_push(&hub->accepted, item))
 		return false;
-	return nopal__blocking_push(&hub->accepted, item);
+	nopal__blocking_show(&hub->sign, true);
+	return true;
 }
 
 static void blocking_on_accepted_opened(struct nopal_session *session, void *user)
@@ -189,13 +192,11 @@ static void blocking_on_received(struct nopal_session *session, struct nopal_mes
 
 	if (!connection)
 		return;
-	if (connection->hub->destination)
-		item.destination =
-			(uint32_t)nopal_message_property(message, connection->hub->destination);
 	nopal_message_keep(message);
 	pthread_mutex_lock(&connection->hub->lock);
 	if (!connection_is_full(connection))
 		kept = nopal__blocking_push(&connection->in, item);
+	nopal__blocking_show_connection(connection);
 	pthread_cond_broadcast(&connection->hub->changed);
 	pthread_mutex_unlock(&connection->hub->lock);
 	if (kept)
@@ -205,6 +206,21 @@ static void blocking_on_received(struct nopal_session *session, struct nopal_mes
 		nopal_session_abort(session, "the reader is too slow");
 }
 
+/* Attributes by their slots, `urgent` behind them, and the bytes. */
+static bool item_rescue(struct blocking_item *item, const struct nopal_plan *plan)
+{
+	size_t values = plan->slot_count + 1;
+
+	item->copy = malloc(values * sizeof(*item->copy) + item->length);
+	if (!item->copy)
+		return false;
+	memcpy(item->copy, item->message->attribute, plan->slot_count * sizeof(*item->copy));
+	item->copy[plan->slot_count] = item->message->urgent;
+	nopal_message_copy(item->message, 0, item->copy + values, item->length);
+	item->message = NULL;
+	return true;
+}
+
 /* Kept messages die with the session: what was not read becomes copies.  False: for one there is no
  * memory, and neither it nor what came after it can be read. */
 static bool connection_rescue(struct nopal_connection *connection)
@@ -212,15 +228,8 @@ static bool connection_rescue(struct nopal_connection *connection)
 	struct blocking_ring *in = &connection->in;
 	uint32_t whole = 0;
 
-	for (; whole < in->count; whole++) {
-		struct blocking_item *item = ring_at(in, whole);
-
-		item->copy = malloc(item->length + 1); /* it may be empty */
-		if (!item->copy)
-			break;
-		nopal_message_copy(item->message, 0, item->copy, item->length);
-		item->message = NULL;
-	}
+	while (whole < in->count && item_rescue(ring_at(in, whole), connection->hub->plan))
+		whole++;
 	if (whole == in->count)
 		return true;
 	for (; in->count > whole; in->count--)
@@ -264,7 +273,9 @@ static void blocking_on_ended(struct nopal_session *session, enum nopal_end end,
 	connection->life = BLOCKING_ENDED;
 	connection->end = (enum nopal_end)end;
 	connection->end_text = text ? strdup(text) : NULL;
+	nopal__blocking_copy_info(connection);
 	connection->session = NULL;
+	nopal__blocking_show_connection(connection);
 	pthread_cond_broadcast(&connection->hub->changed);
 	pthread_mutex_unlock(&connection->hub->lock);
 }
@@ -289,20 +300,21 @@ static void blocking_on_sent(struct nopal_session *session, uint64_t ticket,
 static bool connection_give(struct nopal_connection *connection, const struct blocking_item *item,
 			    int *ret_refusal)
 {
-	const struct nopal_property destination = { connection->hub->destination,
-						    item->destination };
-
 	*ret_refusal = 0;
 	if (!item->buffer)
 		nopal__blocking_give_other(connection, item);
 	else
 		*ret_refusal = nopal_send_message(
 			connection->session,
-			&(struct nopal_outgoing){ .buffer = item->buffer,
-						  .length = (uint32_t)item->length,
-						  .cookie = item->ticket,
-						  .properties = &destination,
-						  .property_count = 1 });
+			&(struct nopal_outgoing){
+				.buffer = item->buffer,
+				.from = (uint32_t)(item->properties *
+						   sizeof(struct nopal_property)),
+				.length = (uint32_t)item->length,
+				.cookie = item->ticket,
+				.properties = (void *)nopal_buffer_bytes(item->buffer),
+				.property_count = item->properties,
+			});
 	return *ret_refusal != -EAGAIN;
 }
 
@@ -348,6 +360,10 @@ static void connection_pump(struct nopal_connection *connection)
 	abort_now = connection->abort_asked || connection->abandoned;
 	close_now = connection->close_asked && connection->out.count == 0 && !connection->closing;
 	connection->closing |= close_now;
+	if (connection->info_asked && connection->session) {
+		nopal__blocking_copy_info(connection);
+		pthread_cond_broadcast(&connection->hub->changed);
+	}
 	pthread_mutex_unlock(&connection->hub->lock);
 	if (abort_now && connection->session)
 		nopal_session_abort(connection->session, "closed by the application");
@@ -436,6 +452,7 @@ void nopal__blocking_hub_free(struct blocking_hub *hub)
 		connection_free(connection);
 	}
 	free(hub->accepted.items);
+	nopal__blocking_sign_close(&hub->sign);
 	nopal_plan_unref(hub->plan);
 	pthread_cond_destroy(&hub->changed);
 	pthread_mutex_destroy(&hub->lock);
