@@ -12,7 +12,7 @@
  * and the registry of microprotocols, which any thread may use.  A connection or listener of
  * connections.h runs a world in a thread of its own; any one thread at a time may call it.
  *
- * Errors: negative numbers are errno values, and pointers are NULL where a problem was added to
+ * Errors: negative numbers are errno values (nopal_strerror() has words for them), and pointers are NULL where a problem was added to
  * `problems`.  docs/use-from-c.md has whole examples.
  *
  * What is included here are its other pages, of which nobody has to include one:
@@ -41,6 +41,11 @@ extern "C" {
 #endif
 
 #define NOPAL_VERSION "0.1.0"
+/* The version of the library that runs, a static string; NOPAL_VERSION is that of the pages which a
+ * program was compiled with. */
+const char *nopal_version(void);
+/* A negative errno value that a call returned, in words: a static string, from any thread. */
+const char *nopal_strerror(int error);
 
 struct event_base;
 struct nopal_world;

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # symbols SOURCE BUILD -- what objects define and want: one public symbol for a
-# microprotocol; no clock, no randomness, no socket outside runtime/io; nothing
-# but nopal_ names in the library, and of the runtime's own those that its map
-# names for fused units.
+# microprotocol; no clock, no randomness, no socket outside runtime/io; nothing in the
+# library that ends the process; nothing but nopal_ names in the library, and of the
+# runtime's own those that its map names for fused units.
 set -eu
 build=$2
 private=$(grep -o 'nopal__[a-z_]*;' "$1/runtime/libnopal.map" | tr ';\n' '| ')
@@ -15,11 +15,13 @@ world="$world|srand|srandom|drand48|getrandom|getentropy|arc4random|socket|bind"
 world="$world|connect|send|sendto|sendmsg|sendmmsg|recv|recvfrom|recvmsg|recvmmsg"
 world="$world|poll|select|epoll_wait|event_[a-z_]*"
 
-# wants OBJECT...: "FILE: NAME" for each name of the world that an object wants; what
+# wants NAMES OBJECT...: "FILE: NAME" for each of the names that an object wants; what
 # FORTIFY checks is the same call.
 wants() {
+	names=$1
+	shift
 	nm -A -u "$@" | sed 's|^.*/\([^/:]*\)\.c\.o: *U |\1: |; s/@.*//; s/: __\(.*\)_chk$/: \1/' |
-		grep -E "^[^ ]*: ($world)\$" || true
+		grep -E "^[^ ]*: ($names)\$" | sed 's/: /: wants /' || true
 }
 
 # files of support have names of their own family in the library alone
@@ -46,12 +48,14 @@ nm -A -g --defined-only "$build"/microprotocols/libmicroprotocols.a.p/*.o |
 				print file ": " name " alone is public; here:" defined[file]
 		}
 	}' >"$build/symbols.faults"
-wants "$build"/microprotocols/libmicroprotocols.a.p/*.o |
-	sed 's/: /: wants /' >>"$build/symbols.faults"
+wants "$world" "$build"/microprotocols/libmicroprotocols.a.p/*.o >>"$build/symbols.faults"
 objects=$(ls "$build"/libnopal.a.p/*.o "$build"/libnopal.so*.p/*.o 2>/dev/null |
 	grep -v -e io_live -e io_blocking)
 # shellcheck disable=SC2086 # the list is meant to be split
-wants $objects | sed 's/: /: wants /' >>"$build/symbols.faults"
+wants "$world" $objects >>"$build/symbols.faults"
+wants 'abort|exit|_exit|__assert_fail' "$build"/microprotocols/libmicroprotocols.a.p/*.o \
+	$(ls "$build"/libnopal.a.p/*.o "$build"/libnopal.so*.p/*.o 2>/dev/null) \
+	>>"$build/symbols.faults"
 
 for library in "$build"/libnopal.so; do
 	nm -D --defined-only "$library" | awk '{ print $NF }' |

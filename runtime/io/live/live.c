@@ -14,7 +14,6 @@
  * EVENT_BASE_FLAG_PRECISE_TIMER is not needed, and costs a system call before every wait.  Nothing
  * runs while nothing is due: an idle world makes no wake-ups.
  */
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +42,7 @@ struct live_world {
 	struct live_port *turn;	 /* whom a poll asks first; NULL: the first */
 	int64_t linger_ns;	 /* poll for so long after an arrival */
 	bool in_turn;		 /* the alarm is set when it ends */
+	struct live_random secret;
 	uint64_t random[LIVE_RANDOM_WORDS];
 	uint32_t random_left;
 };
@@ -72,14 +72,9 @@ static int64_t live_clock(struct nopal_world *world)
 	return (int64_t)now.tv_sec * NOPAL_SECOND + now.tv_nsec;
 }
 
-/* Better no process than a key that is known; but there is no world where the kernel gave nothing
- * at first. */
 static void live_random_bytes(struct nopal_world *world, void *bytes, size_t length)
 {
-	bool given = nopal__live_random_fill(bytes, length);
-
-	(void)world;
-	assert(given);
+	nopal__live_random_bytes(&live_of(world)->secret, bytes, length);
 }
 
 static uint64_t live_random(struct nopal_world *world)
@@ -565,7 +560,7 @@ struct nopal_world *nopal_live_new(struct event_base *base)
 {
 	struct live_world *live = calloc(1, sizeof(*live));
 
-	if (!live || !nopal__live_random_fill(live->random, sizeof(live->random))) {
+	if (!live || !nopal__live_random_open(&live->secret)) {
 		free(live);
 		return NULL;
 	}

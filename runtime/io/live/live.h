@@ -186,7 +186,15 @@ void nopal__live_loop_stop(struct nopal__live_loop *loop);
 void nopal__live_loop_call(struct nopal__live_loop *loop); /* from any thread */
 void nopal__live_loop_free(struct nopal__live_loop *loop); /* and its world */
 
-/* live_random.c: false: the kernel gives none, as where a filter of system calls forbids it. */
+/* ------------------------------------------------------------------- random */
+
+/* False: the kernel gives none, as where a filter of system calls forbids it. */
 bool nopal__live_random_fill(void *bytes, size_t length);
+struct live_random {
+	uint64_t key[2];
+	uint64_t used; /* words made with the key, where the kernel gave none */
+};
+bool nopal__live_random_open(struct live_random *random);
+void nopal__live_random_bytes(struct live_random *random, void *bytes, size_t length);
 
 #endif

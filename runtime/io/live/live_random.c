@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * live_random.c -- random bytes of the kernel.
+ *
+ * A world has a key that the kernel gave when the world was made; without it there is no world.
+ * Where the kernel gives nothing later on, as under a filter of system calls that the program has
+ * put on since, bytes are SipHash of a counter under that key, which nobody else can compute.
  */
 #include <errno.h>
+#include <string.h>
 #include <sys/random.h>
 
+#include "base/hash.h"
 #include "io/live/live.h"
 
 bool nopal__live_random_fill(void *bytes, size_t length)
@@ -22,4 +28,27 @@ bool nopal__live_random_fill(void *bytes, size_t length)
 		length -= (size_t)got;
 	}
 	return true;
+}
+
+bool nopal__live_random_open(struct live_random *random)
+{
+	random->used = 0;
+	return nopal__live_random_fill(random->key, sizeof(random->key));
+}
+
+void nopal__live_random_bytes(struct live_random *random, void *bytes, size_t length)
+{
+	uint8_t *at = bytes;
+
+	if (nopal__live_random_fill(bytes, length))
+		return;
+	while (length) {
+		uint64_t word = nopal__siphash(random->key, &random->used, sizeof(random->used));
+		size_t part = length < sizeof(word) ? length : sizeof(word);
+
+		random->used++;
+		memcpy(at, &word, part);
+		at += part;
+		length -= part;
+	}
 }

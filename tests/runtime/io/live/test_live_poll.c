@@ -124,20 +124,6 @@ TEST(test_who_lingers_joined_the_answer)
 	assert_true(heard);
 }
 
-TEST(test_keys_are_never_the_same)
-{
-	struct awake awake;
-	uint8_t one[33] = { 0 }, other[33] = { 0 };
-
-	awake_open(&awake);
-	awake.world->ops->random_bytes(awake.world, one, 32);
-	awake.world->ops->random_bytes(awake.world, other, 32);
-	assert_memory_not_equal(one, other, 32);
-	assert_memory_not_equal(one, other + 1, 32);
-	assert_int_equal(one[32] | other[32], 0);
-	awake_close(&awake);
-}
-
 TEST(test_a_simulated_world_is_not_polled)
 {
 	struct nopal_world *world = nopal_sim_new(1);
