@@ -44,7 +44,7 @@ static const struct nopal_microprotocol *order_owner(const struct order_event *o
 static bool order_is_carried(const struct nopal_microprotocol *one, unsigned kinds)
 {
 	return kinds >= NOPAL_OWN_KIND &&
-	       one->kinds[kinds - NOPAL_OWN_KIND].class == NOPAL_KIND_CARRIED;
+	       one->kinds[kinds - NOPAL_OWN_KIND].kind_class == NOPAL_KIND_CARRIED;
 }
 
 static bool order_within(const struct nopal_microprotocol *one, unsigned kinds, unsigned set)

@@ -3,8 +3,14 @@
  * connections.h -- calls that block, for who has no loop: a connection or a listener is a world in
  * a thread of its own.  Part of nopal.h, which includes it.
  */
+#include "nopal.h" /* which includes this page in its place */
+
 #ifndef NOPAL_CONNECTIONS_H
 #define NOPAL_CONNECTIONS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* A session in a thread of its own behind bounded rings; each call may be made from any one thread
  * at a time.  Timeouts in nanoseconds, negative: for ever. */
@@ -109,5 +115,9 @@ int nopal_connection_close(struct nopal_connection *connection, int64_t timeout_
 void nopal_listener_close(struct nopal_listener *listener);
 void nopal_listener_address(const struct nopal_listener *listener,
 			    struct nopal_address *ret_address);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

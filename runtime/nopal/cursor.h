@@ -10,6 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct nopal_reader {
 	const uint8_t *at, *end;
 	bool bad; /* something was short or not canonical: all reads give 0 */
@@ -22,7 +26,9 @@ struct nopal_writer {
 /* Of bytes that came. */
 static inline struct nopal_reader nopal_reader_over(const uint8_t *bytes, size_t length)
 {
-	return (struct nopal_reader){ .at = bytes, .end = bytes + length };
+	struct nopal_reader reader = { bytes, bytes + length, false };
+
+	return reader;
 }
 uint64_t nopal_read(struct nopal_reader *reader, unsigned bytes); /* 1..8 */
 uint64_t nopal_read_varint(struct nopal_reader *reader);	  /* shortest form only */
@@ -34,7 +40,9 @@ bool nopal_read_complete(const struct nopal_reader *reader);
 /* Into so many bytes. */
 static inline struct nopal_writer nopal_writer_over(uint8_t *bytes, size_t room)
 {
-	return (struct nopal_writer){ .start = bytes, .at = bytes, .end = bytes + room };
+	struct nopal_writer writer = { bytes, bytes, bytes + room, false };
+
+	return writer;
 }
 void nopal_write(struct nopal_writer *writer, uint64_t value, unsigned bytes);
 void nopal_write_varint(struct nopal_writer *writer, uint64_t value);
@@ -44,5 +52,9 @@ static inline uint32_t nopal_written(const struct nopal_writer *writer)
 {
 	return (uint32_t)(writer->at - writer->start);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

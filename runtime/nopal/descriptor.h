@@ -6,11 +6,14 @@
  * A table of a descriptor is a named static array above it, which ends with { 0 }: a row an entry,
  * its first members by position up to its doc, the others by name.
  */
+#include "microprotocol.h" /* which includes this page in its place */
+
 #ifndef NOPAL_DESCRIPTOR_H
 #define NOPAL_DESCRIPTOR_H
 
-#include "cursor.h"
-#include "promise.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Which kinds of segment a binding, a hold or an attribute is about. */
 enum nopal_kinds {
@@ -89,7 +92,7 @@ enum nopal_kind_class {
 /* A kind of segment besides data. */
 struct nopal_kind {
 	const char *name; /* NULL ends the table */
-	enum nopal_kind_class class;
+	enum nopal_kind_class kind_class;
 	const char *doc;
 	uint16_t
 		around; /* carried: its body is a packed data segment and this many bytes; 0: unrelated */
@@ -246,7 +249,7 @@ struct nopal_request {
 	size_t datagram_bytes; /* a reply must be smaller */
 	int64_t now_ns;
 	uint32_t extension_bytes; /* of the composition's extensions, in the body */
-	const void *private;	  /* of the runtime */
+	const void *context;	  /* of the runtime */
 	uint32_t
 		half_open; /* sessions of the endpoint that peers began and that are not open yet */
 };
@@ -385,5 +388,9 @@ struct nopal_part {
 	uint8_t shared[NOPAL_MAX_SHARED];	 /* slots */
 	uint32_t hold[NOPAL_BARRIERS];		 /* its bit in each barrier, or 0 */
 };
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,8 +4,14 @@
  * sees of those below it, chooses among them, and sends through a channel that many hear.  Part of
  * microprotocol.h, which includes it.
  */
+#include "microprotocol.h" /* which includes this page in its place */
+
 #ifndef NOPAL_DESTINATIONS_H
 #define NOPAL_DESTINATIONS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* One of those to whom a layer with `multiplicity = per_destination` speaks, as the layer above it
  * sees it: a session of its own. */
@@ -24,7 +30,7 @@ struct nopal_destination {
 	uint64_t note[4]; /* of the role destination_choice; 0 at first */
 	/* Where the group has a channel: of the role channel_repair, and then of a congestion
 	 * policy. */
-	uint64_t channel[];
+	__extension__ uint64_t channel[];
 };
 enum { NOPAL_REPAIR_WORDS = 6, NOPAL_PACE_WORDS = 12 };
 static inline uint64_t *nopal_repair(struct nopal_destination *destination)
@@ -106,5 +112,9 @@ void nopal_control_multicast(struct nopal_session *session, struct nopal_segment
 void nopal_copy_settle(struct nopal_session *session, struct nopal_segment *segment,
 		       struct nopal_destination *destination, enum nopal_outcome outcome);
 void nopal_copy_give(struct nopal_session *session, struct nopal_segment *segment, uint32_t index);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,8 +4,14 @@
  * transmissions, of which each has a packet number.  Part of microprotocol.h, which draws the
  * states of a segment and includes it.
  */
+#include "microprotocol.h" /* which includes this page in its place */
+
 #ifndef NOPAL_ITEMS_H
 #define NOPAL_ITEMS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Bytes that several may look at; freed with the last reference. */
 struct nopal_buffer {
@@ -71,7 +77,7 @@ struct nopal_segment {
 	struct nopal_message *message; /* outgoing data: the message it is cut
 					* from; NULL where it has `above` */
 	struct nopal_body body;
-	uint64_t attribute[]; /* by slot */
+	__extension__ uint64_t attribute[]; /* by slot */
 };
 
 struct nopal_message {
@@ -102,7 +108,7 @@ struct nopal_message {
 	int refused;		    /* negative errno value: nobody sends it */
 	struct nopal_message *also; /* the next one in the same segment */
 	struct nopal_handle above;  /* the segment of the layer above that it carries */
-	uint64_t attribute[];
+	__extension__ uint64_t attribute[];
 };
 
 /* NULL when the handle is stale: a counted no-op for the caller. */
@@ -261,5 +267,9 @@ void nopal_barrier_init(struct nopal_item_barrier *barrier, int event, void *ite
 uint32_t nopal_barrier_join(struct nopal_item_barrier *barrier);
 void nopal_barrier_enter(struct nopal_session *session, struct nopal_item_barrier *barrier,
 			 uint32_t bit);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,6 +4,7 @@
  * the session; what is included here are its other pages, of which nobody has to include one:
  *
  *   address.h	     where somebody is
+ *   durations.h     time in nanoseconds
  *   structures.h    what microprotocols keep things in
  *   cursor.h	     how bytes are read and written
  *   descriptor.h    what a microprotocol declares
@@ -37,15 +38,16 @@
 #include <stdint.h>
 
 #include "address.h"
+#include "durations.h"
 #include "outcome.h"
+#include "promise.h"
 #include "structures.h"
 
 #define NOPAL_ABI 6u /* a plugin built for another is refused */
 
-#define NOPAL_MICROSECOND INT64_C(1000)
-#define NOPAL_MILLISECOND INT64_C(1000000)
-#define NOPAL_SECOND	  INT64_C(1000000000)
-#define NOPAL_NEVER	  INT64_MAX
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct nopal_session;
 struct nopal_part;
@@ -334,6 +336,10 @@ bool nopal_path_recall(struct nopal_session *session, enum nopal_path_fact fact,
 enum { NOPAL_FAILURE_TEXT = 192, NOPAL_FAILURE_BYTES = 160 };
 void nopal_failure_write(struct nopal_writer *writer, const struct nopal_failure *failure);
 bool nopal_failure_read(struct nopal_reader *reader, struct nopal_failure *ret_failure,
-			char text[static NOPAL_FAILURE_TEXT]);
+			char text[NOPAL_FAILURE_TEXT]);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -3,8 +3,14 @@
  * network.h -- networks that are made: links with the words of netem(8), for live datagrams or
  * packets, or between the hosts of a world in virtual time.  Part of nopal.h, which includes it.
  */
+#include "nopal.h" /* which includes this page in its place */
+
 #ifndef NOPAL_NETWORK_H
 #define NOPAL_NETWORK_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* -------------------------------------------------------------------- links */
 
@@ -114,5 +120,9 @@ struct nopal_link_counters {
 };
 bool nopal_sim_link_counters(const struct nopal_world *world, int from, int to,
 			     struct nopal_link_counters *ret_counters);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

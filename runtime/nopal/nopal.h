@@ -18,6 +18,7 @@
  * What is included here are its other pages, of which nobody has to include one:
  *
  *   address.h	     where somebody is
+ *   durations.h     time in nanoseconds
  *   outcome.h	     how messages and sessions end
  *   traces.h	     what happened, written down and read
  *   watch.h	     which microprotocol did what
@@ -33,6 +34,7 @@
 #include <stdio.h>
 
 #include "address.h"
+#include "durations.h"
 #include "outcome.h"
 #include "promise.h"
 
@@ -201,7 +203,7 @@ struct nopal_world *nopal_live_new(struct event_base *base);
  * the deadline has passed.  -EINVAL: the world is on a libevent loop, or simulated. */
 int nopal_live_fd(const struct nopal_world *world);
 /* The time of nopal_world_now() at which the world has to be polled even if nothing arrives;
- * INT64_MAX: no timer runs.  Each call about the world may move it.  A loop may sleep until then in
+ * NOPAL_NEVER: no timer runs.  Each call about the world may move it.  A loop may sleep until then in
  * place of having the descriptor tell it. */
 int64_t nopal_live_deadline(const struct nopal_world *world);
 /* Receives and wakes what is due now, without waiting, and returns whether anything was: one batch
@@ -364,13 +366,8 @@ static inline struct nopal_session *nopal_open(struct nopal_endpoint *endpoint,
 					       const struct nopal_address *peer,
 					       const struct nopal_callbacks *callbacks, void *user)
 {
-	struct nopal_open open = { 0 };
+	struct nopal_open open = { endpoint, plan, peer, NULL, false, callbacks, user };
 
-	open.endpoint = endpoint;
-	open.plan = plan;
-	open.peer = peer;
-	open.callbacks = callbacks;
-	open.user = user;
 	return nopal_session_open(&open);
 }
 /* It has a connection, and one destination. */
@@ -432,11 +429,8 @@ int nopal_send_message(struct nopal_session *session, const struct nopal_outgoin
 static inline int nopal_send(struct nopal_session *session, const void *bytes, size_t length,
 			     uint64_t cookie)
 {
-	struct nopal_outgoing outgoing = { 0 };
+	struct nopal_outgoing outgoing = { bytes, NULL, 0, length, cookie, NULL, 0 };
 
-	outgoing.bytes = bytes;
-	outgoing.length = length;
-	outgoing.cookie = cookie;
 	return nopal_send_message(session, &outgoing);
 }
 /* What is sent between start and stop leaves at stop, or earlier where a train is full: many short

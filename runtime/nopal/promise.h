@@ -25,6 +25,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct nopal_plan;
 
 enum nopal_quality {
@@ -211,5 +215,9 @@ const char *nopal_quality_name(enum nopal_quality quality);
 const char *nopal_quality_word(enum nopal_quality quality, unsigned value);
 const char *nopal_quality_meaning(enum nopal_quality quality, unsigned value);
 const char *nopal_stage_name(enum nopal_stage stage);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -11,6 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct nopal_session;
 struct nopal_part;
 struct nopal_segment;
@@ -156,5 +160,9 @@ static inline uint64_t nopal_rate_bytes(uint64_t bps, int64_t ns)
 {
 	return nopal_scale(bps, (uint64_t)ns, NOPAL_BYTE_BITS_NS);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -3,8 +3,14 @@
  * traces.h -- what happened in a world, for a file or a hash, and how such a file is read.  Part of
  * nopal.h, which includes it.
  */
+#include "nopal.h" /* which includes this page in its place */
+
 #ifndef NOPAL_TRACES_H
 #define NOPAL_TRACES_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* A trace of all sessions of a world.  Hash and file may be used together. */
 enum nopal_trace_detail {
@@ -61,5 +67,9 @@ const char *nopal_trace_hold_name(const struct nopal_trace_reader *reader, unsig
 				  unsigned barrier, unsigned bit);
 const char *nopal_trace_plan_name(const struct nopal_trace_reader *reader, unsigned plan);
 void nopal_trace_close(struct nopal_trace_reader *reader);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

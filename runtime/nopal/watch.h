@@ -7,8 +7,14 @@
  * the interpreter alone, and dear: a plan that nobody watches runs as it did.  What is bound at run
  * time by nopal_bind() is watched; custom events are not.
  */
+#include "nopal.h" /* which includes this page in its place */
+
 #ifndef NOPAL_WATCH_H
 #define NOPAL_WATCH_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* What a microprotocol did.  DEED(name, text): the text follows the microprotocol's name, and its
  * %llu is how often. */
@@ -60,5 +66,9 @@ void nopal_watch_visit(struct nopal_world *world,
 		       void (*visit)(const struct nopal_conduct *conduct, void *user), void *user);
 /* "changed bytes in place %llu times"; NULL beyond. */
 const char *nopal_deed_text(unsigned deed);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -151,14 +151,15 @@ static int kinds_number(struct nopal_plan *plan, struct nopal_layer *layer, stru
 	const struct nopal_kind *kind = part->microprotocol->kinds;
 
 	for (unsigned i = 0; kind && kind[i].name; i++) {
-		uint8_t code = kind[i].class == NOPAL_KIND_OPENING ? NOPAL_KIND_CONNECT : (*next)++;
+		uint8_t code =
+			kind[i].kind_class == NOPAL_KIND_OPENING ? NOPAL_KIND_CONNECT : (*next)++;
 
 		if (code >= NOPAL_KIND_OWN_END)
 			return -1;
 		part->kind[i] = code;
 		layer->kinds |= UINT32_C(1) << code;
 		plan->kinds[code].name = kind[i].name;
-		plan->kinds[code].class = kind[i].class;
+		plan->kinds[code].class = kind[i].kind_class;
 		plan->kinds[code].part = part;
 		plan->kinds[code].around = kind[i].around;
 	}

@@ -118,7 +118,7 @@ void nopal__doubt_look(struct nopal_composite *bottom)
 
 void nopal__ask_receive(struct nopal_request *request, struct nopal_writer *reply)
 {
-	const struct request_context *context = request->private;
+	const struct request_context *context = request->context;
 	uint32_t id = (uint32_t)nopal_read(&request->body, NOPAL_ID_BYTES);
 	uint64_t nonce = nopal_read(&request->body, DOUBT_NONCE_BYTES);
 	enum nopal_known known = nopal__demux_knows(context->endpoint, id, request->peer_id);

@@ -53,7 +53,7 @@ static uint64_t check_of(uint64_t fingerprint, uint32_t opener_id, const uint8_t
 
 uint64_t nopal_request_mac(const struct nopal_request *request, uint64_t epoch, uint64_t extra)
 {
-	const struct request_context *context = request->private;
+	const struct request_context *context = request->context;
 	uint8_t bytes[64];
 	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
 
@@ -93,7 +93,7 @@ void nopal__opening_pack(struct nopal_composite *composite, const struct nopal_s
 static void reply_send(struct nopal_endpoint *endpoint, const struct nopal_request *request,
 		       uint8_t *bytes, struct nopal_writer *body)
 {
-	const struct request_context *context = request->private;
+	const struct request_context *context = request->context;
 	struct nopal_writer writer = nopal_writer_over(bytes, REPLY_HEAD + REPLY_CHECK_BYTES);
 	uint32_t length = nopal_written(body);
 
@@ -224,7 +224,7 @@ static struct nopal_composite *session_for(struct nopal_endpoint *endpoint,
 					   const struct nopal_listener_entry *entry,
 					   const struct nopal_request *request)
 {
-	const struct request_context *context = request->private;
+	const struct request_context *context = request->context;
 	struct nopal_composite *bottom = nopal__session_make(endpoint, entry->plan, context->from);
 
 	if (bottom)
@@ -304,7 +304,7 @@ static void body_arrives(struct nopal_composite *composite, uint8_t kind,
 static struct nopal_composite *answer_rendezvous(struct nopal_endpoint *endpoint,
 						 struct nopal_request *request)
 {
-	const struct request_context *context = request->private;
+	const struct request_context *context = request->context;
 	struct nopal_composite *composite = nopal__rendezvous_with(endpoint, context->from);
 	uint8_t bytes[REPLY_ROOM];
 	struct nopal_writer reply = reply_body(request, bytes);
@@ -344,7 +344,7 @@ static struct nopal_composite *admit_stranger(struct nopal_endpoint *endpoint,
 static void connect_receive(struct nopal_endpoint *endpoint, struct nopal_request *request,
 			    struct nopal_buffer *buffer, bool rendezvous)
 {
-	const struct request_context *context = request->private;
+	const struct request_context *context = request->context;
 	uint64_t check = nopal_read(&request->body, NOPAL_CHECK_BYTES);
 	struct nopal_reader body = request->body;
 	struct nopal_composite *composite;
@@ -414,7 +414,7 @@ static void opening_receive(struct nopal_endpoint *endpoint, const struct nopal_
 			    struct nopal_buffer *buffer, uint8_t *bytes, uint32_t length,
 			    bool control)
 {
-	const struct request_context *context = request->private;
+	const struct request_context *context = request->context;
 	struct nopal_composite *composite =
 		opening_session(endpoint, context->from, request->peer_id);
 	struct nopal_listener_entry *entry = NULL;

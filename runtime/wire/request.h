@@ -7,7 +7,7 @@
 
 #include "session/endpoint_sessions.h"
 
-/* What nopal_request.private points to. */
+/* What nopal_request.context points to. */
 struct request_context {
 	const struct nopal_endpoint *endpoint;
 	const struct nopal_address *from;
@@ -21,7 +21,7 @@ static inline struct nopal_request nopal__request(const struct request_context *
 		.body = nopal_reader_over(bytes, length),
 		.datagram_bytes = length,
 		.now_ns = context->endpoint->port.world->now_ns,
-		.private = context,
+		.context = context,
 		.half_open = context->endpoint->half_open,
 	};
 }

@@ -136,7 +136,7 @@ static void doc_kinds(const struct doc_style *style, const struct nopal_micropro
 		char text[DOC_LINE_ROOM];
 
 		snprintf(text, sizeof(text), "%s (%s)", kind->doc ? kind->doc : "",
-			 show_kind_class(kind->class));
+			 show_kind_class(kind->kind_class));
 		doc_entry(style, kind->name, text);
 	}
 	if (one->extension)
