@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # plugin SOURCE BUILD -- what is installed, is all that is wanted, wherever it lies:
 # Nopal is installed into a folder of its own, its prefix is moved, and from there it
-# checks, explains, simulates, carries a file and fuses.  The plugins of
+# checks, explains, simulates, carries a file and fuses.  The examples and the plugins of
 # write-a-microprotocol.md, word by word, are built against it with cc and pkg-config,
 # and configs that name them are checked and run.
 set -eu
@@ -64,6 +64,23 @@ done
 to=$(sed -n 's/^listening on \([0-9.:]*\);.*/\1/p' recv.log)
 "$program" send file "$to" 2>send.log || { cat send.log recv.log; exit 1; }
 cmp file in/file || wrong "another file arrived"
+
+# ---- examples, each compiled by the line of its head comment; a library with sanitizers wants
+# programs that have them, too
+sanitizers=
+if grep -q __asan_ "$(pkg-config --variable=libdir nopal)/libnopal.so"; then
+	sanitizers=-fsanitize=address,undefined
+elif grep -q __ubsan_ "$(pkg-config --variable=libdir nopal)/libnopal.so"; then
+	sanitizers=-fsanitize=undefined
+fi
+for example in "$prefix"/share/doc/nopal/examples/*.c; do
+	line=$(sed -n 's/^ \*     \(cc .*\)/\1/p' "$example")
+	cp "$example" .
+	sh -c "$line -Wall -Wextra -Werror $sanitizers" || wrong "$example: $line"
+	LD_LIBRARY_PATH=$(pkg-config --variable=libdir nopal) \
+		"./$(basename "$example" .c)" >log || wrong "$example fails"
+	grep -q . log || wrong "$example prints nothing"
+done
 
 # ---- the tutorial
 take() {

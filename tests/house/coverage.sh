@@ -10,9 +10,6 @@ tests=$({
 	find tests -name 'test_*.c' -exec basename {} .c \; | sed 's/^test_//'
 	find tests -name '*.sh' -exec basename {} .sh \;
 	sed -n 's/^test(.\([a-z_]*\).,.*/\1/p' tests/*/meson.build
-	echo echo_events
-	echo echo_blocking
-	echo many_blocking
 } | sort -u)
 
 # "test `a`", "tests `a`, `b`": words in backquotes behind the word test

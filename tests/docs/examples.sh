@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# examples SOURCE PROGRAM... -- the programs of docs/examples print what their head comments say,
+# and pages quote them as they are.
+#
+# A page quotes lines of a file in the fenced block behind <!-- from: examples/NAME.c -->, and what
+# it prints in that behind <!-- prints: examples/NAME.c -->.
+set -eu
+source=$1
+shift
+export NOPAL_FUSED=off NOPAL_CONFIGS="$source/configs"
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+faults=$folder/faults
+: >"$faults"
+
+for program in "$@"; do
+	name=$(basename "$program")
+	file=$source/docs/examples/$name.c
+	sed -n '1,/^ \*\/$/{/ prints:$/,/^ \*\/$/s/^ \*     //p}' "$file" >"$folder/expected"
+	[ -s "$folder/expected" ] || echo "$name.c does not say what it prints" >>"$faults"
+	"$program" >"$folder/$name.c" 2>"$folder/log" || echo "$name: exit $?" >>"$faults"
+	diff -u "$folder/expected" "$folder/$name.c" >>"$faults" || cat "$folder/log" >>"$faults"
+done
+[ $# -eq "$(ls "$source"/docs/examples/*.c | wc -l)" ] ||
+	echo "$# programs run; docs/examples has others" >>"$faults"
+
+cd "$source/docs"
+for page in *.md; do
+	awk -v page="$page" -v prints="$folder" '
+		function whole(file, line, text) {
+			while ((getline line < file) > 0)
+				text = text line "\n"
+			close(file)
+			return "\n" text
+		}
+		/^<!-- (from|prints): .* -->$/ { kind = $2; name = $3; next }
+		/^```/ && !inside && kind { inside = 1; block = "\n"; first = FNR; next }
+		/^```/ && inside {
+			base = name
+			sub(".*/", "", base)
+			from = whole(kind == "from:" ? name : prints "/" base)
+			if (kind == "from:" ? !index(from, block) : from != block)
+				print "docs/" page ":" first ": is not " \
+					(kind == "from:" ? "in" : "what is printed by") " " name
+			print name > prints "/quoted"
+			inside = 0
+			kind = ""
+		}
+		inside { block = block $0 "\n" }' "$page"
+done >>"$faults"
+for file in examples/*.c; do
+	grep -qx "$file" "$folder/quoted" || echo "no page quotes $file" >>"$faults"
+done
+
+cat "$faults"
+[ ! -s "$faults" ]
