@@ -31,6 +31,7 @@ bool nopal_address_equal(const struct nopal_address *a, const struct nopal_addre
 
 static const uint8_t nopal_v4_mapped[NOPAL_V4_AT] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
+/* Is it an address of IPv4, mapped into IPv6? */
 static inline bool nopal_address_is_v4(const struct nopal_address *address)
 {
 	return memcmp(address->ip, nopal_v4_mapped, NOPAL_V4_AT) == 0;

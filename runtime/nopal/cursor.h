@@ -32,7 +32,9 @@ static inline struct nopal_reader nopal_reader_over(const uint8_t *bytes, size_t
 }
 uint64_t nopal_read(struct nopal_reader *reader, unsigned bytes); /* 1..8 */
 uint64_t nopal_read_varint(struct nopal_reader *reader);	  /* shortest form only */
+/* Where so many bytes lie; NULL: there are not as many. */
 const uint8_t *nopal_read_bytes(struct nopal_reader *reader, size_t length);
+/* Bytes that were not read yet. */
 size_t nopal_read_left(const struct nopal_reader *reader);
 /* All was there, all was used, all was canonical. */
 bool nopal_read_complete(const struct nopal_reader *reader);
@@ -44,8 +46,11 @@ static inline struct nopal_writer nopal_writer_over(uint8_t *bytes, size_t room)
 
 	return writer;
 }
+/* The low 1 to 8 bytes of a number. */
 void nopal_write(struct nopal_writer *writer, uint64_t value, unsigned bytes);
+/* A number in as few groups of 7 bits as it needs. */
 void nopal_write_varint(struct nopal_writer *writer, uint64_t value);
+/* Bytes as they are. */
 void nopal_write_bytes(struct nopal_writer *writer, const void *bytes, size_t length);
 /* Bytes, so far. */
 static inline uint32_t nopal_written(const struct nopal_writer *writer)

@@ -121,6 +121,7 @@ struct nopal_receive {
 	typedef enum nopal_verdict nopal_##name##_handler(struct nopal_at at, type *subject);
 #include "events.def"
 #undef EVENT
+/* A handler of an event that a session created. */
 typedef enum nopal_verdict nopal_custom_handler(struct nopal_at at, void *subject);
 
 union nopal_handler {
@@ -152,6 +153,7 @@ typedef uint64_t nopal_token;
 				       int64_t delay_ns);
 #include "events.def"
 #undef EVENT
+/* Takes back a delayed raise; nothing happens where that has come. */
 void nopal_cancel(struct nopal_session *session, nopal_token token);
 
 /* Events of a session's own.  Create returns the event's number, or a negative error where the name

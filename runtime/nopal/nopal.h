@@ -76,7 +76,9 @@ struct nopal_problems {
 	bool no_memory;
 };
 
+/* No problems; `{ 0 }` is the same. */
 void nopal_problems_init(struct nopal_problems *problems);
+/* Frees the entries; the struct is empty again. */
 void nopal_problems_fini(struct nopal_problems *problems);
 /* printf-like; `fix` is given whole and may be NULL. */
 void nopal_problems_add(struct nopal_problems *problems, const char *file, int line,
@@ -125,6 +127,7 @@ struct nopal_plan *nopal_plan_parse(const char *text, const char *file, const ch
 struct nopal_plan *nopal_plan_ref(struct nopal_plan *plan);
 void nopal_plan_unref(struct nopal_plan *plan);
 
+/* Name and description of the config. */
 const char *nopal_plan_name(const struct nopal_plan *plan);
 const char *nopal_plan_description(const struct nopal_plan *plan);
 /* Canonical text of all that peers must agree on; its hash is the fingerprint. */
@@ -441,6 +444,7 @@ void nopal_batch_stop(struct nopal_world *world);
 /* Bytes that nopal_send would take now. */
 uint64_t nopal_session_send_room(const struct nopal_session *session);
 
+/* Bytes for struct nopal_outgoing, with one reference, which is the caller's; NULL: no memory. */
 struct nopal_buffer *nopal_buffer_new(uint32_t capacity);
 uint8_t *nopal_buffer_bytes(struct nopal_buffer *buffer);
 void nopal_buffer_free(struct nopal_buffer *buffer); /* gives up one reference */
@@ -465,6 +469,7 @@ int nopal_receive_post(struct nopal_session *session, uint64_t tag, uint64_t mas
 void nopal_message_keep(struct nopal_message *message);
 void nopal_message_give_back(struct nopal_session *session, struct nopal_message *message);
 
+/* The name of the session's plan, and the address of its peer. */
 const char *nopal_session_plan_name(const struct nopal_session *session);
 void nopal_session_peer(const struct nopal_session *session, struct nopal_address *ret_address);
 /* Nanoseconds since anything was heard from a peer that owes an answer: to a request to open, or to
