@@ -48,11 +48,11 @@ int nopal_connection_send_message(struct nopal_connection *connection,
 				  uint64_t *ret_ticket);
 /* As nopal_property(), for the plan of the connection. */
 unsigned nopal_connection_property(const struct nopal_connection *connection, const char *name);
-/* Waits for the outcome of what was sent: 0 unknown (it left), 1 arrived, 2 missing. To many it is
- * that of the group's rule: arrived where as many have it as must. Ticket 0 is all that was sent: 1
- * where all of it has arrived since it was last asked so, 2 where any is missing.  -ETIMEDOUT;
- * -ENOENT: no ticket, or forgotten.  Outcomes that nobody waits for are not lost: the connection's
- * close tells them, too. */
+/* Waits for the outcome of a message, which is one of enum nopal_outcome.  To many it is that of the
+ * group's rule: NOPAL_OUTCOME_DELIVERED where as many have the message as must.  Ticket 0 stands for
+ * all messages since the last wait for ticket 0: delivered where all of them are,
+ * NOPAL_OUTCOME_LOST where any is missing.  -ETIMEDOUT; -ENOENT: no ticket, or forgotten.  Outcomes
+ * that nobody waits for are not lost: nopal_connection_close() tells them, too. */
 int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket, int64_t timeout_ns);
 /* Length of the message (which may exceed `room`: the rest is dropped, and may be 0),
  * -EPIPE at the end in good order, -ETIMEDOUT, -ECONNRESET. */
