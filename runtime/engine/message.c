@@ -41,20 +41,19 @@ bool nopal_message_is_like(const struct nopal_session *session, const struct nop
 
 struct nopal_message *nopal__message_make(struct nopal_composite *composite, uint64_t length)
 {
-	struct nopal_handle handle;
 	struct nopal_message *message;
 
 	if (composite->awake->segments.alive + composite->awake->messages.alive >=
 		    composite->awake->budget.objects ||
 	    !nopal__charge(composite, length))
 		return NULL;
-	message = nopal__pool_take(&composite->awake->messages, &handle);
+	message = nopal__pool_take(&composite->awake->messages);
 	if (!message) {
 		nopal__credit(composite, length);
 		return NULL;
 	}
 	*message = (struct nopal_message){
-		.handle = handle,
+		.handle = nopal__pool_handle(message),
 		.number = ++composite->awake->numbered,
 		.created_ns = composite->session.now_ns,
 		.length = length,

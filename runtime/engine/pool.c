@@ -10,23 +10,6 @@
 #include "engine/pool.h"
 #include "plan/fused.h"
 
-enum {
-	POOL_CHUNK_SHIFT = 6,
-	POOL_CHUNK = 1 << POOL_CHUNK_SHIFT,
-	PREFETCH_LINES = 4,
-};
-
-static struct nopal_object *object_at(const struct nopal_pool *pool, uint32_t index)
-{
-	return (void *)(pool->chunks[index >> POOL_CHUNK_SHIFT] +
-			(size_t)(index & (POOL_CHUNK - 1)) * pool->object_bytes);
-}
-
-static struct nopal_object *object_of(const void *object)
-{
-	return (struct nopal_object *)(uintptr_t)object - 1;
-}
-
 struct nopal_pool *nopal__pool_of(struct nopal_pool **pools, uint32_t object_bytes)
 {
 	uint32_t bytes = (uint32_t)((object_bytes + sizeof(struct nopal_object) + 15u) & ~15u);
@@ -45,7 +28,8 @@ struct nopal_pool *nopal__pool_of(struct nopal_pool **pools, uint32_t object_byt
 	return pool;
 }
 
-static bool pool_grow(struct nopal_pool *pool)
+/* Rare, and so apart from nopal__pool_take, which needs no stack without it. */
+static __attribute__((noinline)) bool pool_grow(struct nopal_pool *pool)
 {
 	uint32_t chunks = pool->chunk_count + 1;
 	char **table = realloc(pool->chunks, chunks * sizeof(*table));
@@ -54,33 +38,20 @@ static bool pool_grow(struct nopal_pool *pool)
 	if (!table)
 		return false;
 	pool->chunks = table;
-	stack = realloc(pool->free, chunks * POOL_CHUNK * sizeof(*stack));
+	stack = realloc(pool->free, chunks * NOPAL_POOL_CHUNK * sizeof(*stack));
 	if (!stack)
 		return false;
 	pool->free = stack;
-	table[chunks - 1] = calloc(POOL_CHUNK, pool->object_bytes);
+	table[chunks - 1] = calloc(NOPAL_POOL_CHUNK, pool->object_bytes);
 	if (!table[chunks - 1])
 		return false;
 	pool->chunk_count = chunks;
-	for (uint32_t i = POOL_CHUNK; i-- > 0;) {
-		object_at(pool, pool->made + i)->index = pool->made + i;
+	for (uint32_t i = NOPAL_POOL_CHUNK; i-- > 0;) {
+		nopal__object_at(pool, pool->made + i)->handle.index = pool->made + i;
 		pool->free[pool->free_count++] = pool->made + i;
 	}
-	pool->made += POOL_CHUNK;
+	pool->made += NOPAL_POOL_CHUNK;
 	return true;
-}
-
-/* A segment with the attributes of most plans; what is longer comes by itself. */
-static void object_prefetch(const struct nopal_object *object)
-{
-	for (uint32_t line = 0; line < PREFETCH_LINES; line++)
-		__builtin_prefetch((const char *)object + line * NOPAL_CACHE_LINE, 1);
-}
-
-NOPAL_HOT void nopal__pool_prefetch(const struct nopal_objects *objects, uint32_t index)
-{
-	if (index < objects->pool->made)
-		object_prefetch(object_at(objects->pool, index));
 }
 
 static inline void object_link(struct nopal_objects *objects, struct nopal_object *object)
@@ -104,54 +75,41 @@ static inline void object_unlink(struct nopal_objects *objects, struct nopal_obj
 	objects->alive--;
 }
 
-/* The object is not zeroed: its maker sets every field.  The one that is taken next begins to be
- * fetched. */
-NOPAL_HOT void *nopal__pool_take(struct nopal_objects *objects, struct nopal_handle *ret_handle)
+/* The object that is taken next begins to be fetched. */
+NOPAL_HOT void *nopal__pool_take(struct nopal_objects *objects)
 {
 	struct nopal_pool *pool = objects->pool;
 	struct nopal_object *object;
 
 	if (pool->free_count == 0 && !pool_grow(pool))
 		return NULL;
-	ret_handle->index = pool->free[--pool->free_count];
+	object = nopal__object_at(pool, pool->free[--pool->free_count]);
 	if (pool->free_count)
-		object_prefetch(object_at(pool, pool->free[pool->free_count - 1]));
-	object = object_at(pool, ret_handle->index);
-	ret_handle->generation = ++object->generation;
+		nopal__object_prefetch(nopal__object_at(pool, pool->free[pool->free_count - 1]));
+	object->handle.generation++;
 	object_link(objects, object);
 	return object + 1;
 }
 
 NOPAL_HOT void nopal__pool_give(struct nopal_objects *objects, void *given)
 {
-	struct nopal_object *object = object_of(given);
+	struct nopal_object *object = nopal__object_of(given);
 	struct nopal_pool *pool = objects->pool;
 
-	object->generation++;
+	object->handle.generation++;
 	object_unlink(objects, object);
-	pool->free[pool->free_count++] = object->index;
+	pool->free[pool->free_count++] = object->handle.index;
 }
 
 NOPAL_HOT struct nopal_handle nopal__pool_move(struct nopal_objects *from, struct nopal_objects *to,
 					       void *moved)
 {
-	struct nopal_object *object = object_of(moved);
+	struct nopal_object *object = nopal__object_of(moved);
 
-	object->generation += 2; /* odd: it lives */
+	object->handle.generation += 2; /* odd: it lives */
 	object_unlink(from, object);
 	object_link(to, object);
-	return (struct nopal_handle){ object->index, object->generation };
-}
-
-NOPAL_HOT void *nopal__pool_find(const struct nopal_objects *objects, struct nopal_handle handle)
-{
-	const struct nopal_pool *pool = objects->pool;
-	struct nopal_object *object;
-
-	if (handle.index >= pool->made || !(handle.generation & 1))
-		return NULL;
-	object = object_at(pool, handle.index);
-	return object->generation == handle.generation ? object + 1 : NULL;
+	return object->handle;
 }
 
 void *nopal__pool_oldest(const struct nopal_objects *objects)
@@ -165,7 +123,7 @@ void *nopal__pool_oldest(const struct nopal_objects *objects)
 
 void *nopal__pool_newer(const void *object)
 {
-	struct nopal_object *newer = object_of(object)->newer;
+	struct nopal_object *newer = nopal__object_of(object)->newer;
 
 	return newer ? newer + 1 : NULL;
 }

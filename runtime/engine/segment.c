@@ -14,41 +14,47 @@
 #include "engine/message.h"
 #include "engine/timer.h"
 
+static __attribute__((noinline)) void *segment_gone(struct nopal_composite *composite,
+						    struct nopal_handle handle)
+{
+	composite->awake->counters.stale_handles++;
+	nopal__note(composite, NOPAL_NOTE_STALE, handle.index, handle.generation);
+	return NULL;
+}
+
 NOPAL_HOT struct nopal_segment *nopal_segment_find(struct nopal_session *session,
 						   struct nopal_handle handle)
 {
 	struct nopal_composite *composite = nopal__composite(session);
 	struct nopal_segment *segment = nopal__pool_find(&composite->awake->segments, handle);
 
-	if (!segment) {
-		composite->awake->counters.stale_handles++;
-		nopal__note(composite, NOPAL_NOTE_STALE, handle.index, handle.generation);
-	}
-	return segment;
+	return segment ? segment : segment_gone(composite, handle);
 }
 
 NOPAL_HOT void nopal_segment_prefetch(struct nopal_session *session, struct nopal_handle handle)
 {
-	nopal__pool_prefetch(&nopal__composite(session)->awake->segments, handle.index);
+	const struct nopal_pool *pool = nopal__composite(session)->awake->segments.pool;
+
+	if (handle.index < pool->made)
+		nopal__object_prefetch(nopal__object_at(pool, handle.index));
 }
 
 /* But for the attributes. */
 NOPAL_HOT static inline struct nopal_segment *segment_make(struct nopal_composite *composite,
 							   uint8_t kind)
 {
-	struct nopal_handle handle;
 	struct nopal_segment *segment;
 
 	if (composite->awake->segments.alive + composite->awake->messages.alive >=
 	    composite->awake->budget.objects)
 		return NULL;
-	segment = nopal__pool_take(&composite->awake->segments, &handle);
+	segment = nopal__pool_take(&composite->awake->segments);
 	if (!segment)
 		return NULL;
 	/* In two strokes: for all at once compilers take `rep stos`, which is slow to begin. */
 	memset(segment, 0, offsetof(struct nopal_segment, body));
 	segment->body = (struct nopal_body){ 0 };
-	segment->handle = handle;
+	segment->handle = nopal__pool_handle(segment);
 	segment->kind = kind;
 	segment->number = ++composite->awake->numbered;
 	segment->created_ns = composite->session.now_ns;

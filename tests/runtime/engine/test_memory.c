@@ -156,8 +156,8 @@ TEST(test_a_pool_grows_by_chunks_of_aligned_objects)
 	assert_ptr_not_equal(nopal__pool_of(&pools, BYTES + STEP), ours.pool);
 	assert_ptr_equal(nopal__pool_of(&pools, BYTES), ours.pool);
 	for (unsigned i = 0; i < 2 * CHUNK; i++) {
-		object[i] = nopal__pool_take(&ours, &handle);
-		assert_int_equal(handle.index, i);
+		object[i] = nopal__pool_take(&ours);
+		assert_int_equal(nopal__pool_handle(object[i]).index, i);
 		assert_int_equal((uintptr_t)object[i] % ALIGNED, 0);
 		memset(object[i], (int)i, BYTES);
 		assert_int_equal(ours.pool->made, i < CHUNK ? CHUNK : 2 * CHUNK);
@@ -191,10 +191,12 @@ TEST(test_a_handle_is_not_of_who_came_after)
 	struct nopal_handle was, is, none = { 0 };
 	void *object;
 
-	object = nopal__pool_take(&ours, &was);
+	object = nopal__pool_take(&ours);
+	was = nopal__pool_handle(object);
 	nopal__pool_give(&ours, object);
 	assert_null(nopal__pool_find(&ours, none));
-	assert_ptr_equal(nopal__pool_take(&ours, &is), object);
+	assert_ptr_equal(nopal__pool_take(&ours), object);
+	is = nopal__pool_handle(object);
 	assert_int_equal(is.index, was.index);
 	assert_null(nopal__pool_find(&ours, was));
 	assert_ptr_equal(nopal__pool_find(&ours, is), object);
@@ -208,17 +210,16 @@ TEST(test_a_pool_that_cannot_grow_gives_nothing)
 	for (uint64_t nth = 1; nth <= 3; nth++) {
 		struct nopal_pool *pools = NULL;
 		struct nopal_objects ours = { .pool = nopal__pool_of(&pools, 24) };
-		struct nopal_handle handle;
 		void *object;
 
 		failing_from(nth, false);
-		object = nopal__pool_take(&ours, &handle);
+		object = nopal__pool_take(&ours);
 		assert_int_equal(failing_stop(), 1);
 		assert_null(object);
 		assert_int_equal(ours.alive, 0);
-		object = nopal__pool_take(&ours, &handle);
+		object = nopal__pool_take(&ours);
 		assert_non_null(object);
-		assert_ptr_equal(nopal__pool_find(&ours, handle), object);
+		assert_ptr_equal(nopal__pool_find(&ours, nopal__pool_handle(object)), object);
 		nopal__pools_free(&pools);
 	}
 }
@@ -231,7 +232,8 @@ TEST(test_handles_name_only_the_living)
 	void *objects[200];
 
 	for (unsigned i = 0; i < 200; i++) {
-		objects[i] = nopal__pool_take(&ours, &handles[i]);
+		objects[i] = nopal__pool_take(&ours);
+		handles[i] = nopal__pool_handle(objects[i]);
 		memset(objects[i], (int)i, 24);
 	}
 	assert_int_equal(ours.alive, 200);
@@ -249,7 +251,6 @@ TEST(test_sessions_share_a_pool)
 {
 	struct nopal_pool *pools = NULL;
 	struct nopal_objects owner[2] = { { 0 } };
-	struct nopal_handle handle;
 	uint32_t *object;
 
 	owner[0].pool = nopal__pool_of(&pools, sizeof(*object));
@@ -257,7 +258,7 @@ TEST(test_sessions_share_a_pool)
 	assert_ptr_equal(owner[0].pool, owner[1].pool);
 	assert_ptr_not_equal(nopal__pool_of(&pools, 1000), owner[0].pool);
 	for (uint32_t i = 0; i < 60; i++) {
-		object = nopal__pool_take(&owner[i % 2], &handle);
+		object = nopal__pool_take(&owner[i % 2]);
 		*object = i;
 	}
 	for (uint32_t who = 0; who < 2; who++) {
@@ -271,7 +272,7 @@ TEST(test_sessions_share_a_pool)
 	while ((object = nopal__pool_oldest(&owner[0])))
 		nopal__pool_give(&owner[0], object);
 	for (uint32_t i = 0; i < 30; i++)
-		assert_non_null(nopal__pool_take(&owner[1], &handle));
+		assert_non_null(nopal__pool_take(&owner[1]));
 	assert_int_equal(owner[1].pool->made, 64);
 	assert_int_equal(owner[1].alive, 60);
 	nopal__pools_free(&pools);
@@ -284,10 +285,12 @@ TEST(test_an_object_goes_to_another_session)
 	struct nopal_objects from = { .pool = nopal__pool_of(&pools, 24) };
 	struct nopal_objects to = { .pool = from.pool };
 	struct nopal_handle was[3], is;
-	void *objects[3], *there = nopal__pool_take(&to, &is);
+	void *objects[3], *there = nopal__pool_take(&to);
 
-	for (unsigned i = 0; i < 3; i++)
-		objects[i] = nopal__pool_take(&from, &was[i]);
+	for (unsigned i = 0; i < 3; i++) {
+		objects[i] = nopal__pool_take(&from);
+		was[i] = nopal__pool_handle(objects[i]);
+	}
 	is = nopal__pool_move(&from, &to, objects[1]);
 	assert_null(nopal__pool_find(&from, was[1]));
 	assert_ptr_equal(nopal__pool_find(&to, is), objects[1]);
