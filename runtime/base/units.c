@@ -169,18 +169,6 @@ static const char *units_names(const struct units_word *words, char *names)
 	return names;
 }
 
-static void units_say_bare(const char *text, enum nopal_unit unit, const char *what,
-			   struct nopal_problems *problems)
-{
-	const struct units_family *family = &units_families[unit];
-	char names[UNITS_NAMES];
-
-	nopal_problems_add(problems, NULL, 0, NULL, "%s = %s is a bare number where a unit is due",
-			   what, text);
-	nopal__problems_fix(problems, "write %s with its unit (%s), like %s", family->noun,
-			    units_names(family->words, names), family->example);
-}
-
 /* 10ms where a size is due deserves better than "no such unit". */
 static const struct units_family *units_other(const char *unit)
 {
@@ -211,26 +199,6 @@ static void units_say_unit(const char *text, const char *unit, const struct unit
 	else
 		nopal__problems_fix(problems, "write %s without a unit, like %s", family->noun,
 				    family->example);
-}
-
-static void units_say_number(const char *text, const struct units_family *family, const char *what,
-			     struct nopal_problems *problems)
-{
-	nopal_problems_add(problems, NULL, 0, NULL, "%s = %s is not %s", what,
-			   *text ? text : "\"\"", family->noun);
-	nopal__problems_fix(problems, "write %s, like %s", family->noun, family->example);
-}
-
-static void units_say_scale(const char *text, const struct units_number *number, const char *what,
-			    struct nopal_problems *problems)
-{
-	if (number->divisor > 1)
-		nopal_problems_add(problems, NULL, 0, "use a smaller unit, and a whole number",
-				   "%s = %s is not a whole number of the smallest unit", what,
-				   text);
-	else
-		nopal_problems_add(problems, NULL, 0, "write a smaller one",
-				   "%s = %s does not fit in 63 bits", what, text);
 }
 
 static void units_say_word(const char *text, const char *choices, const char *what,
@@ -282,11 +250,18 @@ static bool units_measure(const char *text, enum nopal_unit unit, const char *wh
 	struct nopal_quantity quantity = { 0 };
 
 	if (!units_number(text, &number) || (family->words && number.negative)) {
-		units_say_number(text, family, what, problems);
+		nopal_problems_add(problems, NULL, 0, NULL, "%s = %s is not %s", what,
+				   *text ? text : "\"\"", family->noun);
+		nopal__problems_fix(problems, "write %s, like %s", family->noun, family->example);
 		return false;
 	}
 	if (family->words && !*number.unit) {
-		units_say_bare(text, unit, what, problems);
+		char names[UNITS_NAMES];
+
+		nopal_problems_add(problems, NULL, 0, NULL,
+				   "%s = %s is a bare number where a unit is due", what, text);
+		nopal__problems_fix(problems, "write %s with its unit (%s), like %s", family->noun,
+				    units_names(family->words, names), family->example);
 		return false;
 	}
 	if (family->words)
@@ -299,7 +274,13 @@ static bool units_measure(const char *text, enum nopal_unit unit, const char *wh
 	}
 	quantity.in_segments = word->scale == 0;
 	if (!units_scale(&number, word->scale ? word->scale : 1, &quantity.value)) {
-		units_say_scale(text, &number, what, problems);
+		if (number.divisor > 1)
+			nopal_problems_add(
+				problems, NULL, 0, "use a smaller unit, and a whole number",
+				"%s = %s is not a whole number of the smallest unit", what, text);
+		else
+			nopal_problems_add(problems, NULL, 0, "write a smaller one",
+					   "%s = %s does not fit in 63 bits", what, text);
 		return false;
 	}
 	*ret = quantity;

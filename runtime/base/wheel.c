@@ -105,40 +105,11 @@ static void wheel_unlink(struct nopal_wheel *wheel, struct nopal_wheel_entry *en
 		wheel->occupied[entry->level] &= ~(UINT64_C(1) << entry->slot);
 }
 
-/* Moves the head of the current slot to its place in the order of firing. */
-static void wheel_sink(struct nopal_wheel_entry *entry)
-{
-	struct nopal_wheel_entry **at = &entry->next;
-
-	while (*at && wheel_before(*at, entry))
-		at = &(*at)->next;
-	if (at == &entry->next)
-		return;
-	*entry->at = entry->next;
-	entry->next->at = entry->at;
-	wheel_link(at, entry);
-}
-
-/* Keeps the earliest tick where that is a comparison. */
-static void wheel_note_arm(struct nopal_wheel *wheel, const struct nopal_wheel_entry *entry)
-{
-	int64_t tick = wheel_tick_of(entry->deadline_ns);
-
-	if (tick < wheel->tick)
-		tick = wheel->tick;
-	if (tick < wheel->next_tick)
-		wheel->next_tick = tick;
-}
-
-static void wheel_note_disarm(struct nopal_wheel *wheel, const struct nopal_wheel_entry *entry)
-{
-	if (wheel_tick_of(entry->deadline_ns) <= wheel->next_tick)
-		wheel->next_known = false;
-}
-
 void nopal_wheel_arm(struct nopal_wheel *wheel, struct nopal_wheel_entry *entry,
 		     int64_t deadline_ns)
 {
+	int64_t tick;
+
 	nopal_wheel_disarm(wheel, entry);
 	if (deadline_ns == NOPAL_NEVER)
 		return;
@@ -146,16 +117,32 @@ void nopal_wheel_arm(struct nopal_wheel *wheel, struct nopal_wheel_entry *entry,
 	entry->order = wheel->armed++;
 	wheel->entries++;
 	wheel_place(wheel, entry);
-	wheel_note_arm(wheel, entry);
-	if (entry->level == 0 && entry->slot == (wheel->tick & SLOT_MASK))
-		wheel_sink(entry);
+	/* Keeps the earliest tick where that is a comparison. */
+	tick = wheel_tick_of(entry->deadline_ns);
+	if (tick < wheel->tick)
+		tick = wheel->tick;
+	if (tick < wheel->next_tick)
+		wheel->next_tick = tick;
+	if (entry->level == 0 && entry->slot == (wheel->tick & SLOT_MASK)) {
+		struct nopal_wheel_entry **at = &entry->next;
+
+		/* Moves the head of the current slot to its place in the order of firing. */
+		while (*at && wheel_before(*at, entry))
+			at = &(*at)->next;
+		if (at == &entry->next)
+			return;
+		*entry->at = entry->next;
+		entry->next->at = entry->at;
+		wheel_link(at, entry);
+	}
 }
 
 void nopal_wheel_disarm(struct nopal_wheel *wheel, struct nopal_wheel_entry *entry)
 {
 	if (!entry->at)
 		return;
-	wheel_note_disarm(wheel, entry);
+	if (wheel_tick_of(entry->deadline_ns) <= wheel->next_tick)
+		wheel->next_known = false;
 	wheel_unlink(wheel, entry);
 	wheel->entries--;
 }
@@ -228,20 +215,6 @@ static bool wheel_find(const struct nopal_wheel *wheel, struct place *ret_place)
 	return true;
 }
 
-/* Turns the wheel to the start of an occupied slot. */
-static void wheel_turn(struct nopal_wheel *wheel, const struct place *place)
-{
-	struct nopal_wheel_entry *entry, **slot;
-
-	wheel->tick = place->start;
-	slot = &wheel->slots[place->level][place->slot];
-	while (place->level > 0 && (entry = *slot) != NULL) {
-		wheel_unlink(wheel, entry);
-		wheel_place(wheel, entry);
-	}
-	wheel_sort(&wheel->slots[0][wheel->tick & SLOT_MASK]);
-}
-
 struct nopal_wheel_entry *nopal_wheel_expire(struct nopal_wheel *wheel, int64_t now_ns)
 {
 	int64_t until = now_ns >> NOPAL_WHEEL_TICK_SHIFT;
@@ -251,6 +224,8 @@ struct nopal_wheel_entry *nopal_wheel_expire(struct nopal_wheel *wheel, int64_t 
 	if (until < wheel->tick)
 		return NULL;
 	for (;;) {
+		struct nopal_wheel_entry **slot;
+
 		entry = wheel->slots[0][wheel->tick & SLOT_MASK];
 		if (entry) {
 			nopal_wheel_disarm(wheel, entry);
@@ -258,26 +233,17 @@ struct nopal_wheel_entry *nopal_wheel_expire(struct nopal_wheel *wheel, int64_t 
 		}
 		if (!wheel_find(wheel, &place) || place.start > until)
 			break;
-		wheel_turn(wheel, &place);
+		/* Turns the wheel to the start of an occupied slot. */
+		wheel->tick = place.start;
+		slot = &wheel->slots[place.level][place.slot];
+		while (place.level > 0 && (entry = *slot) != NULL) {
+			wheel_unlink(wheel, entry);
+			wheel_place(wheel, entry);
+		}
+		wheel_sort(&wheel->slots[0][wheel->tick & SLOT_MASK]);
 	}
 	wheel->tick = until;
 	return NULL;
-}
-
-/* The earliest tick of a far slot, or its start where that is not cheap. */
-static int64_t wheel_earliest(const struct nopal_wheel *wheel, const struct place *place,
-			      bool *ret_exact)
-{
-	const struct nopal_wheel_entry *entry = wheel->slots[place->level][place->slot];
-	int64_t end = place->start + (INT64_C(1) << place->level * SLOT_BITS);
-	int64_t earliest = end;
-	int looked = 0;
-
-	for (; entry && looked < EXACT_ENTRIES; entry = entry->next, looked++)
-		if (wheel_tick_of(entry->deadline_ns) < earliest)
-			earliest = wheel_tick_of(entry->deadline_ns);
-	*ret_exact = !entry && earliest < end;
-	return *ret_exact ? earliest : place->start;
 }
 
 static int64_t wheel_search(struct nopal_wheel *wheel)
@@ -287,8 +253,20 @@ static int64_t wheel_search(struct nopal_wheel *wheel)
 
 	if (!wheel_find(wheel, &place))
 		return NOPAL_NEVER;
-	if (place.level > 0)
-		place.start = wheel_earliest(wheel, &place, &exact);
+	if (place.level > 0) {
+		const struct nopal_wheel_entry *entry = wheel->slots[place.level][place.slot];
+		int64_t end = place.start + (INT64_C(1) << place.level * SLOT_BITS);
+		int64_t earliest = end;
+		int looked = 0;
+
+		/* The earliest tick of a far slot, or its start where that is not cheap. */
+		for (; entry && looked < EXACT_ENTRIES; entry = entry->next, looked++)
+			if (wheel_tick_of(entry->deadline_ns) < earliest)
+				earliest = wheel_tick_of(entry->deadline_ns);
+		exact = !entry && earliest < end;
+		if (exact)
+			place.start = earliest;
+	}
 	wheel->next_known = exact;
 	wheel->next_tick = place.start;
 	return place.start * TICK_NS;
