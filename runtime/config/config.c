@@ -216,21 +216,6 @@ static void config_apply_section(const struct config_file *file, size_t index,
 	}
 }
 
-/* `without` first: what is added again must not be removed. */
-static void config_apply_layer_keys(const struct config_file *file, size_t index,
-				    struct nopal_config_layer *layer)
-{
-	const struct nopal_scan *scan = file->scan;
-
-	for (size_t i = index + 1; i < scan->count; i++) {
-		const struct nopal_scan_item *item = &scan->items[i];
-
-		if (item->parent == (int)index && !item->section && !config_say_twice(file, i))
-			nopal__config_layer_key(file->reader, layer, item->name, &item->values,
-						config_place(file, i));
-	}
-}
-
 static void config_apply_layer(const struct config_file *file, size_t index)
 {
 	const struct nopal_scan *scan = file->scan;
@@ -251,7 +236,14 @@ static void config_apply_layer(const struct config_file *file, size_t index)
 				   "give it a name of its own",
 				   "a second layer `%s`; the first is in line %d", layer->name,
 				   layer->place.line);
-	config_apply_layer_keys(file, index, layer);
+	/* `without` first: what is added again must not be removed. */
+	for (size_t i = index + 1; i < scan->count; i++) {
+		const struct nopal_scan_item *item = &scan->items[i];
+
+		if (item->parent == (int)index && !item->section && !config_say_twice(file, i))
+			nopal__config_layer_key(file->reader, layer, item->name, &item->values,
+						config_place(file, i));
+	}
 	for (size_t i = index + 1; i < scan->count; i++) {
 		if (scan->items[i].parent == (int)index && scan->items[i].section)
 			config_apply_section(file, i, layer);
@@ -270,26 +262,6 @@ static bool config_has_layers(const struct config_file *file)
 	return false;
 }
 
-static void config_apply_plain(const struct config_file *file, size_t index)
-{
-	struct nopal_config *config = file->reader->config;
-	struct nopal_place place = config_place(file, index);
-	struct nopal_place whole = { file->name, 0 };
-	struct nopal_config_layer *layer;
-
-	if (config_has_layers(file))
-		nopal_problems_add(file->reader->problems, place.file, place.line,
-				   "move it into a layer",
-				   "`%s` stands beside the layers of this config",
-				   file->scan->items[index].name);
-	if (config_has_layers(file) && config->layer_count)
-		layer = &config->layers[0]; /* so that it is checked somewhere */
-	else
-		layer = config_layer_add(config, NOPAL_LAYER_DEFAULT, whole);
-	if (layer)
-		config_apply_section(file, index, layer);
-}
-
 static void config_apply_sections(const struct config_file *file)
 {
 	for (size_t i = 0; i < file->scan->count; i++) {
@@ -297,10 +269,26 @@ static void config_apply_sections(const struct config_file *file)
 
 		if (item->parent >= 0 || !item->section)
 			continue;
-		if (config_is(item, config_layer_word))
+		if (config_is(item, config_layer_word)) {
 			config_apply_layer(file, i);
-		else
-			config_apply_plain(file, i);
+		} else {
+			struct nopal_config *config = file->reader->config;
+			struct nopal_place place = config_place(file, i);
+			struct nopal_place whole = { file->name, 0 };
+			struct nopal_config_layer *layer;
+
+			if (config_has_layers(file))
+				nopal_problems_add(file->reader->problems, place.file, place.line,
+						   "move it into a layer",
+						   "`%s` stands beside the layers of this config",
+						   file->scan->items[i].name);
+			if (config_has_layers(file) && config->layer_count)
+				layer = &config->layers[0]; /* so that it is checked somewhere */
+			else
+				layer = config_layer_add(config, NOPAL_LAYER_DEFAULT, whole);
+			if (layer)
+				config_apply_section(file, i, layer);
+		}
 	}
 }
 
@@ -361,13 +349,6 @@ static bool config_is_cycle(const struct nopal__reader *reader, const char *real
 	return cycle || reader->depth == NOPAL_EXTENDS_DEPTH;
 }
 
-/* What was said of the config that is extended need not hold of this one. */
-static void config_describe(struct nopal_config *config, const char *path)
-{
-	config->description = nopal__printed(&config->arena, "derived from `%s`",
-					     nopal__config_name(&config->arena, path));
-}
-
 static void config_extend(const struct config_file *file)
 {
 	struct nopal__reader *reader = file->reader;
@@ -384,7 +365,11 @@ static void config_extend(const struct config_file *file)
 		path = name ? nopal__config_find(reader, name, place) : NULL;
 		if (path) {
 			config_read_file(reader, path, place);
-			config_describe(reader->config, path);
+			/* What was said of the config that is extended need not hold of this
+			 * one. */
+			reader->config->description =
+				nopal__printed(&reader->config->arena, "derived from `%s`",
+					       nopal__config_name(&reader->config->arena, path));
 		}
 	}
 }

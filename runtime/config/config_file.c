@@ -64,12 +64,6 @@ static const char *file_folders(struct nopal_arena *arena, const char *beside)
 	return nopal__text(&folders);
 }
 
-static const char *file_search(struct nopal_arena *arena, const char *name, const char *folders)
-{
-	return nopal__search(arena, folders, name, file_has_suffix(name) ? "" : NOPAL_CONFIG_SUFFIX,
-			     file_is_regular);
-}
-
 /* Names of the configs in these folders, NULL-ended; NULL: the arena failed. */
 static const char **file_names(struct nopal_arena *arena, const char *folders)
 {
@@ -132,24 +126,15 @@ const char *nopal__config_find(struct nopal__reader *reader, const char *name_or
 		return NULL;
 	}
 	folders = file_folders(reader->arena, place.file);
-	found = file_search(reader->arena, name_or_path, folders);
+	found = nopal__search(reader->arena, folders, name_or_path,
+			      file_has_suffix(name_or_path) ? "" : NOPAL_CONFIG_SUFFIX,
+			      file_is_regular);
 	if (!found && !reader->arena->failed)
 		file_say_nowhere(reader, name_or_path, folders, place);
 	return found;
 }
 
 /* ------------------------------------------------------------------ reading */
-
-/* By the plain calls: streams have buffers on the heap. */
-static int file_read(int file, struct nopal_text *text)
-{
-	char part[BUFSIZ];
-	ssize_t length;
-
-	while ((length = read(file, part, sizeof(part))) > 0 && text->length <= NOPAL_CONFIG_BYTES)
-		nopal__append_part(text, part, (size_t)length);
-	return length < 0 ? -errno : 0;
-}
 
 static bool file_is_text(const struct nopal_text *text, const char *path,
 			 struct nopal_problems *problems)
@@ -171,6 +156,8 @@ const char *nopal__config_text(struct nopal__reader *reader, const char *path,
 {
 	struct nopal_text text = { .arena = reader->arena };
 	int file = open(path, O_RDONLY | O_CLOEXEC), failed;
+	char part[BUFSIZ];
+	ssize_t length;
 
 	if (file < 0) {
 		nopal_problems_add(reader->problems, place.file ? place.file : path, place.line,
@@ -178,7 +165,10 @@ const char *nopal__config_text(struct nopal__reader *reader, const char *path,
 				   strerror(errno));
 		return NULL;
 	}
-	failed = file_read(file, &text);
+	/* By the plain calls: streams have buffers on the heap. */
+	while ((length = read(file, part, sizeof(part))) > 0 && text.length <= NOPAL_CONFIG_BYTES)
+		nopal__append_part(&text, part, (size_t)length);
+	failed = length < 0 ? -errno : 0;
 	close(file);
 	if (failed)
 		nopal_problems_add(reader->problems, path, 0, "check the file",

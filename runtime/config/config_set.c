@@ -84,19 +84,6 @@ static void set_say_no_section(struct nopal__reader *reader, const char *set,
 		nopal__problems_suggest(reader->problems, parts->section, names, NULL);
 }
 
-static void set_top_key(struct nopal__reader *reader, const char *set,
-			const struct set_parts *parts)
-{
-	const char *words[] = { parts->value };
-	struct nopal__values values = { .words = words, .count = 1 };
-
-	if (strcmp(parts->key, "extends") == 0 || strcmp(parts->key, "plugin") == 0)
-		nopal_problems_add(reader->problems, set_place.file, 0, "write it in the config",
-				   "%s: `%s` is read before any override", set, parts->key);
-	else
-		nopal__config_top_key(reader, parts->key, &values, set_place);
-}
-
 void nopal__config_override(struct nopal__reader *reader, const char *set)
 {
 	struct set_parts parts;
@@ -109,10 +96,19 @@ void nopal__config_override(struct nopal__reader *reader, const char *set)
 		return;
 	}
 	section = parts.section ? set_find(reader->config, &parts) : NULL;
-	if (section)
+	if (section) {
 		nopal__config_set_key(reader->config, section, parts.key, parts.value, set_place);
-	else if (parts.section)
+	} else if (parts.section) {
 		set_say_no_section(reader, set, &parts);
-	else
-		set_top_key(reader, set, &parts);
+	} else {
+		const char *words[] = { parts.value };
+		struct nopal__values values = { .words = words, .count = 1 };
+
+		if (strcmp(parts.key, "extends") == 0 || strcmp(parts.key, "plugin") == 0)
+			nopal_problems_add(reader->problems, set_place.file, 0,
+					   "write it in the config",
+					   "%s: `%s` is read before any override", set, parts.key);
+		else
+			nopal__config_top_key(reader, parts.key, &values, set_place);
+	}
 }

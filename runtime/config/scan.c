@@ -249,30 +249,7 @@ static void scan_section(struct scanner *scanner, const struct scan_token *name,
 	scan_next(scanner);
 }
 
-static void scan_close(struct scanner *scanner)
-{
-	int *open = scanner->section != scan_none ? &scanner->section : &scanner->layer;
-
-	if (*open != scan_none) {
-		*open = scan_none;
-	} else if (scanner->unclosed > 0) {
-		scanner->unclosed--;
-	} else {
-		nopal_problems_add(scanner->problems, scanner->file, scanner->token.line,
-				   "remove it", "this } closes nothing");
-	}
-	scan_next(scanner);
-}
-
 /* ----------------------------------------------------------------------- keys */
-
-static void scan_say_no_value(struct scanner *scanner, const struct scan_token *name)
-{
-	nopal_problems_add(scanner->problems, scanner->file, name->line, NULL,
-			   "`%.*s` has no value", (int)name->length, name->start);
-	nopal__problems_fix(scanner->problems, "write `%.*s = VALUE` in one line",
-			    (int)name->length, name->start);
-}
 
 /* The current token is the value.  25ms; is a habit from other languages. */
 static bool scan_value(struct scanner *scanner, struct nopal_scan_item *item)
@@ -348,7 +325,10 @@ static void scan_key(struct scanner *scanner, const struct scan_token *name)
 	}
 	if ((!scan_is_value(scanner) && !scan_is(scanner, '{')) ||
 	    scanner->token.line != equals.line) {
-		scan_say_no_value(scanner, name);
+		nopal_problems_add(scanner->problems, scanner->file, name->line, NULL,
+				   "`%.*s` has no value", (int)name->length, name->start);
+		nopal__problems_fix(scanner->problems, "write `%.*s = VALUE` in one line",
+				    (int)name->length, name->start);
 		return;
 	}
 	item = scan_add(scanner, name);
@@ -360,27 +340,6 @@ static void scan_key(struct scanner *scanner, const struct scan_token *name)
 }
 
 /* ----------------------------------------------------------------- statements */
-
-static void scan_say_call(struct scanner *scanner, const struct scan_token *name)
-{
-	nopal_problems_add(scanner->problems, scanner->file, name->line,
-			   "to build on another config write extends = \"NAME\"",
-			   "`%.*s(...)` is not a statement of a config", (int)name->length,
-			   name->start);
-	while (scanner->token.kind != SCAN_END && !scan_is(scanner, ')') &&
-	       scanner->token.line == name->line)
-		scan_next(scanner);
-	if (scan_is(scanner, ')'))
-		scan_next(scanner);
-}
-
-static void scan_say_lonely(struct scanner *scanner, const struct scan_token *name)
-{
-	nopal_problems_add(scanner->problems, scanner->file, name->line, NULL,
-			   "`%.*s` is followed by neither = nor {", (int)name->length, name->start);
-	nopal__problems_fix(scanner->problems, "write `%.*s = VALUE` or `%.*s {}`",
-			    (int)name->length, name->start, (int)name->length, name->start);
-}
 
 /* The current token is a word. */
 static void scan_statement(struct scanner *scanner)
@@ -398,9 +357,21 @@ static void scan_statement(struct scanner *scanner)
 		scan_next(scanner);
 		scan_section(scanner, &name, &title);
 	} else if (scan_is(scanner, '(')) {
-		scan_say_call(scanner, &name);
+		nopal_problems_add(scanner->problems, scanner->file, name.line,
+				   "to build on another config write extends = \"NAME\"",
+				   "`%.*s(...)` is not a statement of a config", (int)name.length,
+				   name.start);
+		while (scanner->token.kind != SCAN_END && !scan_is(scanner, ')') &&
+		       scanner->token.line == name.line)
+			scan_next(scanner);
+		if (scan_is(scanner, ')'))
+			scan_next(scanner);
 	} else {
-		scan_say_lonely(scanner, &name);
+		nopal_problems_add(scanner->problems, scanner->file, name.line, NULL,
+				   "`%.*s` is followed by neither = nor {", (int)name.length,
+				   name.start);
+		nopal__problems_fix(scanner->problems, "write `%.*s = VALUE` or `%.*s {}`",
+				    (int)name.length, name.start, (int)name.length, name.start);
 	}
 }
 
@@ -436,12 +407,25 @@ void nopal__scan(struct nopal_arena *arena, const char *text, const char *file,
 	*ret_scan = (struct nopal_scan){ 0 };
 	scan_next(&scanner);
 	while (scanner.token.kind != SCAN_END && !arena->failed) {
-		if (scanner.token.kind == SCAN_WORD)
+		if (scanner.token.kind == SCAN_WORD) {
 			scan_statement(&scanner);
-		else if (scan_is(&scanner, '}'))
-			scan_close(&scanner);
-		else
+		} else if (scan_is(&scanner, '}')) {
+			int *open =
+				scanner.section != scan_none ? &scanner.section : &scanner.layer;
+
+			if (*open != scan_none) {
+				*open = scan_none;
+			} else if (scanner.unclosed > 0) {
+				scanner.unclosed--;
+			} else {
+				nopal_problems_add(scanner.problems, scanner.file,
+						   scanner.token.line, "remove it",
+						   "this } closes nothing");
+			}
+			scan_next(&scanner);
+		} else {
 			scan_say_stray(&scanner);
+		}
 	}
 	scan_close_for_user(&scanner, &scanner.section, NULL);
 	scan_close_for_user(&scanner, &scanner.layer, NULL);
