@@ -39,33 +39,6 @@ static struct nopal_quantity canonical_quantity(const struct nopal_member *membe
 	return quantity;
 }
 
-/* Words, switches and addresses as written, numbers in base units. */
-static void canonical_value(struct nopal_text *text, const struct nopal_member *member,
-			    size_t index)
-{
-	const struct nopal_parameter *parameter = &member->microprotocol->parameters[index];
-	struct nopal_quantity quantity = canonical_quantity(member, index);
-	bool word = parameter->unit == NOPAL_WORD || parameter->unit == NOPAL_SWITCH ||
-		    parameter->unit == NOPAL_ADDRESS;
-
-	nopal__append(text, " %s=%s", parameter->name,
-		      nopal__quantity_text(text->arena, quantity,
-					   word ? parameter->unit : NOPAL_COUNT,
-					   parameter->choices));
-}
-
-static void canonical_member(struct nopal_text *text, const struct nopal_member *member)
-{
-	const struct nopal_microprotocol *one = member->microprotocol;
-
-	nopal__append(text, "%s/%u", one->name, one->wire_version);
-	for (size_t i = 0; one->parameters && one->parameters[i].name; i++) {
-		if (one->parameters[i].wire)
-			canonical_value(text, member, i);
-	}
-	nopal__append(text, "\n");
-}
-
 static void canonical_layer(struct nopal_text *text, const struct nopal_composed_layer *layer)
 {
 	const struct nopal_member **sorted =
@@ -76,8 +49,27 @@ static void canonical_layer(struct nopal_text *text, const struct nopal_composed
 	for (size_t i = 0; i < layer->count; i++)
 		sorted[i] = &layer->members[i];
 	qsort(sorted, layer->count, sizeof(*sorted), canonical_by_name);
-	for (size_t i = 0; i < layer->count; i++)
-		canonical_member(text, sorted[i]);
+	for (size_t i = 0; i < layer->count; i++) {
+		const struct nopal_member *member = sorted[i];
+		const struct nopal_microprotocol *one = member->microprotocol;
+
+		nopal__append(text, "%s/%u", one->name, one->wire_version);
+		for (size_t p = 0; one->parameters && one->parameters[p].name; p++) {
+			const struct nopal_parameter *parameter = &one->parameters[p];
+			bool word = parameter->unit == NOPAL_WORD ||
+				    parameter->unit == NOPAL_SWITCH ||
+				    parameter->unit == NOPAL_ADDRESS;
+
+			/* Words, switches and addresses as written, numbers in base units. */
+			if (parameter->wire)
+				nopal__append(text, " %s=%s", parameter->name,
+					      nopal__quantity_text(
+						      text->arena, canonical_quantity(member, p),
+						      word ? parameter->unit : NOPAL_COUNT,
+						      parameter->choices));
+		}
+		nopal__append(text, "\n");
+	}
 }
 
 const char *nopal__canonical(const struct nopal_composition *composition)
@@ -129,40 +121,30 @@ static struct canonical_line canonical_find(const char *text, const struct canon
 	return line;
 }
 
-static bool canonical_same(const struct canonical_line *a, const struct canonical_line *b)
+char *nopal_canonical_diff(const char *here, const char *there)
 {
-	return a->length == b->length && strncmp(a->text, b->text, a->length) == 0;
-}
-
-static void canonical_differ(struct nopal_text *diff, const char *here, const char *there)
-{
+	struct nopal_arena arena = { 0 };
+	struct nopal_text diff = { .arena = &arena };
+	char *copy = NULL;
 	struct canonical_line mine, theirs;
 	const char *rest = here;
 
 	while ((mine = canonical_next(&rest)).text) {
 		theirs = canonical_find(there, &mine);
 		if (!theirs.text)
-			nopal__append(diff, "+ %.*s: only here\n", (int)mine.length, mine.text);
-		else if (!canonical_same(&mine, &theirs))
-			nopal__append(diff, "~ here %.*s, there %.*s\n", (int)mine.length,
+			nopal__append(&diff, "+ %.*s: only here\n", (int)mine.length, mine.text);
+		else if (mine.length != theirs.length ||
+			 strncmp(mine.text, theirs.text, mine.length) != 0)
+			nopal__append(&diff, "~ here %.*s, there %.*s\n", (int)mine.length,
 				      mine.text, (int)theirs.length, theirs.text);
 	}
 	rest = there;
 	while ((theirs = canonical_next(&rest)).text) {
 		mine = canonical_find(here, &theirs);
 		if (!mine.text)
-			nopal__append(diff, "- %.*s: only there\n", (int)theirs.length,
+			nopal__append(&diff, "- %.*s: only there\n", (int)theirs.length,
 				      theirs.text);
 	}
-}
-
-char *nopal_canonical_diff(const char *here, const char *there)
-{
-	struct nopal_arena arena = { 0 };
-	struct nopal_text diff = { .arena = &arena };
-	char *copy = NULL;
-
-	canonical_differ(&diff, here, there);
 	if (!arena.failed)
 		copy = strdup(nopal__text(&diff));
 	nopal__arena_release(&arena);

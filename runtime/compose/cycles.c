@@ -111,19 +111,6 @@ static void cycles_add_raise(struct cycles_graph *graph, const struct nopal_memb
 	}
 }
 
-static void cycles_build(struct cycles_graph *graph, const struct nopal_composed_layer *layer)
-{
-	memset(graph, 0, sizeof(*graph));
-	graph->runtime[NOPAL_SEGMENT_FROM_NET][NOPAL_SEGMENT_VERIFIED] = true;
-	for (size_t i = 0; i < layer->count; i++) {
-		const struct nopal_member *member = &layer->members[i];
-		const char *const *raised = member->microprotocol->raises;
-
-		for (; raised && *raised; raised++)
-			cycles_add_raise(graph, member, nopal__event_find(*raised));
-	}
-}
-
 /* ---------------------------------------------------------------------- search */
 
 /* A way through the graph, as a stack of events. */
@@ -217,7 +204,15 @@ void nopal__cycles_check(const struct nopal_composed_layer *layer, struct nopal_
 	struct cycles_graph graph;
 	struct cycles_way way = { .graph = &graph, .arena = layer->arena };
 
-	cycles_build(&graph, layer);
+	memset(&graph, 0, sizeof(graph));
+	graph.runtime[NOPAL_SEGMENT_FROM_NET][NOPAL_SEGMENT_VERIFIED] = true;
+	for (size_t i = 0; i < layer->count; i++) {
+		const struct nopal_member *member = &layer->members[i];
+		const char *const *raised = member->microprotocol->raises;
+
+		for (; raised && *raised; raised++)
+			cycles_add_raise(&graph, member, nopal__event_find(*raised));
+	}
 	for (size_t i = 0; i < CYCLES_FREE; i++)
 		cycles_visit(&way, cycles_before[i].event, problems);
 }

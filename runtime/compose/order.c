@@ -40,18 +40,14 @@ static const struct nopal_microprotocol *order_owner(const struct order_event *o
 
 /* ----------------------------------------------------------------------- kinds */
 
-/* Is it a kind that goes through the send barrier, as data does? */
-static bool order_is_carried(const struct nopal_microprotocol *one, unsigned kinds)
-{
-	return kinds >= NOPAL_OWN_KIND &&
-	       one->kinds[kinds - NOPAL_OWN_KIND].kind_class == NOPAL_KIND_CARRIED;
-}
-
 static bool order_within(const struct nopal_microprotocol *one, unsigned kinds, unsigned set)
 {
 	if (set == NOPAL_EVERY_KIND)
 		return true;
-	return set == NOPAL_CARRIED && (kinds == NOPAL_DATA || order_is_carried(one, kinds));
+	return set == NOPAL_CARRIED &&
+	       (kinds == NOPAL_DATA ||
+		(kinds >= NOPAL_OWN_KIND &&
+		 one->kinds[kinds - NOPAL_OWN_KIND].kind_class == NOPAL_KIND_CARRIED));
 }
 
 /* Can one segment reach both? */
@@ -69,21 +65,11 @@ static bool order_meet(const struct order_event *order, size_t i, size_t j)
 
 /* ----------------------------------------------------------------------- edges */
 
-static void order_constrain(struct order_event *order, size_t i, size_t j)
+/* Of nothing, where the arena failed. */
+static void order_init(struct order_event *order, const struct nopal_composed_layer *layer,
+		       enum nopal_event event)
 {
-	const struct nopal_binding *binding = order_binding(order, i);
-	const struct nopal_microprotocol *other = order_owner(order, j);
-
-	if (order->all[i].member == order->all[j].member || !order_meet(order, i, j))
-		return;
-	if (binding->before && nopal__answers(other, binding->before))
-		order->edge[i * order->count + j] = true;
-	if (binding->after && nopal__answers(other, binding->after))
-		order->edge[j * order->count + i] = true;
-}
-
-static void order_collect(struct order_event *order, enum nopal_event event)
-{
+	*order = (struct order_event){ .layer = layer, .mark = layer->arena->newest };
 	for (size_t i = 0; i < order->layer->count; i++) {
 		const struct nopal_binding *table =
 			order->layer->members[i].microprotocol->bindings;
@@ -101,21 +87,23 @@ static void order_collect(struct order_event *order, enum nopal_event event)
 				};
 		}
 	}
-}
-
-/* Of nothing, where the arena failed. */
-static void order_init(struct order_event *order, const struct nopal_composed_layer *layer,
-		       enum nopal_event event)
-{
-	*order = (struct order_event){ .layer = layer, .mark = layer->arena->newest };
-	order_collect(order, event);
 	order->edge = nopal__zeroed(layer->arena, order->count * order->count, sizeof(bool));
 	order->placed = nopal__zeroed(layer->arena, order->count, sizeof(bool));
 	if (layer->arena->failed)
 		order->count = 0;
 	for (size_t i = 0; i < order->count; i++) {
-		for (size_t j = 0; j < order->count; j++)
-			order_constrain(order, i, j);
+		for (size_t j = 0; j < order->count; j++) {
+			const struct nopal_binding *binding = order_binding(order, i);
+			const struct nopal_microprotocol *other = order_owner(order, j);
+
+			if (order->all[i].member == order->all[j].member ||
+			    !order_meet(order, i, j))
+				continue;
+			if (binding->before && nopal__answers(other, binding->before))
+				order->edge[i * order->count + j] = true;
+			if (binding->after && nopal__answers(other, binding->after))
+				order->edge[j * order->count + i] = true;
+		}
 	}
 }
 
@@ -230,29 +218,6 @@ static size_t order_waits_for(const struct order_event *order, size_t index)
 	return index;
 }
 
-static void order_say_cycle(const struct order_event *order, enum nopal_event event,
-			    struct nopal_problems *problems)
-{
-	size_t at = order_next(order, true), start;
-	const struct nopal_place *place;
-	struct nopal_text way = { .arena = order->layer->arena };
-
-	/* as many steps as there are bindings surely end on the cycle */
-	for (size_t i = 0; i < order->count; i++)
-		at = order_waits_for(order, at);
-	start = at;
-	nopal__append(&way, "%s", order_owner(order, at)->name);
-	do {
-		at = order_waits_for(order, at);
-		nopal__append(&way, " after %s", order_owner(order, at)->name);
-	} while (at != start);
-	place = &order->layer->members[order->all[start].member].place;
-	nopal_problems_add(problems, place->file, place->line,
-			   "remove one of them; their `before` and `after` contradict each other",
-			   "handlers of %s cannot be ordered: %s", nopal_event_name(event),
-			   nopal__text(&way));
-}
-
 static void order_check_event(const struct nopal_composed_layer *layer, enum nopal_event event,
 			      struct nopal_problems *problems)
 {
@@ -263,7 +228,25 @@ static void order_check_event(const struct nopal_composed_layer *layer, enum nop
 		size_t next = order_next(&order, false);
 
 		if (next == order.count) {
-			order_say_cycle(&order, event, problems);
+			size_t at = order_next(&order, true), start;
+			const struct nopal_place *place;
+			struct nopal_text way = { .arena = order.layer->arena };
+
+			/* as many steps as there are bindings surely end on the cycle */
+			for (size_t i = 0; i < order.count; i++)
+				at = order_waits_for(&order, at);
+			start = at;
+			nopal__append(&way, "%s", order_owner(&order, at)->name);
+			do {
+				at = order_waits_for(&order, at);
+				nopal__append(&way, " after %s", order_owner(&order, at)->name);
+			} while (at != start);
+			place = &order.layer->members[order.all[start].member].place;
+			nopal_problems_add(
+				problems, place->file, place->line,
+				"remove one of them; their `before` and `after` contradict each other",
+				"handlers of %s cannot be ordered: %s", nopal_event_name(event),
+				nopal__text(&way));
 			break;
 		}
 		order.placed[next] = true;

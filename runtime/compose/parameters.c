@@ -87,20 +87,6 @@ static void parameters_put(struct nopal_member *member, size_t index,
 
 /* ------------------------------------------------------------------- reading */
 
-static void parameters_defaults(struct nopal_member *member)
-{
-	const struct nopal_parameter *table = member->microprotocol->parameters;
-	size_t count = parameters_count(member->microprotocol);
-
-	for (size_t i = 0; i < count; i++) {
-		struct nopal_quantity quantity = { 0 };
-
-		if (table[i].initial && nopal__quantity_read(table[i].initial, table[i].unit,
-							     table[i].choices, "", &quantity, NULL))
-			parameters_put(member, i, quantity);
-	}
-}
-
 /* How a config says now what this key said in an earlier version; NULL: it never was a key. */
 static const char *parameters_moved(const struct nopal_microprotocol *one, const char *name)
 {
@@ -146,33 +132,6 @@ static size_t parameters_find(const struct nopal_microprotocol *one, const char 
 	return count;
 }
 
-static void parameters_key(struct nopal_arena *arena, struct nopal_member *member,
-			   const struct nopal_config_key *key, struct nopal_problems *problems)
-{
-	const struct nopal_microprotocol *one = member->microprotocol;
-	size_t index = parameters_find(one, key->name);
-	const struct nopal_parameter *parameter;
-	struct nopal_quantity quantity;
-	struct nopal_problems found;
-	const char *what;
-
-	if (index == parameters_count(one)) {
-		parameters_say_unknown(arena, member, key, problems);
-		return;
-	}
-	parameter = &one->parameters[index];
-	what = nopal__printed(arena, "%s.%s", one->name, key->name);
-	nopal_problems_init(&found);
-	if (nopal__quantity_read(key->value, parameter->unit, parameter->choices, what, &quantity,
-				 &found) &&
-	    !nopal__quantity_outside(quantity, parameter->unit, parameter->min, parameter->max,
-				     what, &found))
-		parameters_put(member, index, quantity);
-	if (parameter->unit == NOPAL_FILE && *key->value)
-		nopal__parameter_file_read(arena, key->value, key, &member->files[index], &found);
-	nopal__problems_move(problems, &found, key->place);
-}
-
 bool nopal__parameters_room(struct nopal_arena *arena, struct nopal_member *member)
 {
 	const struct nopal_microprotocol *one = member->microprotocol;
@@ -189,9 +148,42 @@ void nopal__parameters_read(struct nopal_arena *arena, struct nopal_member *memb
 			    const struct nopal_config_section *section,
 			    struct nopal_problems *problems)
 {
-	parameters_defaults(member);
-	for (size_t i = 0; section && i < section->key_count; i++)
-		parameters_key(arena, member, &section->keys[i], problems);
+	const struct nopal_parameter *table = member->microprotocol->parameters;
+	size_t count = parameters_count(member->microprotocol);
+
+	for (size_t i = 0; i < count; i++) {
+		struct nopal_quantity quantity = { 0 };
+
+		if (table[i].initial && nopal__quantity_read(table[i].initial, table[i].unit,
+							     table[i].choices, "", &quantity, NULL))
+			parameters_put(member, i, quantity);
+	}
+	for (size_t i = 0; section && i < section->key_count; i++) {
+		const struct nopal_config_key *key = &section->keys[i];
+		const struct nopal_microprotocol *one = member->microprotocol;
+		size_t index = parameters_find(one, key->name);
+		const struct nopal_parameter *parameter;
+		struct nopal_quantity quantity;
+		struct nopal_problems found;
+		const char *what;
+
+		if (index == parameters_count(one)) {
+			parameters_say_unknown(arena, member, key, problems);
+			continue;
+		}
+		parameter = &one->parameters[index];
+		what = nopal__printed(arena, "%s.%s", one->name, key->name);
+		nopal_problems_init(&found);
+		if (nopal__quantity_read(key->value, parameter->unit, parameter->choices, what,
+					 &quantity, &found) &&
+		    !nopal__quantity_outside(quantity, parameter->unit, parameter->min,
+					     parameter->max, what, &found))
+			parameters_put(member, index, quantity);
+		if (parameter->unit == NOPAL_FILE && *key->value)
+			nopal__parameter_file_read(arena, key->value, key, &member->files[index],
+						   &found);
+		nopal__problems_move(problems, &found, key->place);
+	}
 }
 
 /* ---------------------------------------------------------------- validation */
@@ -209,23 +201,6 @@ static struct nopal_place parameters_place(const struct nopal_member *member,
 			return key->place;
 	}
 	return member->place;
-}
-
-/* Puts file and line to what validate() found. */
-static void parameters_move(const struct nopal_member *member,
-			    const struct nopal_config_section *section,
-			    struct nopal_problems *found, struct nopal_problems *problems)
-{
-	if (found->no_memory) /* and who knows what else there was to say */
-		nopal__problems_no_memory(problems);
-	for (size_t i = 0; i < found->count; i++) {
-		const struct nopal_problem_entry *entry = &found->entries[i];
-		struct nopal_place place = parameters_place(member, section, entry->cause);
-
-		nopal_problems_add(problems, place.file, place.line, entry->fix, "%s.%s",
-				   member->microprotocol->name, entry->cause);
-	}
-	nopal_problems_fini(found);
 }
 
 static int64_t parameters_scaled(int64_t segments, uint32_t segment_bytes)
@@ -267,7 +242,17 @@ void nopal__parameters_validate(struct nopal_arena *arena, const struct nopal_me
 	parameters_to_bytes(member, nominal, PARAMETERS_NOMINAL_SEGMENT_BYTES);
 	nopal_problems_init(&found);
 	one->validate(nominal, &found);
-	parameters_move(member, section, &found, problems);
+	/* Puts file and line to what validate() found. */
+	if (found.no_memory) /* and who knows what else there was to say */
+		nopal__problems_no_memory(problems);
+	for (size_t i = 0; i < found.count; i++) {
+		const struct nopal_problem_entry *entry = &found.entries[i];
+		struct nopal_place place = parameters_place(member, section, entry->cause);
+
+		nopal_problems_add(problems, place.file, place.line, entry->fix, "%s.%s",
+				   member->microprotocol->name, entry->cause);
+	}
+	nopal_problems_fini(&found);
 }
 
 /* --------------------------------------------------------------- resolution */
@@ -285,24 +270,6 @@ static const char *parameters_bound(struct nopal_arena *arena, const char *bound
 	return nopal__printed(arena, "%" PRId64 "B", limit.value);
 }
 
-static void parameters_range(struct nopal_arena *arena, const struct nopal_member *member,
-			     const struct nopal_parameter *parameter, uint32_t segment_bytes,
-			     struct nopal_problems *problems)
-{
-	struct nopal_quantity quantity = {
-		.value = nopal__parameter_get(member->parameters, parameter),
-	};
-	const char *min = parameters_bound(arena, parameter->min, segment_bytes);
-	const char *max = parameters_bound(arena, parameter->max, segment_bytes);
-	const char *what =
-		nopal__printed(arena, "%s.%s", member->microprotocol->name, parameter->name);
-	struct nopal_problems found;
-
-	nopal_problems_init(&found);
-	nopal__quantity_outside(quantity, NOPAL_SIZE, min, max, what, &found);
-	nopal__problems_move(problems, &found, member->place);
-}
-
 static void parameters_resolve(struct nopal_arena *arena, struct nopal_member *member,
 			       uint32_t segment_bytes, struct nopal_problems *problems)
 {
@@ -313,8 +280,21 @@ static void parameters_resolve(struct nopal_arena *arena, struct nopal_member *m
 		return;
 	parameters_to_bytes(member, member->parameters, segment_bytes);
 	for (size_t i = 0; i < count; i++) {
-		if (table[i].unit == NOPAL_SIZE)
-			parameters_range(arena, member, &table[i], segment_bytes, problems);
+		if (table[i].unit == NOPAL_SIZE) {
+			const struct nopal_parameter *parameter = &table[i];
+			struct nopal_quantity quantity = {
+				.value = nopal__parameter_get(member->parameters, parameter),
+			};
+			const char *min = parameters_bound(arena, parameter->min, segment_bytes);
+			const char *max = parameters_bound(arena, parameter->max, segment_bytes);
+			const char *what = nopal__printed(
+				arena, "%s.%s", member->microprotocol->name, parameter->name);
+			struct nopal_problems found;
+
+			nopal_problems_init(&found);
+			nopal__quantity_outside(quantity, NOPAL_SIZE, min, max, what, &found);
+			nopal__problems_move(problems, &found, member->place);
+		}
 		member->in_segments[i] = false;
 	}
 	nopal__parameters_validate(arena, member, NULL, problems);

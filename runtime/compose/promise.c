@@ -145,21 +145,6 @@ static void promise_stage(struct nopal_promise_walk *walk, size_t layer, enum no
 	promise_follow(&walk->service);
 }
 
-/* Who does not hear a channel gets all by its own session, which no repair of the channel makes
- * better. */
-static void promise_bound_by_session(struct nopal_promise_walk *walk)
-{
-	static const enum nopal_quality bound[] = { NOPAL_DELIVERY, NOPAL_OUTCOME };
-
-	for (size_t i = 0; i < sizeof(bound) / sizeof(*bound); i++) {
-		struct nopal_guarantee *one = &walk->service.quality[bound[i]];
-		const struct nopal_guarantee *by = &walk->session.quality[bound[i]];
-
-		promise_set(one, one->value & by->value, by->part, by->row);
-	}
-	promise_follow(&walk->service);
-}
-
 static void promise_stages(struct nopal_promise_walk *walk, size_t layer, unsigned from,
 			   unsigned end)
 {
@@ -169,8 +154,19 @@ static void promise_stages(struct nopal_promise_walk *walk, size_t layer, unsign
 		promise_stage(walk, layer, at, NOPAL_REQUIRES);
 		promise_stage(walk, layer, at, NOPAL_GIVES);
 		promise_stage(walk, layer, at, NOPAL_LOWERS);
-		if (walk->multicasts && at == NOPAL_RECOVERY)
-			promise_bound_by_session(walk);
+		if (walk->multicasts && at == NOPAL_RECOVERY) {
+			static const enum nopal_quality bound[] = { NOPAL_DELIVERY, NOPAL_OUTCOME };
+
+			/* Who does not hear a channel gets all by its own session, which no
+			 * repair of the channel makes better. */
+			for (size_t i = 0; i < sizeof(bound) / sizeof(*bound); i++) {
+				struct nopal_guarantee *one = &walk->service.quality[bound[i]];
+				const struct nopal_guarantee *by = &walk->session.quality[bound[i]];
+
+				promise_set(one, one->value & by->value, by->part, by->row);
+			}
+			promise_follow(&walk->service);
+		}
 	}
 }
 
@@ -203,20 +199,6 @@ static void promise_channel(struct nopal_promise_walk *walk)
 	}
 }
 
-/* How the layer's messages leave where there are many destinations. */
-static void promise_to_many(struct nopal_promise_walk *walk,
-			    const struct nopal_composed_layer *layer)
-{
-	bool channel = promise_answered(layer, "channel");
-
-	walk->for_one = nopal__words_overlap("destination", walk->names, '|');
-	walk->multicasts = channel && !walk->for_one;
-	if (walk->multicasts)
-		promise_channel(walk);
-	else if (channel) /* what is for all overtakes it there */
-		walk->service.quality[NOPAL_ORDER].value = 0;
-}
-
 /* Does all arrive that this layer stands on, whatever properties messages have? */
 static bool promise_all_below(const struct nopal_composition *composition, size_t layer)
 {
@@ -229,34 +211,35 @@ static bool promise_all_below(const struct nopal_composition *composition, size_
 	return nopal_promises(&walk.service, NOPAL_DELIVERY, NOPAL_ALL);
 }
 
-/* May messages of other classes be missing for good, where those of ours are not? */
-static bool promise_amid_partial(const struct nopal_promise_walk *walk, size_t layer)
-{
-	const struct nopal_service *below = walk->multicasts ? &walk->session : &walk->service;
-
-	return !walk->any_names && nopal_promises(below, NOPAL_DELIVERY, NOPAL_ALL) &&
-	       !promise_all_below(walk->composition, layer);
-}
-
-static void promise_layer(struct nopal_promise_walk *walk, size_t layer)
-{
-	const struct nopal_composed_layer *composed = &walk->composition->layers[layer];
-
-	walk->for_one = walk->multicasts = false;
-	if (layer + 1 < walk->composition->layer_count &&
-	    composed[1].multiplicity == NOPAL_PER_DESTINATION)
-		promise_to_many(walk, composed);
-	for (unsigned i = 0; i < NOPAL_QUALITIES; i++)
-		walk->service.quality[i].below = walk->service.quality[i].value;
-	walk->amid_partial = promise_amid_partial(walk, layer);
-	promise_stages(walk, layer, 0, NOPAL_STAGES);
-}
-
 void nopal__promise_walk(struct nopal_promise_walk *walk, size_t until)
 {
 	promise_begin(&walk->service);
-	for (size_t l = walk->composition->layer_count; l-- > until;)
-		promise_layer(walk, l);
+	for (size_t l = walk->composition->layer_count; l-- > until;) {
+		const struct nopal_composed_layer *composed = &walk->composition->layers[l];
+		const struct nopal_service *below;
+
+		walk->for_one = walk->multicasts = false;
+		if (l + 1 < walk->composition->layer_count &&
+		    composed[1].multiplicity == NOPAL_PER_DESTINATION) {
+			bool channel = promise_answered(composed, "channel");
+
+			/* How the layer's messages leave where there are many destinations. */
+			walk->for_one = nopal__words_overlap("destination", walk->names, '|');
+			walk->multicasts = channel && !walk->for_one;
+			if (walk->multicasts)
+				promise_channel(walk);
+			else if (channel) /* what is for all overtakes it there */
+				walk->service.quality[NOPAL_ORDER].value = 0;
+		}
+		for (unsigned i = 0; i < NOPAL_QUALITIES; i++)
+			walk->service.quality[i].below = walk->service.quality[i].value;
+		/* May messages of other classes be missing for good, where those of ours are not? */
+		below = walk->multicasts ? &walk->session : &walk->service;
+		walk->amid_partial = !walk->any_names &&
+				     nopal_promises(below, NOPAL_DELIVERY, NOPAL_ALL) &&
+				     !promise_all_below(walk->composition, l);
+		promise_stages(walk, l, 0, NOPAL_STAGES);
+	}
 }
 
 bool nopal__promise_stands_on_all(const struct nopal_composition *composition, size_t layer)

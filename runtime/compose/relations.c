@@ -118,14 +118,6 @@ static bool relations_fits(const struct nopal_composed_layer *layer,
 	return true;
 }
 
-/* Is it the one that `requires = auto` adds for this role, or has this name? */
-static bool relations_is_standard(const struct nopal_microprotocol *one, const char *role,
-				  size_t length)
-{
-	return (strlen(one->name) == length && memcmp(one->name, role, length) == 0) ||
-	       nopal__part_in(one->standard, '|', role, length);
-}
-
 /* The standard provider of the first alternative that has one which fits. */
 static const struct nopal_microprotocol *relations_default(const struct nopal_composed_layer *layer,
 							   const char *relation)
@@ -137,7 +129,9 @@ static const struct nopal_microprotocol *relations_default(const struct nopal_co
 		for (size_t i = 0; i < nopal_registry_count(); i++) {
 			const struct nopal_microprotocol *one = nopal_registry_at(i);
 
-			if (relations_is_standard(one, word, length) && relations_fits(layer, one))
+			if ((nopal__part_in(one->name, '|', word, length) ||
+			     nopal__part_in(one->standard, '|', word, length)) &&
+			    relations_fits(layer, one))
 				return one;
 		}
 	return NULL;
@@ -283,31 +277,28 @@ static const struct nopal_relation *relations_stands(const struct nopal_member *
 	return NULL;
 }
 
-static void relations_pair(const struct nopal_member *one, const struct nopal_member *other,
-			   struct nopal_problems *problems)
-{
-	const struct nopal_microprotocol *a = one->microprotocol;
-	const struct nopal_microprotocol *b = other->microprotocol;
-	const struct nopal_relation *relation = relations_stands(one, other);
-	const char *role = nopal__role_of_both(a, b);
-
-	if (relation)
-		relations_exclusion(one, other, relation, problems);
-	else if ((relation = relations_stands(other, one)) != NULL)
-		relations_exclusion(other, one, relation, problems);
-	if (!role)
-		return;
-	nopal_problems_add(problems, other->place.file, other->place.line, NULL,
-			   "%s and %s both provide %s, of which a layer has one", a->name, b->name,
-			   role);
-	nopal__problems_fix(problems, "keep one of %s, %s", a->name, b->name);
-}
-
 void nopal__relations_check(const struct nopal_composed_layer *layer,
 			    struct nopal_problems *problems)
 {
 	for (size_t i = 0; i < layer->count; i++) {
-		for (size_t j = i + 1; j < layer->count; j++)
-			relations_pair(&layer->members[i], &layer->members[j], problems);
+		for (size_t j = i + 1; j < layer->count; j++) {
+			const struct nopal_member *one = &layer->members[i];
+			const struct nopal_member *other = &layer->members[j];
+			const struct nopal_microprotocol *a = one->microprotocol;
+			const struct nopal_microprotocol *b = other->microprotocol;
+			const struct nopal_relation *relation = relations_stands(one, other);
+			const char *role = nopal__role_of_both(a, b);
+
+			if (relation)
+				relations_exclusion(one, other, relation, problems);
+			else if ((relation = relations_stands(other, one)) != NULL)
+				relations_exclusion(other, one, relation, problems);
+			if (!role)
+				continue;
+			nopal_problems_add(problems, other->place.file, other->place.line, NULL,
+					   "%s and %s both provide %s, of which a layer has one",
+					   a->name, b->name, role);
+			nopal__problems_fix(problems, "keep one of %s, %s", a->name, b->name);
+		}
 	}
 }

@@ -80,17 +80,6 @@ static const struct nopal_member *usage_writer(const struct nopal_composed_layer
 
 /* ------------------------------------------------------------ writers, readers */
 
-static void usage_say_two(const struct nopal_member *first, const struct nopal_member *second,
-			  enum usage_table table, const char *name, struct nopal_problems *problems)
-{
-	nopal_problems_add(problems, second->place.file, second->place.line, NULL,
-			   "%s and %s both write the %s %s, which has one writer",
-			   first->microprotocol->name, second->microprotocol->name,
-			   usage_nouns[table], name);
-	nopal__problems_fix(problems, "keep one of %s, %s", first->microprotocol->name,
-			    second->microprotocol->name);
-}
-
 static const char *usage_who_could(struct nopal_arena *arena, enum usage_table table,
 				   const char *name)
 {
@@ -105,16 +94,6 @@ static const char *usage_who_could(struct nopal_arena *arena, enum usage_table t
 	return all.length ? nopal__text(&all) : "nothing known writes it: is a `plugin` missing?";
 }
 
-static void usage_say_unwritten(const struct nopal_composed_layer *layer,
-				const struct nopal_member *reader, enum usage_table table,
-				const char *name, struct nopal_problems *problems)
-{
-	nopal_problems_add(problems, reader->place.file, reader->place.line,
-			   usage_who_could(layer->arena, table, name),
-			   "%s reads the %s %s, which nobody writes", reader->microprotocol->name,
-			   usage_nouns[table], name);
-}
-
 static void usage_check_entry(const struct nopal_composed_layer *layer,
 			      const struct nopal_member *member, enum usage_table table,
 			      struct usage_entry entry, struct nopal_problems *problems)
@@ -123,11 +102,21 @@ static void usage_check_entry(const struct nopal_composed_layer *layer,
 
 	/* of two that provide one role, that was said already */
 	if (entry.access == NOPAL_WRITE && writer != member &&
-	    !nopal__role_of_both(writer->microprotocol, member->microprotocol))
-		usage_say_two(writer, member, table, entry.name, problems);
+	    !nopal__role_of_both(writer->microprotocol, member->microprotocol)) {
+		nopal_problems_add(problems, member->place.file, member->place.line, NULL,
+				   "%s and %s both write the %s %s, which has one writer",
+				   writer->microprotocol->name, member->microprotocol->name,
+				   usage_nouns[table], entry.name);
+		nopal__problems_fix(problems, "keep one of %s, %s", writer->microprotocol->name,
+				    member->microprotocol->name);
+	}
 	if (entry.access == NOPAL_READ && !writer &&
-	    strcmp(entry.name, NOPAL_RUNTIME_ATTRIBUTE) != 0)
-		usage_say_unwritten(layer, member, table, entry.name, problems);
+	    strcmp(entry.name, NOPAL_RUNTIME_ATTRIBUTE) != 0) {
+		nopal_problems_add(problems, member->place.file, member->place.line,
+				   usage_who_could(layer->arena, table, entry.name),
+				   "%s reads the %s %s, which nobody writes",
+				   member->microprotocol->name, usage_nouns[table], entry.name);
+	}
 }
 
 void nopal__usage_check(const struct nopal_composed_layer *layer, struct nopal_problems *problems)
@@ -157,26 +146,24 @@ static const char *const usage_barriers[] = {
 	[NOPAL_DELIVER] = "deliver",
 };
 
-/* A bit is released by its owner alone, from a handler or a timer. */
-static void usage_holds(const struct nopal_member *member, struct nopal_problems *problems)
-{
-	const struct nopal_microprotocol *one = member->microprotocol;
-	const struct nopal_hold *hold = one->holds;
-	bool binds = one->bindings && one->bindings->event != NOPAL_NO_EVENT;
-	bool times = one->timers && one->timers->name;
-
-	for (; hold && hold->why && !binds && !times; hold++)
-		nopal_problems_add(problems, member->place.file, member->place.line,
-				   "remove it, or give it a handler that releases the bit",
-				   "%s holds a %s bit that nobody can ever complete: it handles "
-				   "no event and has no timer",
-				   one->name, usage_barriers[hold->barrier]);
-}
-
 void nopal__holds_check(const struct nopal_composed_layer *layer, struct nopal_problems *problems)
 {
-	for (size_t i = 0; i < layer->count; i++)
-		usage_holds(&layer->members[i], problems);
+	for (size_t i = 0; i < layer->count; i++) {
+		const struct nopal_member *member = &layer->members[i];
+		const struct nopal_microprotocol *one = member->microprotocol;
+		const struct nopal_hold *hold = one->holds;
+		bool binds = one->bindings && one->bindings->event != NOPAL_NO_EVENT;
+		bool times = one->timers && one->timers->name;
+
+		/* A bit is released by its owner alone, from a handler or a timer. */
+		for (; hold && hold->why && !binds && !times; hold++)
+			nopal_problems_add(
+				problems, member->place.file, member->place.line,
+				"remove it, or give it a handler that releases the bit",
+				"%s holds a %s bit that nobody can ever complete: it handles "
+				"no event and has no timer",
+				one->name, usage_barriers[hold->barrier]);
+	}
 }
 
 /* ----------------------------------------------------------------------- dead */
