@@ -90,14 +90,6 @@ static unsigned hold_bit(struct nopal_layer *layer, struct nopal_part *part,
 	return bit;
 }
 
-static void hold_on_kind(struct nopal_layer *layer, const struct nopal_hold *hold, uint8_t code,
-			 uint32_t mask)
-{
-	layer->hold[hold->barrier][code] |= mask;
-	if (hold->barrier == NOPAL_SEND && !hold->sticky)
-		layer->rearm[code] |= mask;
-}
-
 static void build_holds(const struct nopal_plan *plan, struct nopal_layer *layer,
 			struct nopal_part *part)
 {
@@ -113,8 +105,11 @@ static void build_holds(const struct nopal_plan *plan, struct nopal_layer *layer
 			continue;
 		}
 		for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
-			if (nopal__kind_wanted(plan, part, hold->kinds, code))
-				hold_on_kind(layer, hold, code, mask);
+			if (nopal__kind_wanted(plan, part, hold->kinds, code)) {
+				layer->hold[hold->barrier][code] |= mask;
+				if (hold->barrier == NOPAL_SEND && !hold->sticky)
+					layer->rearm[code] |= mask;
+			}
 	}
 }
 
@@ -168,29 +163,24 @@ static uint32_t calls_of_kind(struct nopal_plan *plan, struct nopal_layer *layer
 	return (uint32_t)(*used - before);
 }
 
-/* Calls are stored behind one another; the table points into the store. */
-static void build_event(struct nopal_plan *plan, struct nopal_layer *layer,
-			const struct nopal_composed_layer *composed, unsigned event, size_t *used)
-{
-	struct nopal_ordered order[HANDLER_ROOM];
-	size_t count = nopal__compose_order(composed, (enum nopal_event)event, NULL, NULL, order,
-					    HANDLER_ROOM);
-	uint8_t kinds = nopal__about_segments(event) ? NOPAL_KIND_ROOM : 1;
-
-	if (count > HANDLER_ROOM)
-		count = HANDLER_ROOM;
-	for (uint8_t code = 0; code < kinds; code++)
-		layer->calls[event][code].count =
-			calls_of_kind(plan, layer, order, count, code, used);
-}
-
 static void build_calls(struct nopal_plan *plan, struct nopal_layer *layer,
 			const struct nopal_composed_layer *composed)
 {
 	size_t used = 0;
 
-	for (unsigned event = 1; event < NOPAL_EVENT_COUNT; event++)
-		build_event(plan, layer, composed, event, &used);
+	for (unsigned event = 1; event < NOPAL_EVENT_COUNT; event++) {
+		struct nopal_ordered order[HANDLER_ROOM];
+		size_t count = nopal__compose_order(composed, (enum nopal_event)event, NULL, NULL,
+						    order, HANDLER_ROOM);
+		uint8_t kinds = nopal__about_segments(event) ? NOPAL_KIND_ROOM : 1;
+
+		/* Calls are stored behind one another; the table points into the store. */
+		if (count > HANDLER_ROOM)
+			count = HANDLER_ROOM;
+		for (uint8_t code = 0; code < kinds; code++)
+			layer->calls[event][code].count =
+				calls_of_kind(plan, layer, order, count, code, &used);
+	}
 	used = 0;
 	for (unsigned event = 1; event < NOPAL_EVENT_COUNT; event++)
 		for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++) {
@@ -264,14 +254,6 @@ static const struct nopal_shared_plan *shared_written(const struct nopal_layer *
 	return NULL;
 }
 
-static void need_all(struct nopal_layer *layer)
-{
-	for (uint32_t i = 0; i < layer->shared_count; i++)
-		if (!layer->shared[i].written &&
-		    strcmp(layer->shared[i].name, "reliability_unmet") == 0)
-			layer->shared[i].initial = 1;
-}
-
 /* Where all arrives that a layer stands on, an unseen segment there is still needed, however long
  * it takes: whatever properties a message has, for nobody tells a layer what one below has given
  * up. */
@@ -280,19 +262,16 @@ void nopal__build_facts(struct nopal_plan *plan)
 	struct nopal_service service;
 
 	for (uint32_t l = 0; l + 1 < plan->layer_count; l++)
-		if (nopal__promise_stands_on_all(plan->composition, l))
-			need_all(&plan->layers[l]);
+		if (nopal__promise_stands_on_all(plan->composition, l)) {
+			struct nopal_layer *layer = &plan->layers[l];
+
+			for (uint32_t i = 0; i < layer->shared_count; i++)
+				if (!layer->shared[i].written &&
+				    strcmp(layer->shared[i].name, "reliability_unmet") == 0)
+					layer->shared[i].initial = 1;
+		}
 	nopal_plan_service(plan, 0, NULL, &service);
 	plan->delivers = nopal_promises(&service, NOPAL_DELIVERY, NOPAL_ALL);
-}
-
-/* By its variable app_limited a flow says that nothing waits to leave it. */
-static void build_flow(struct nopal_plan *plan, const struct nopal_layer *flow)
-{
-	const struct nopal_shared_plan *idle = shared_written(flow, "app_limited");
-
-	if (idle)
-		plan->flow_idle = 1 + (uint32_t)(idle - flow->shared);
 }
 
 static bool is_handled(const struct nopal_layer *layer, enum nopal_event event)
@@ -300,25 +279,11 @@ static bool is_handled(const struct nopal_layer *layer, enum nopal_event event)
 	return layer->calls[event][NOPAL_KIND_DATA].count != 0;
 }
 
-/* Where a message is one segment, does it have to be made? */
-static void build_ways(struct nopal_layer *layer)
-{
-	const struct nopal_calls *cut = &layer->calls[NOPAL_MSG_FROM_USER][NOPAL_KIND_DATA];
-
-	layer->rises = layer->index && !layer->deliver && !is_handled(layer, NOPAL_MSG_FROM_NET) &&
-		       !is_handled(layer, NOPAL_MSG_TO_USER) &&
-		       !is_handled(layer, NOPAL_MSG_CONSUMED);
-	layer->sinks = layer->index && cut->count == 1 && cut->call->part->microprotocol->whole &&
-		       !is_handled(layer, NOPAL_MSG_DONE);
-	layer->lets_go = !layer->hold[NOPAL_DONE][NOPAL_KIND_DATA] &&
-			 !layer->hold[NOPAL_DEALLOCATE][NOPAL_KIND_DATA] &&
-			 !is_handled(layer, NOPAL_SEGMENT_DONE);
-}
-
 int nopal__build_layer(struct nopal_plan *plan, struct nopal_layer *layer,
 		       const struct nopal_composed_layer *composed)
 {
 	struct nopal_part *parts = &plan->parts[layer->first_part];
+	const struct nopal_calls *cut;
 
 	if (!build_shared(layer, parts))
 		return -ENOMEM;
@@ -331,9 +296,23 @@ int nopal__build_layer(struct nopal_plan *plan, struct nopal_layer *layer,
 	build_calls(plan, layer, composed);
 	if (plan->arena->failed)
 		return -ENOMEM;
-	build_ways(layer);
+	/* Where a message is one segment, does it have to be made? */
+	cut = &layer->calls[NOPAL_MSG_FROM_USER][NOPAL_KIND_DATA];
+	layer->rises = layer->index && !layer->deliver && !is_handled(layer, NOPAL_MSG_FROM_NET) &&
+		       !is_handled(layer, NOPAL_MSG_TO_USER) &&
+		       !is_handled(layer, NOPAL_MSG_CONSUMED);
+	layer->sinks = layer->index && cut->count == 1 && cut->call->part->microprotocol->whole &&
+		       !is_handled(layer, NOPAL_MSG_DONE);
+	layer->lets_go = !layer->hold[NOPAL_DONE][NOPAL_KIND_DATA] &&
+			 !layer->hold[NOPAL_DEALLOCATE][NOPAL_KIND_DATA] &&
+			 !is_handled(layer, NOPAL_SEGMENT_DONE);
 	build_states(plan, layer, parts);
-	if (plan->flow && layer->index == plan->flow)
-		build_flow(plan, layer);
+	if (plan->flow && layer->index == plan->flow) {
+		const struct nopal_shared_plan *idle = shared_written(layer, "app_limited");
+
+		/* By its variable app_limited a flow says that nothing waits to leave it. */
+		if (idle)
+			plan->flow_idle = 1 + (uint32_t)(idle - layer->shared);
+	}
 	return 0;
 }

@@ -118,15 +118,6 @@ static void slots_between(struct slots *slots)
 		plan->stream_slot = slot_new(slots, UINT8_MAX, "stream");
 }
 
-static void slots_resolve(const struct slots *slots, const struct nopal_layer *layer,
-			  struct nopal_part *part)
-{
-	const struct nopal_attribute *attribute = part->microprotocol->attributes;
-
-	for (unsigned i = 0; attribute && attribute[i].name; i++)
-		part->attribute[i] = slot_find(slots, layer->index, attribute[i].name);
-}
-
 /* ------------------------------------------------------------------- kinds */
 
 /* Parts of a layer by name: what peers number alike. */
@@ -166,14 +157,6 @@ static int kinds_number(struct nopal_plan *plan, struct nopal_layer *layer, stru
 	return 0;
 }
 
-static void kinds_of_runtime(struct nopal_plan *plan)
-{
-	plan->kinds[NOPAL_KIND_DATA].name = "data";
-	plan->kinds[NOPAL_KIND_DATA].class = NOPAL_KIND_CARRIED;
-	plan->kinds[NOPAL_KIND_REPLY].name = "reply";
-	plan->kinds[NOPAL_KIND_ABORT].name = "abort";
-}
-
 /* ----------------------------------------------------------------- headers */
 
 /* A property that several parts put on the wire travels once, as wide as the widest. */
@@ -211,21 +194,6 @@ static void field_add(const struct nopal_plan *plan, struct nopal_header *header
 	header->bytes += bytes;
 }
 
-/* Fields of one part on one kind; `all`: of an upper layer, whatever the kind. */
-static void fields_of_part(struct nopal_plan *plan, uint8_t layer, const struct nopal_part *part,
-			   uint8_t code, bool all)
-{
-	const struct nopal_attribute *attribute = part->microprotocol->attributes;
-	struct nopal_header *header = &plan->kinds[code].header;
-
-	for (unsigned i = 0; attribute && attribute[i].name; i++)
-		if (attribute[i].wire_bytes && !is_packet_number(&attribute[i]) &&
-		    nopal__parameter_holds(part->microprotocol, part->parameters,
-					   attribute[i].when) &&
-		    (all || nopal__kind_wanted(plan, part, attribute[i].kinds, code)))
-			field_add(plan, header, layer, part->attribute[i], attribute[i].wire_bytes);
-}
-
 static void fields_of_layer(struct nopal_plan *plan, const struct nopal_layer *layer, uint8_t code,
 			    bool all)
 {
@@ -236,8 +204,20 @@ static void fields_of_layer(struct nopal_plan *plan, const struct nopal_layer *l
 	    (all || nopal__kind_wanted(plan, NULL, NOPAL_CARRIED, code)))
 		field_add(plan, &plan->kinds[code].header, layer->index, layer->packet_number_slot,
 			  PACKET_NUMBER_BYTES);
-	for (uint32_t p = 0; p < layer->part_count; p++)
-		fields_of_part(plan, layer->index, parts[p], code, all);
+	for (uint32_t p = 0; p < layer->part_count; p++) {
+		const struct nopal_part *part = parts[p];
+		const struct nopal_attribute *attribute = part->microprotocol->attributes;
+		struct nopal_header *header = &plan->kinds[code].header;
+
+		/* Fields of one part on one kind; `all`: of an upper layer, whatever the kind. */
+		for (unsigned i = 0; attribute && attribute[i].name; i++)
+			if (attribute[i].wire_bytes && !is_packet_number(&attribute[i]) &&
+			    nopal__parameter_holds(part->microprotocol, part->parameters,
+						   attribute[i].when) &&
+			    (all || nopal__kind_wanted(plan, part, attribute[i].kinds, code)))
+				field_add(plan, header, layer->index, part->attribute[i],
+					  attribute[i].wire_bytes);
+	}
 }
 
 /* Which kinds of segment the layers above the first `count` of them have sent. */
@@ -344,25 +324,6 @@ static unsigned kind_in_format(const struct nopal_plan *plan, const struct nopal
 	return 0;
 }
 
-static void interop_kinds(struct nopal_plan *plan, struct nopal_problems *problems)
-{
-	for (unsigned code = NOPAL_KIND_CONNECT; code < NOPAL_KIND_ROOM; code++) {
-		struct nopal_kind_plan *kind = &plan->kinds[code];
-		unsigned place = is_of_lowest(plan, kind->part) ? kind_in_format(plan, kind) : 0;
-
-		if (place) {
-			kind->formatted = (uint8_t)(1 + place);
-			plan->format_code[place - 1] = (uint8_t)code;
-		} else if (kind->part) {
-			nopal_problems_add(problems, plan->name, 0, "leave one of them out",
-					   "%s sends segments of its kind %s, and %s has "
-					   "no header for it",
-					   kind->part->microprotocol->name, kind->name,
-					   plan->format->microprotocol->name);
-		}
-	}
-}
-
 static bool is_kind_above(const struct nopal_plan *plan, uint8_t slot)
 {
 	for (uint32_t l = 1; l < plan->layer_count; l++)
@@ -402,7 +363,21 @@ static int interop_check(struct nopal_plan *plan, struct nopal_problems *problem
 	plan->kinds[NOPAL_KIND_DATA].formatted = plan->format != NULL;
 	if (plan->demux != NOPAL_DEMUX_INTEROP)
 		return 0;
-	interop_kinds(plan, problems);
+	for (unsigned code = NOPAL_KIND_CONNECT; code < NOPAL_KIND_ROOM; code++) {
+		struct nopal_kind_plan *kind = &plan->kinds[code];
+		unsigned place = is_of_lowest(plan, kind->part) ? kind_in_format(plan, kind) : 0;
+
+		if (place) {
+			kind->formatted = (uint8_t)(1 + place);
+			plan->format_code[place - 1] = (uint8_t)code;
+		} else if (kind->part) {
+			nopal_problems_add(problems, plan->name, 0, "leave one of them out",
+					   "%s sends segments of its kind %s, and %s has "
+					   "no header for it",
+					   kind->part->microprotocol->name, kind->name,
+					   plan->format->microprotocol->name);
+		}
+	}
 	for (unsigned code = 0; code < NOPAL_KIND_ROOM; code++)
 		if (plan->kinds[code].formatted)
 			interop_fields(plan, code, problems);
@@ -417,7 +392,10 @@ int nopal__build_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 
 	plan->slot_count = 1;
 	plan->slot_name[0] = "absent";
-	kinds_of_runtime(plan);
+	plan->kinds[NOPAL_KIND_DATA].name = "data";
+	plan->kinds[NOPAL_KIND_DATA].class = NOPAL_KIND_CARRIED;
+	plan->kinds[NOPAL_KIND_REPLY].name = "reply";
+	plan->kinds[NOPAL_KIND_ABORT].name = "abort";
 	for (uint32_t l = 0; l < plan->layer_count; l++) {
 		struct nopal_layer *layer = &plan->layers[l];
 		struct nopal_part *parts[UINT8_MAX];
@@ -428,8 +406,14 @@ int nopal__build_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 			slots_make(&slots, layer, parts[p]);
 			failed |= kinds_number(plan, layer, parts[p], &next_kind);
 		}
-		for (uint32_t p = 0; p < layer->part_count; p++)
-			slots_resolve(&slots, layer, parts[p]);
+		for (uint32_t p = 0; p < layer->part_count; p++) {
+			struct nopal_part *part = parts[p];
+			const struct nopal_attribute *attribute = part->microprotocol->attributes;
+
+			for (unsigned i = 0; attribute && attribute[i].name; i++)
+				part->attribute[i] =
+					slot_find(&slots, layer->index, attribute[i].name);
+		}
 	}
 	slots_between(&slots);
 	if (failed || slots.full) {

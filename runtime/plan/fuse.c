@@ -78,32 +78,6 @@ static void write_parameters(struct nopal_text *out, const struct nopal_part *pa
 	nopal__append(out, " };\n");
 }
 
-static void write_part(struct nopal_text *out, const struct nopal_part *part)
-{
-	nopal__append(out,
-		      "\t{ .microprotocol = &nopal_%s,\n\t  .parameters = fused_parameters_%u, "
-		      ".state = %uu, .index = %u, .first_timer = %u,\n\t ",
-		      part->microprotocol->name, part->index, part->state, part->index,
-		      part->first_timer);
-	write_bytes(out, "kind", part->kind, NOPAL_MAX_KINDS);
-	write_bytes(out, "attribute", part->attribute, NOPAL_MAX_ATTRIBUTES);
-	nopal__append(out, "\n\t ");
-	write_bytes(out, "shared", part->shared, NOPAL_MAX_SHARED);
-	nopal__append(out, " .hold = ");
-	write_masks(out, part->hold, NOPAL_BARRIERS);
-	nopal__append(out, " },\n");
-}
-
-static void write_parts(struct nopal_text *out, const struct nopal_plan *plan)
-{
-	for (uint32_t p = 0; p < plan->part_count; p++)
-		write_parameters(out, &plan->parts[p]);
-	nopal__append(out, "static const struct nopal_part fused_part[] = {\n");
-	for (uint32_t p = 0; p < plan->part_count; p++)
-		write_part(out, &plan->parts[p]);
-	nopal__append(out, "};\n");
-}
-
 static void write_header(struct nopal_text *out, const char *name,
 			 const struct nopal_header *header)
 {
@@ -141,22 +115,6 @@ static void write_layer(struct nopal_text *out, const struct nopal_plan *plan,
 	nopal__append(out, " },\n");
 }
 
-static void write_kind(struct nopal_text *out, const struct nopal_plan *plan, unsigned code)
-{
-	const struct nopal_kind_plan *kind = &plan->kinds[code];
-
-	if (!kind->name)
-		return;
-	nopal__append(out,
-		      "\t\t[%u] = { .name = \"%s\", .class = %d, .around = %u, "
-		      ".formatted = %u, .part = ",
-		      code, kind->name, (int)kind->class, kind->around, kind->formatted);
-	write_part_reference(out, plan, kind->part);
-	nopal__append(out, ",\n\t\t ");
-	write_header(out, "header", &kind->header);
-	nopal__append(out, "\t\t},\n");
-}
-
 static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 {
 	nopal__append(out,
@@ -188,14 +146,46 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 	nopal__append(out, ",\n\t");
 	write_header(out, "serials", &plan->serials);
 	nopal__append(out, "\t.kinds = {\n");
-	for (unsigned code = 0; code < NOPAL_KIND_ROOM; code++)
-		write_kind(out, plan, code);
+	for (unsigned code = 0; code < NOPAL_KIND_ROOM; code++) {
+		const struct nopal_kind_plan *kind = &plan->kinds[code];
+
+		if (!kind->name)
+			continue;
+		nopal__append(out,
+			      "\t\t[%u] = { .name = \"%s\", .class = %d, .around = %u, "
+			      ".formatted = %u, .part = ",
+			      code, kind->name, (int)kind->class, kind->around, kind->formatted);
+		write_part_reference(out, plan, kind->part);
+		nopal__append(out, ",\n\t\t ");
+		write_header(out, "header", &kind->header);
+		nopal__append(out, "\t\t},\n");
+	}
 	nopal__append(out, "\t},\n};\n");
 }
 
 static void write_constants(struct nopal_text *out, const struct nopal_plan *plan)
 {
-	write_parts(out, plan);
+	for (uint32_t p = 0; p < plan->part_count; p++)
+		write_parameters(out, &plan->parts[p]);
+	nopal__append(out, "static const struct nopal_part fused_part[] = {\n");
+	for (uint32_t p = 0; p < plan->part_count; p++) {
+		const struct nopal_part *part = &plan->parts[p];
+
+		nopal__append(
+			out,
+			"\t{ .microprotocol = &nopal_%s,\n\t  .parameters = fused_parameters_%u, "
+			".state = %uu, .index = %u, .first_timer = %u,\n\t ",
+			part->microprotocol->name, part->index, part->state, part->index,
+			part->first_timer);
+		write_bytes(out, "kind", part->kind, NOPAL_MAX_KINDS);
+		write_bytes(out, "attribute", part->attribute, NOPAL_MAX_ATTRIBUTES);
+		nopal__append(out, "\n\t ");
+		write_bytes(out, "shared", part->shared, NOPAL_MAX_SHARED);
+		nopal__append(out, " .hold = ");
+		write_masks(out, part->hold, NOPAL_BARRIERS);
+		nopal__append(out, " },\n");
+	}
+	nopal__append(out, "};\n");
 	nopal__append(out, "static const struct nopal_layer fused_layer[NOPAL_FUSED_LAYERS] = {\n");
 	for (uint32_t l = 0; l < plan->layer_count; l++)
 		write_layer(out, plan, &plan->layers[l]);
@@ -216,21 +206,6 @@ static int binding_place(const struct nopal_call *call, unsigned event)
 	return -1;
 }
 
-static void write_calls(struct nopal_text *out, const struct nopal_plan *plan, unsigned event,
-			const struct nopal_calls *calls)
-{
-	nopal__append(out, "\t\treturn ");
-	for (uint32_t i = 0; i < calls->count; i++)
-		nopal__append(out,
-			      "%snopal_%s.bindings[%d].run.%s(\n"
-			      "\t\t\t(struct nopal_at){ session, &fused_part[%d] }, subject)"
-			      " == NOPAL_STOP",
-			      i ? " ||\n\t\t       " : "", calls->call[i].part->microprotocol->name,
-			      binding_place(&calls->call[i], event), nopal_event_name(event),
-			      (int)(calls->call[i].part - plan->parts));
-	nopal__append(out, "%s;\n", calls->count ? "" : "false");
-}
-
 /* Calls of one event in one layer; kinds that nobody handles fall through. */
 static void write_layer_calls(struct nopal_text *out, const struct nopal_plan *plan,
 			      const struct nopal_layer *layer, unsigned event)
@@ -247,7 +222,18 @@ static void write_layer_calls(struct nopal_text *out, const struct nopal_plan *p
 		if (!calls->count)
 			continue;
 		nopal__append(out, "\tcase %u:\n", code);
-		write_calls(out, plan, event, calls);
+		nopal__append(out, "\t\treturn ");
+		for (uint32_t i = 0; i < calls->count; i++)
+			nopal__append(
+				out,
+				"%snopal_%s.bindings[%d].run.%s(\n"
+				"\t\t\t(struct nopal_at){ session, &fused_part[%d] }, subject)"
+				" == NOPAL_STOP",
+				i ? " ||\n\t\t       " : "",
+				calls->call[i].part->microprotocol->name,
+				binding_place(&calls->call[i], event), nopal_event_name(event),
+				(int)(calls->call[i].part - plan->parts));
+		nopal__append(out, "%s;\n", calls->count ? "" : "false");
 	}
 	nopal__append(out, "\tdefault:\n\t\treturn false;\n\t}\n}\n");
 }
@@ -343,59 +329,20 @@ static bool is_first_of_its_kind(const struct nopal_plan *plan, uint32_t p)
 	return true;
 }
 
-static int write_sources(struct nopal_text *out, const struct nopal_plan *plan,
-			 const char *const *sources, struct nopal_problems *problems)
-{
-	int missing = 0;
-
-	for (uint32_t p = 0; p < plan->part_count; p++) {
-		const struct nopal_microprotocol *microprotocol = plan->parts[p].microprotocol;
-
-		if (!is_first_of_its_kind(plan, p) || write_source(out, microprotocol, sources))
-			continue;
-		nopal_problems_add(problems, plan->name, 0, "name its file with --source",
-				   "the source of `%s`, which is a plugin, is not known",
-				   microprotocol->name);
-		missing--;
-	}
-	return missing;
-}
-
 /* --------------------------------------------------------------------- unit */
-
-/* The unit shares its structs with the library: sizes that differ do not compile. */
-static void write_head(struct nopal_text *out, const struct nopal_plan *plan)
-{
-	nopal__append(out,
-		      "/* The fused unit of %s, written by nopal fuse. */\n"
-		      "#define NOPAL_FUSED_LAYERS %u\n"
-		      "#include \"session/session.h\"\n"
-		      "#pragma GCC poison nopal_unbind\n",
-		      plan->name, plan->layer_count);
-	for (const struct nopal_shared_type *type = nopal__shared_types; type->name; type++)
-		nopal__append(out,
-			      "_Static_assert(sizeof(struct %s) == %zu, "
-			      "\"sources of another version\");\n",
-			      type->name, type->bytes);
-}
 
 #define TEXT_OF(name)	#name
 #define SYMBOL_OF(name) TEXT_OF(name)
-
-static void write_mark(struct nopal_text *out, uint64_t shape)
-{
-	nopal__append(out,
-		      "__attribute__((used, section(\"%s\")))\n"
-		      "static const char fused_mark[] = \"" NOPAL_UNIT_MARK "\";\n",
-		      SYMBOL_OF(NOPAL_UNIT_SECTION), nopal__stamp, (unsigned long long)shape);
-}
 
 static void write_tail(struct nopal_text *out, const struct nopal_plan *plan)
 {
 	uint64_t shape = nopal__plan_shape(plan, out->arena);
 
 	write_includes(out, NOPAL_PACKET_PATH);
-	write_mark(out, shape);
+	nopal__append(out,
+		      "__attribute__((used, section(\"%s\")))\n"
+		      "static const char fused_mark[] = \"" NOPAL_UNIT_MARK "\";\n",
+		      SYMBOL_OF(NOPAL_UNIT_SECTION), nopal__stamp, (unsigned long long)shape);
 	nopal__append(out,
 		      "extern const struct nopal_fused NOPAL_FUSED_SYMBOL;\n"
 		      "__attribute__((externally_visible, visibility(\"default\")))\n"
@@ -424,11 +371,34 @@ int nopal_plan_fuse(const struct nopal_plan *plan, const char *const *sources, F
 	struct nopal_arena arena = { .problems = problems };
 	struct nopal_text text = { .arena = &arena };
 	int failed;
+	int missing;
 
 	if (has_arguments(plan, problems))
 		return -1;
-	write_head(&text, plan);
-	failed = write_sources(&text, plan, sources, problems);
+	/* The unit shares its structs with the library: sizes that differ do not compile. */
+	nopal__append(&text,
+		      "/* The fused unit of %s, written by nopal fuse. */\n"
+		      "#define NOPAL_FUSED_LAYERS %u\n"
+		      "#include \"session/session.h\"\n"
+		      "#pragma GCC poison nopal_unbind\n",
+		      plan->name, plan->layer_count);
+	for (const struct nopal_shared_type *type = nopal__shared_types; type->name; type++)
+		nopal__append(&text,
+			      "_Static_assert(sizeof(struct %s) == %zu, "
+			      "\"sources of another version\");\n",
+			      type->name, type->bytes);
+	missing = 0;
+	for (uint32_t p = 0; p < plan->part_count; p++) {
+		const struct nopal_microprotocol *microprotocol = plan->parts[p].microprotocol;
+
+		if (!is_first_of_its_kind(plan, p) || write_source(&text, microprotocol, sources))
+			continue;
+		nopal_problems_add(problems, plan->name, 0, "name its file with --source",
+				   "the source of `%s`, which is a plugin, is not known",
+				   microprotocol->name);
+		missing--;
+	}
+	failed = missing;
 	write_shape(&text, plan);
 	write_tail(&text, plan);
 	failed |= arena.failed;

@@ -104,25 +104,21 @@ void nopal__fused_find(struct nopal_plan *plan)
 
 /* ------------------------------------------------------------------- loading */
 
-/* NULL where it does not load, or is another one by now. */
-static const struct nopal_fused *fused_open(const struct nopal_plan *plan)
-{
-	void *object = dlopen(plan->fused_file, RTLD_NOW | RTLD_LOCAL);
-	const struct nopal_fused *unit =
-		object ? dlsym(object, SYMBOL_OF(NOPAL_FUSED_SYMBOL)) : NULL;
-
-	return unit && strcmp(unit->stamp, nopal__stamp) == 0 && unit->shape == plan->fused_shape
-		       ? unit
-		       : NULL;
-}
-
 void nopal__fused_load(struct nopal_plan *plan)
 {
 	if (atomic_load_explicit(&plan->fused_settled, memory_order_acquire))
 		return;
 	pthread_mutex_lock(&fused_lock);
 	if (!atomic_load(&plan->fused_settled)) {
-		plan->fused = fused_open(plan);
+		void *object = dlopen(plan->fused_file, RTLD_NOW | RTLD_LOCAL);
+		const struct nopal_fused *unit =
+			object ? dlsym(object, SYMBOL_OF(NOPAL_FUSED_SYMBOL)) : NULL;
+
+		/* NULL where it does not load, or is another one by now. */
+		plan->fused = unit && strcmp(unit->stamp, nopal__stamp) == 0 &&
+					      unit->shape == plan->fused_shape
+				      ? unit
+				      : NULL;
 		if (!plan->fused)
 			plan->fused_failed = plan->fused_unloadable;
 		atomic_store_explicit(&plan->fused_settled, true, memory_order_release);

@@ -138,26 +138,6 @@ static void build_bodies(struct nopal_plan *plan, uint32_t room)
 	}
 }
 
-static uint32_t path_floor_of(const struct nopal_plan *plan)
-{
-	uint32_t floor = NOPAL_PATH_FLOOR - NOPAL_UDP_BYTES;
-
-	return bottom_provider(plan, "path_limit") && floor < plan->datagram_bytes
-		       ? floor
-		       : plan->datagram_bytes;
-}
-
-/* Where the path is asked, all must fit the least that it may take. */
-static int build_path(const struct nopal_plan *plan, struct nopal_problems *problems)
-{
-	if (plan->datagram_bytes - plan->path_floor < plan->layers[0].body_bytes)
-		return 0;
-	nopal_problems_add(problems, plan->name, 0,
-			   "use fewer attributes, or leave the role path_limit out",
-			   "a path of %d bytes leaves no room for a body", NOPAL_PATH_FLOOR);
-	return -1;
-}
-
 static int build_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 {
 	/* A first datagram has an id even where later ones have none. */
@@ -165,7 +145,7 @@ static int build_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 		plan->admission || plan->demux == NOPAL_DEMUX_INTEROP
 			? 0
 			: NOPAL_FINGERPRINT_BYTES + 1 + NOPAL_ID_BYTES - plan->head_bytes;
-	uint32_t used;
+	uint32_t floor = NOPAL_PATH_FLOOR - NOPAL_UDP_BYTES, used;
 
 	plan->datagram_bytes = mtu_of(plan) - NOPAL_UDP_BYTES;
 	plan->trailer_bytes = plan->seal ? plan->seal->microprotocol->seal->overhead : 0;
@@ -182,8 +162,16 @@ static int build_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 		return -1;
 	}
 	plan->message_min = plan->header_bytes + plan->trailer_bytes ? 0 : 1;
-	plan->path_floor = path_floor_of(plan);
-	return build_path(plan, problems);
+	plan->path_floor = bottom_provider(plan, "path_limit") && floor < plan->datagram_bytes
+				   ? floor
+				   : plan->datagram_bytes;
+	/* Where the path is asked, all must fit the least that it may take. */
+	if (plan->datagram_bytes - plan->path_floor < plan->layers[0].body_bytes)
+		return 0;
+	nopal_problems_add(problems, plan->name, 0,
+			   "use fewer attributes, or leave the role path_limit out",
+			   "a path of %d bytes leaves no room for a body", NOPAL_PATH_FLOOR);
+	return -1;
 }
 
 static void build_budget(struct nopal_plan *plan, const struct nopal_budget *wanted)

@@ -109,14 +109,6 @@ const char *nopal__unit_in_cache(const struct nopal_plan *plan)
 	return nopal__is_readable(file) ? file : NULL;
 }
 
-static void cache_say(const char *units, int error, struct nopal_problems *problems)
-{
-	nopal_problems_add(problems, units, 0, cache_fix, "this folder cannot have fused units: %s",
-			   error == -EPERM ? "it, or the one around it, belongs to "
-					     "another user, or others may write there"
-					   : strerror(-error));
-}
-
 /* In the arena; NULL: a problem was added. */
 static const char *cache_prepare(const struct nopal_plan *plan, struct nopal_arena *arena,
 				 struct nopal_problems *problems)
@@ -137,7 +129,10 @@ static const char *cache_prepare(const struct nopal_plan *plan, struct nopal_are
 		error = cache_open(folder, units);
 	if (!error)
 		return cache_file(plan, arena, units);
-	cache_say(units, error, problems);
+	nopal_problems_add(problems, units, 0, cache_fix, "this folder cannot have fused units: %s",
+			   error == -EPERM ? "it, or the one around it, belongs to "
+					     "another user, or others may write there"
+					   : strerror(-error));
 	return NULL;
 }
 
