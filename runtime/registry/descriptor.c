@@ -257,17 +257,6 @@ static void descriptor_raises(const struct descriptor_check *check)
 	}
 }
 
-static void descriptor_lifts(const struct descriptor_check *check,
-			     const struct nopal_relation *relation)
-{
-	const struct nopal_parameter *lifts =
-		descriptor_find(check->microprotocol->parameters, relation->unless);
-
-	if (!lifts || lifts->unit != NOPAL_SWITCH)
-		descriptor_say(check, "name an on/off parameter", "relation", relation->role,
-			       "is lifted by what is not there");
-}
-
 static void descriptor_relations(const struct descriptor_check *check,
 				 const struct nopal_relation *relation)
 {
@@ -275,8 +264,14 @@ static void descriptor_relations(const struct descriptor_check *check,
 		if (!relation->because)
 			descriptor_say(check, "say what goes wrong otherwise", "relation",
 				       relation->role, "has no reason");
-		if (relation->unless)
-			descriptor_lifts(check, relation);
+		if (relation->unless) {
+			const struct nopal_parameter *lifts =
+				descriptor_find(check->microprotocol->parameters, relation->unless);
+
+			if (!lifts || lifts->unit != NOPAL_SWITCH)
+				descriptor_say(check, "name an on/off parameter", "relation",
+					       relation->role, "is lifted by what is not there");
+		}
 	}
 }
 
@@ -311,29 +306,26 @@ static void descriptor_condition(const struct descriptor_check *check,
 	nopal_problems_fini(&found);
 }
 
-static void descriptor_promise(const struct descriptor_check *check,
-			       const struct nopal_promise *row)
-{
-	if ((int)row->quality < 0 || row->quality >= NOPAL_QUALITIES || (int)row->stage < 0 ||
-	    row->stage >= NOPAL_STAGES || (int)row->act < 0 || row->act > NOPAL_REQUIRES)
-		descriptor_say(check, "see promise.h", "promise", row->because,
-			       "is of no known quality, stage or act");
-	else if (row->act != NOPAL_LOWERS && !row->value)
-		descriptor_say(check, "set .value", "promise", row->because, "gives nothing");
-	if (row->when)
-		descriptor_condition(check, row);
-	if (row->bound &&
-	    !nopal__parameter_find(check->microprotocol, row->bound, strlen(row->bound)))
-		descriptor_say(check, "name a parameter of its own", "promise", row->bound,
-			       "is no parameter");
-}
-
 static void descriptor_promises(const struct descriptor_check *check)
 {
 	const struct nopal_promise *row = check->microprotocol->promises;
 
-	for (; row && row->because; row++)
-		descriptor_promise(check, row);
+	for (; row && row->because; row++) {
+		if ((int)row->quality < 0 || row->quality >= NOPAL_QUALITIES ||
+		    (int)row->stage < 0 || row->stage >= NOPAL_STAGES || (int)row->act < 0 ||
+		    row->act > NOPAL_REQUIRES)
+			descriptor_say(check, "see promise.h", "promise", row->because,
+				       "is of no known quality, stage or act");
+		else if (row->act != NOPAL_LOWERS && !row->value)
+			descriptor_say(check, "set .value", "promise", row->because,
+				       "gives nothing");
+		if (row->when)
+			descriptor_condition(check, row);
+		if (row->bound &&
+		    !nopal__parameter_find(check->microprotocol, row->bound, strlen(row->bound)))
+			descriptor_say(check, "name a parameter of its own", "promise", row->bound,
+				       "is no parameter");
+	}
 }
 
 static void descriptor_timers(const struct descriptor_check *check)

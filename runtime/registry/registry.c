@@ -230,16 +230,6 @@ static int registry_open(struct nopal_arena *arena, const char *path,
 	return -ENOEXEC;
 }
 
-static int registry_open_path(struct nopal_arena *arena, const char *path, const char *beside,
-			      struct nopal_problems *problems)
-{
-	const char *whole = beside && *beside && *path != '/'
-				    ? nopal__printed(arena, "%s/%s", beside, path)
-				    : path;
-
-	return arena->failed ? -ENOMEM : registry_open(arena, whole, problems);
-}
-
 static int registry_load(struct nopal_arena *arena, const char *name,
 			 struct nopal_problems *problems)
 {
@@ -261,10 +251,15 @@ int nopal_plugin_load(const char *name_or_path, const char *beside, struct nopal
 	struct nopal_arena arena = { .problems = problems };
 	int result = 0;
 
-	if (strchr(name_or_path, '/'))
-		result = registry_open_path(&arena, name_or_path, beside, problems);
-	else if (!nopal_registry_find(name_or_path))
+	if (strchr(name_or_path, '/')) {
+		const char *whole = beside && *beside && *name_or_path != '/'
+					    ? nopal__printed(&arena, "%s/%s", beside, name_or_path)
+					    : name_or_path;
+
+		result = arena.failed ? -ENOMEM : registry_open(&arena, whole, problems);
+	} else if (!nopal_registry_find(name_or_path)) {
 		result = registry_load(&arena, name_or_path, problems);
+	}
 	if (arena.failed)
 		result = -ENOMEM;
 	nopal__arena_release(&arena);
