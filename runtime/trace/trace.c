@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -272,25 +273,6 @@ static const char *trace_why(const struct nopal_microprotocol *microprotocol, un
 	return hold && hold->why ? hold->why : "";
 }
 
-static void trace_hold(struct chunk *chunk, const struct nopal_part *part, unsigned barrier)
-{
-	const char *name = part->microprotocol->name;
-	const char *why = trace_why(part->microprotocol, barrier);
-	size_t before = strlen(name);
-	char text[256]; /* longer reasons are cut */
-	size_t room = sizeof(text) - 3;
-
-	if (before > room)
-		before = room;
-	memcpy(text, name, before);
-	memcpy(text + before, ": ", 3);
-	strncat(text, why, room - before);
-	chunk_number(chunk, NOPAL_ENTRY_HOLD, 1);
-	chunk_number(chunk, barrier, 1);
-	chunk_number(chunk, (unsigned)__builtin_ctz(part->hold[barrier]), 1);
-	chunk_string(chunk, text);
-}
-
 static void trace_part(struct chunk *chunk, const struct nopal_part *part)
 {
 	const struct nopal_kind *kind = part->microprotocol->kinds;
@@ -304,8 +286,16 @@ static void trace_part(struct chunk *chunk, const struct nopal_part *part)
 		chunk_string(chunk, kind[i].name);
 	}
 	for (unsigned barrier = 0; barrier < NOPAL_BARRIERS; barrier++)
-		if (part->hold[barrier])
-			trace_hold(chunk, part, barrier);
+		if (part->hold[barrier]) {
+			char text[256]; /* longer reasons are cut */
+
+			snprintf(text, sizeof(text), "%s: %s", part->microprotocol->name,
+				 trace_why(part->microprotocol, barrier));
+			chunk_number(chunk, NOPAL_ENTRY_HOLD, 1);
+			chunk_number(chunk, barrier, 1);
+			chunk_number(chunk, (unsigned)__builtin_ctz(part->hold[barrier]), 1);
+			chunk_string(chunk, text);
+		}
 }
 
 /* The runtime's own kinds; microprotocols name theirs after them. */
@@ -322,21 +312,6 @@ static void trace_kinds(struct chunk *chunk)
 		chunk_number(chunk, code, 1);
 		chunk_string(chunk, names[code]);
 	}
-}
-
-static void trace_plan_chunk(struct nopal_tracer *tracer, const struct nopal_plan *plan,
-			     uint32_t number)
-{
-	size_t parts = nopal_plan_part_count(plan);
-	struct chunk chunk;
-
-	chunk_begin(&chunk);
-	chunk_number(&chunk, number, 4);
-	chunk_string(&chunk, nopal_plan_name(plan));
-	trace_kinds(&chunk);
-	for (size_t i = 0; i < parts; i++)
-		trace_part(&chunk, nopal_plan_part(plan, i));
-	chunk_end(&chunk, tracer, NOPAL_CHUNK_PLAN);
 }
 
 static bool trace_plan_room(struct nopal_tracer *tracer)
@@ -371,8 +346,18 @@ uint16_t nopal__trace_plan(struct nopal_tracer *tracer, const struct nopal_plan 
 	/* The reference keeps the address from becoming another plan's. */
 	tracer->plan[number] = nopal_plan_ref((struct nopal_plan *)plan);
 	tracer->plans++;
-	if (tracer->file >= 0 && number < NOPAL_TRACE_PLANS)
-		trace_plan_chunk(tracer, plan, number);
+	if (tracer->file >= 0 && number < NOPAL_TRACE_PLANS) {
+		size_t parts = nopal_plan_part_count(plan);
+		struct chunk chunk;
+
+		chunk_begin(&chunk);
+		chunk_number(&chunk, number, 4);
+		chunk_string(&chunk, nopal_plan_name(plan));
+		trace_kinds(&chunk);
+		for (size_t i = 0; i < parts; i++)
+			trace_part(&chunk, nopal_plan_part(plan, i));
+		chunk_end(&chunk, tracer, NOPAL_CHUNK_PLAN);
+	}
 	return (uint16_t)number;
 }
 

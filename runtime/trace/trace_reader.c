@@ -107,20 +107,11 @@ static void reader_events(struct nopal_trace_reader *reader, struct cursor *curs
 	}
 }
 
-static void reader_hold(struct plan_names *plan, struct cursor *cursor)
-{
-	uint64_t barrier = cursor_number(cursor, 1);
-	uint64_t bit = cursor_number(cursor, 1);
-
-	if (barrier >= NOPAL_BARRIERS || bit >= BITS)
-		cursor->bad = true;
-	else
-		cursor_put(cursor, &plan->hold[barrier][bit]);
-}
-
 static void reader_entries(struct plan_names *plan, struct cursor *cursor)
 {
 	while (!cursor->bad && cursor->at < cursor->end) {
+		uint64_t barrier, bit;
+
 		switch (cursor_number(cursor, 1)) {
 		case NOPAL_ENTRY_PART:
 			cursor_put(cursor, &plan->part[cursor_number(cursor, 1)]);
@@ -129,7 +120,12 @@ static void reader_entries(struct plan_names *plan, struct cursor *cursor)
 			cursor_put(cursor, &plan->kind[cursor_number(cursor, 1)]);
 			break;
 		case NOPAL_ENTRY_HOLD:
-			reader_hold(plan, cursor);
+			barrier = cursor_number(cursor, 1);
+			bit = cursor_number(cursor, 1);
+			if (barrier >= NOPAL_BARRIERS || bit >= BITS)
+				cursor->bad = true;
+			else
+				cursor_put(cursor, &plan->hold[barrier][bit]);
 			break;
 		default:
 			cursor->bad = true;
@@ -286,24 +282,6 @@ struct nopal_trace_reader *nopal_trace_open(const char *path, struct nopal_probl
 	return NULL;
 }
 
-static bool record_is_known(const struct nopal_trace_record *record)
-{
-	return record->what >= NOPAL_TRACED_SESSION && record->what <= NOPAL_TRACED_NOTE;
-}
-
-static void record_load(struct nopal_trace_record *record, const uint8_t *at)
-{
-	*record = (struct nopal_trace_record){
-		.time_ns = (int64_t)nopal__trace_load(at, 8),
-		.session = (uint32_t)nopal__trace_load(at + 8, 4),
-		.what = at[12],
-		.part = at[13],
-		.number = (uint16_t)nopal__trace_load(at + 14, 2),
-		.a = nopal__trace_load(at + 16, 8),
-		.b = nopal__trace_load(at + 24, 8),
-	};
-}
-
 int nopal_trace_next(struct nopal_trace_reader *reader, struct nopal_trace_record *ret_record)
 {
 	uint8_t bytes[NOPAL_TRACE_RECORD_BYTES];
@@ -316,8 +294,16 @@ int nopal_trace_next(struct nopal_trace_reader *reader, struct nopal_trace_recor
 	if (reader->ended || !reader_bytes(reader, bytes, sizeof(bytes)))
 		return 0;
 	reader->left -= NOPAL_TRACE_RECORD_BYTES;
-	record_load(&record, bytes);
-	if (!record_is_known(&record)) {
+	record = (struct nopal_trace_record){
+		.time_ns = (int64_t)nopal__trace_load(bytes, 8),
+		.session = (uint32_t)nopal__trace_load(bytes + 8, 4),
+		.what = bytes[12],
+		.part = bytes[13],
+		.number = (uint16_t)nopal__trace_load(bytes + 14, 2),
+		.a = nopal__trace_load(bytes + 16, 8),
+		.b = nopal__trace_load(bytes + 24, 8),
+	};
+	if (record.what < NOPAL_TRACED_SESSION || record.what > NOPAL_TRACED_NOTE) {
 		reader->damaged = true;
 		return -EIO;
 	}
