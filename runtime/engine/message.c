@@ -186,34 +186,24 @@ static void message_settle(struct nopal_composite *composite, struct nopal_messa
 	nopal__message_unpin(composite, message);
 }
 
-static void count_failure(struct nopal_message *message, enum nopal_outcome outcome)
-{
-	if (plain(outcome) == NOPAL_OUTCOME_LOST)
-		message->segments_missing++;
-	else
-		message->segments_unknown++;
-	message->expired |= outcome == NOPAL_OUTCOME_EXPIRED;
-	message->uncertain |= outcome == NOPAL_OUTCOME_UNKNOWN;
-}
-
-static void message_segment_done(struct nopal_composite *composite, struct nopal_message *message,
-				 enum nopal_outcome outcome)
-{
-	message->segments_open--;
-	if (outcome == NOPAL_OUTCOME_DELIVERED)
-		message->segments_arrived++;
-	else
-		count_failure(message, outcome);
-	message_settle(composite, message);
-}
-
 void nopal__messages_segment_done(struct nopal_composite *composite, struct nopal_message *message,
 				  enum nopal_outcome outcome)
 {
 	while (message) {
 		struct nopal_message *also = message->also;
 
-		message_segment_done(composite, message, outcome);
+		message->segments_open--;
+		if (outcome == NOPAL_OUTCOME_DELIVERED) {
+			message->segments_arrived++;
+		} else {
+			if (plain(outcome) == NOPAL_OUTCOME_LOST)
+				message->segments_missing++;
+			else
+				message->segments_unknown++;
+			message->expired |= outcome == NOPAL_OUTCOME_EXPIRED;
+			message->uncertain |= outcome == NOPAL_OUTCOME_UNKNOWN;
+		}
+		message_settle(composite, message);
 		message = also;
 	}
 }
@@ -288,27 +278,23 @@ bool nopal_message_put(struct nopal_session *session, struct nopal_message *mess
 	return true;
 }
 
-static void message_give(struct nopal_composite *composite, struct nopal_message *message)
-{
-	composite->awake->counters.messages_delivered++;
-	composite->awake->counters.bytes_delivered += message->length;
-	nopal__record(composite, NOPAL_TRACED_DELIVER, UINT8_MAX, 0, message->number,
-		      message->length);
-	nopal__up(composite)->pop(composite, message);
-	if (!message->kept) {
-		nopal_raise_MSG_CONSUMED(&composite->session, message);
-		message->settled = true;
-	}
-}
-
 void nopal__message_deliver(struct nopal_composite *composite, struct nopal_message *message)
 {
 	message->delivered = message->unread = true;
 	message->pins++;
 	nopal_raise_MSG_TO_USER(&composite->session, message);
 	message->unread = false;
-	if (!message->settled)
-		message_give(composite, message);
+	if (!message->settled) {
+		composite->awake->counters.messages_delivered++;
+		composite->awake->counters.bytes_delivered += message->length;
+		nopal__record(composite, NOPAL_TRACED_DELIVER, UINT8_MAX, 0, message->number,
+			      message->length);
+		nopal__up(composite)->pop(composite, message);
+		if (!message->kept) {
+			nopal_raise_MSG_CONSUMED(&composite->session, message);
+			message->settled = true;
+		}
+	}
 	nopal__message_unpin(composite, message);
 }
 

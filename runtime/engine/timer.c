@@ -136,16 +136,6 @@ static void silence_end(struct nopal_composite *composite)
 	nopal__session_ops.end(composite, NOPAL_ENDED_WELL, "the peer is silent");
 }
 
-static void own_timer_fire(struct nopal_composite *composite, uint32_t which)
-{
-	if (which == NOPAL_TIMER_WATCHDOG)
-		watch(composite);
-	else if (composite->session.now_ns - composite->awake->heard_ns < NOPAL_SILENCE_NS)
-		nopal__silence_watch(composite);
-	else
-		silence_end(composite);
-}
-
 /* ------------------------------------------------------------------ expiry */
 
 static void timer_fire(struct nopal_composite *composite, uint32_t index)
@@ -155,7 +145,12 @@ static void timer_fire(struct nopal_composite *composite, uint32_t index)
 
 	composite->awake->timers[index].deadline_ns = NOPAL_NEVER;
 	if (index >= nopal__layer(composite)->timer_count) {
-		own_timer_fire(composite, index - nopal__layer(composite)->timer_count);
+		if ((index - nopal__layer(composite)->timer_count) == NOPAL_TIMER_WATCHDOG)
+			watch(composite);
+		else if (composite->session.now_ns - composite->awake->heard_ns < NOPAL_SILENCE_NS)
+			nopal__silence_watch(composite);
+		else
+			silence_end(composite);
 		return;
 	}
 	timer = &composite->layer->timers[index];

@@ -48,29 +48,6 @@ void nopal__bury(struct nopal_composite *bottom)
 	world->ended = bottom;
 }
 
-static void session_turn_end(struct nopal_composite *composite)
-{
-	if (composite->awake->queue.count)
-		nopal__drain_queue(composite);
-	nopal_raise_TURN_END(&composite->session, &composite->session);
-	if (composite->up->turn_end)
-		composite->up->turn_end(composite);
-}
-
-static void touched_run(struct nopal_world *world)
-{
-	while (world->touched) {
-		struct nopal_composite *composite = world->touched;
-
-		world->touched = composite->next_touched;
-		if (!world->touched)
-			world->touched_end = &world->touched;
-		composite->touched = false;
-		if (composite->life != NOPAL_LIFE_ENDED)
-			session_turn_end(composite);
-	}
-}
-
 /* A group goes after its destinations, a flow after its streams: all of them have ended with it. */
 static void bury_last(struct nopal_world *world, struct nopal_composite *bottom)
 {
@@ -104,7 +81,21 @@ void nopal__turn_end(struct nopal_world *world, bool outermost)
 	if (!outermost)
 		return;
 	do {
-		touched_run(world);
+		while (world->touched) {
+			struct nopal_composite *composite = world->touched;
+
+			world->touched = composite->next_touched;
+			if (!world->touched)
+				world->touched_end = &world->touched;
+			composite->touched = false;
+			if (composite->life != NOPAL_LIFE_ENDED) {
+				if (composite->awake->queue.count)
+					nopal__drain_queue(composite);
+				nopal_raise_TURN_END(&composite->session, &composite->session);
+				if (composite->up->turn_end)
+					composite->up->turn_end(composite);
+			}
+		}
 		bury_one(world);
 	} while (world->touched || world->ended);
 	nopal__endpoint_ops.flush(world);
