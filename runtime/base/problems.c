@@ -15,6 +15,7 @@
 
 #include <nopal/microprotocol.h>
 #include "base/problems.h"
+#include "base/vector.h"
 
 /* Said where there is no memory to say it: of nobody's heap. */
 static char problems_cause[] = "out of memory";
@@ -44,24 +45,6 @@ void nopal_problems_fini(struct nopal_problems *problems)
 	nopal_problems_init(problems);
 }
 
-/* Room for one more, and for the last one that can be: so nothing is needed to say that there is no
- * memory, once there is an array at all. */
-static bool problems_room(struct nopal_problems *problems)
-{
-	enum { PROBLEMS_FIRST_ROOM = 8 };
-	size_t room = problems->room ? 2 * problems->room : PROBLEMS_FIRST_ROOM;
-	struct nopal_problem_entry *entries;
-
-	if (problems->count + 2 <= problems->room)
-		return true;
-	entries = reallocarray(problems->entries, room, sizeof(*entries));
-	if (!entries)
-		return false;
-	problems->entries = entries;
-	problems->room = room;
-	return true;
-}
-
 void nopal__problems_no_memory(struct nopal_problems *problems)
 {
 	if (!problems || problems->no_memory)
@@ -75,10 +58,13 @@ void nopal__problems_no_memory(struct nopal_problems *problems)
 	problems->errors++;
 }
 
-/* Takes the strings of `entry`. */
+/* Takes the strings of `entry`.  Behind it there is room for the last one that can be: so nothing is
+ * needed to say that there is no memory, once there is an array at all. */
 static void problems_put(struct nopal_problems *problems, struct nopal_problem_entry entry)
 {
-	if (problems && !problems->no_memory && problems_room(problems)) {
+	if (problems && !problems->no_memory &&
+	    nopal__vector_room(&problems->entries, &problems->room, problems->count + 2,
+			       sizeof(entry))) {
 		problems->entries[problems->count++] = entry;
 		problems->errors += !entry.warning;
 		return;

@@ -10,6 +10,7 @@
 
 #include "engine/event.h"
 #include "engine/bind.h"
+#include "engine/ring.h"
 #include "engine/message.h"
 #include "engine/segment.h"
 #include "engine/timer.h"
@@ -281,21 +282,11 @@ static struct nopal_deferred deferred_other(void *subject)
 static bool list_push(struct nopal_composite *composite, struct nopal_deferred_list *list,
 		      struct nopal_deferred deferred)
 {
-	if (list->count == list->room) {
-		uint32_t room = list->room ? list->room * 2 : 8;
-		struct nopal_deferred *entries =
-			nopal_alloc(&composite->session, room * sizeof(*entries));
-
-		if (!entries) {
-			nopal__break(composite, NOPAL_RESOURCE, "no room for a raise that waits");
-			return false;
-		}
-		for (uint32_t i = 0; i < list->count; i++)
-			entries[i] = list->entries[(list->head + i) % list->room];
-		nopal_free(&composite->session, list->entries);
-		list->entries = entries;
-		list->room = room;
-		list->head = 0;
+	if (list->count == list->room &&
+	    !nopal__ring_grow(&composite->session, &list->entries, &list->head, &list->room,
+			      sizeof(*list->entries))) {
+		nopal__break(composite, NOPAL_RESOURCE, "no room for a raise that waits");
+		return false;
 	}
 	list->entries[(list->head + list->count++) % list->room] = deferred;
 	return true;

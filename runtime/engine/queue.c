@@ -25,37 +25,16 @@
  */
 #include <errno.h>
 
+#include "engine/ring.h"
 #include "plan/fused.h"
 
 enum {
-	QUEUE_FIRST_ROOM = 16,
 	QUEUE_AHEAD = 2, /* segments that are fetched before their turn */
 };
 
 static struct nopal_handle *queue_place(const struct nopal_queue *queue, uint32_t place)
 {
 	return &queue->ring[(queue->head + place) & (queue->room - 1)];
-}
-
-static int queue_grow(struct nopal_session *session, struct nopal_queue *queue)
-{
-	struct nopal_handle *ring;
-	uint32_t room;
-
-	if (queue->room > UINT32_MAX / 2)
-		return -ENOMEM;
-	room = queue->room ? queue->room * 2 : QUEUE_FIRST_ROOM;
-	ring = nopal_alloc(session, room * sizeof(*ring));
-	if (!ring)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < queue->count; i++)
-		ring[i] = *queue_place(queue, i);
-	if (queue->ring)
-		nopal_free(session, queue->ring);
-	queue->ring = ring;
-	queue->room = room;
-	queue->head = 0;
-	return 0;
 }
 
 /* Where acks tell no more than how far all has arrived, what overtook is not known to be there
@@ -86,7 +65,10 @@ static void queue_put_urgent(struct nopal_session *session, struct nopal_queue *
 
 static int queue_make_room(struct nopal_session *session, struct nopal_queue *queue)
 {
-	return queue->count == queue->room ? queue_grow(session, queue) : 0;
+	if (queue->count < queue->room || nopal__ring_grow(session, &queue->ring, &queue->head,
+							   &queue->room, sizeof(*queue->ring)))
+		return 0;
+	return -ENOMEM;
 }
 
 int nopal_queue_append(struct nopal_session *session, struct nopal_queue *queue,

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "layers/copies.h"
+#include "base/vector.h"
 #include "engine/segment.h"
 #include "engine/turn.h"
 #include "layers/channel.h"
@@ -52,20 +53,14 @@ void nopal_destination_break(struct nopal_session *session, uint32_t index, enum
 static uint32_t *choice_of(struct nopal_composite *composite)
 {
 	struct nopal_group *group = composite->group;
-	uint32_t room = group->choice_at + group->count;
-	uint32_t *grown = group->choice;
 
-	if (room > group->choice_room)
-		grown = realloc(group->choice, room * sizeof(*grown));
-	if (!grown) {
+	if (!nopal__vector_room(&group->choice, &group->choice_room,
+				(size_t)group->choice_at + group->count, sizeof(*group->choice))) {
 		nopal__session_end(composite, NOPAL_RESOURCE,
 				   "no room to choose among destinations");
 		return NULL;
 	}
-	group->choice = grown;
-	if (room > group->choice_room)
-		group->choice_room = room;
-	return grown + group->choice_at;
+	return group->choice + group->choice_at;
 }
 
 void nopal_copies_choose(struct nopal_session *session, const uint32_t *indices, uint32_t count)

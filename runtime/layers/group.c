@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "layers/group.h"
+#include "base/vector.h"
 #include "engine/turn.h"
 #include "layers/channel.h"
 #include "layers/copies.h"
@@ -234,17 +235,8 @@ static void member_ended(struct nopal_composite *member, enum nopal_end end, con
 
 static bool room_for_one(struct nopal_group *group)
 {
-	uint32_t room = group->room ? group->room * 2 : 8;
-	struct nopal_composite **member;
-
-	if (group->count < group->room)
-		return true;
-	member = realloc(group->member, room * sizeof(struct nopal_composite *));
-	if (!member)
-		return false;
-	group->member = member;
-	group->room = room;
-	return true;
+	return nopal__vector_room(&group->member, &group->room, group->count + 1u,
+				  sizeof(struct nopal_composite *));
 }
 
 static int group_attach(struct nopal_composite *composite)

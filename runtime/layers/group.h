@@ -10,7 +10,8 @@
 /* The destinations of a group, oldest first; of each the top of its stack. */
 struct nopal_group {
 	struct nopal_composite **member;
-	uint32_t count, room;
+	uint32_t count;
+	size_t room;
 	uint32_t ids;
 	struct nopal_counters gone; /* datagrams of those that have ended */
 	/* Those that ended by themselves, and not in good order: who was the first, and why. */
@@ -19,7 +20,8 @@ struct nopal_group {
 	/* of the segment that leaves now, indices; all where nobody has chosen. While copies are
 	 * given, one may leave again: its choice lies behind that of the one before. */
 	uint32_t *choice;
-	uint32_t choice_at, choice_count, choice_room;
+	uint32_t choice_at, choice_count;
+	size_t choice_room;
 	bool chosen;
 	bool channel; /* its peer is the channel's address; peer_id names it */
 };

@@ -17,6 +17,7 @@
 #include <errno.h>
 
 #include "layers/streams.h"
+#include "engine/ring.h"
 #include "engine/turn.h"
 #include "session/session.h"
 #include "session/stack.h"
@@ -48,7 +49,7 @@ static void streams_detach(struct nopal_composite *flow)
 		if (streams->by_id.slots[i].value)
 			((struct nopal_composite *)streams->by_id.slots[i].value)->below = NULL;
 	nopal_free(NULL, streams->by_id.slots);
-	free(streams->waiting);
+	nopal_free(NULL, streams->waiting);
 	free(streams);
 }
 
@@ -186,21 +187,9 @@ static void streams_end(struct nopal_composite *flow, enum nopal_end end, const 
 
 static bool room_to_wait(struct nopal_streams *streams)
 {
-	uint32_t room = streams->room_waiting ? 2 * streams->room_waiting : 16;
-	uint32_t *ring;
-
-	if (streams->count_waiting < streams->room_waiting)
-		return true;
-	ring = malloc(room * sizeof(*ring));
-	if (!ring)
-		return false;
-	for (uint32_t i = 0; i < streams->count_waiting; i++)
-		ring[i] = streams->waiting[(streams->first_waiting + i) % streams->room_waiting];
-	free(streams->waiting);
-	streams->waiting = ring;
-	streams->room_waiting = room;
-	streams->first_waiting = 0;
-	return true;
+	return streams->count_waiting < streams->room_waiting ||
+	       nopal__ring_grow(NULL, &streams->waiting, &streams->first_waiting,
+				&streams->room_waiting, sizeof(*streams->waiting));
 }
 
 /* Whoever asks what the application has to send means all streams of the flow. */

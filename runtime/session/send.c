@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "session/send.h"
+#include "engine/ring.h"
 #include "engine/message.h"
 #include "engine/segment.h"
 #include "engine/turn.h"
@@ -58,23 +59,14 @@ void nopal_message_refuse(struct nopal_session *session, struct nopal_message *m
 
 static int send_when_open(struct nopal_composite *composite, struct nopal_message *message)
 {
-	if (composite->awake->waiting_open_count == composite->awake->waiting_open_room) {
-		uint32_t room = composite->awake->waiting_open_room
-					? composite->awake->waiting_open_room * 2
-					: 16;
-		struct nopal_handle *grown =
-			nopal_alloc(&composite->session, room * sizeof(*grown));
+	struct nopal_awake *awake = composite->awake;
+	uint32_t first = 0;
 
-		if (!grown)
-			return -ENOMEM;
-		if (composite->awake->waiting_open_count)
-			memcpy(grown, composite->awake->waiting_open,
-			       composite->awake->waiting_open_count * sizeof(*grown));
-		nopal_free(&composite->session, composite->awake->waiting_open);
-		composite->awake->waiting_open = grown;
-		composite->awake->waiting_open_room = room;
-	}
-	composite->awake->waiting_open[composite->awake->waiting_open_count++] = message->handle;
+	if (awake->waiting_open_count == awake->waiting_open_room &&
+	    !nopal__ring_grow(&composite->session, &awake->waiting_open, &first,
+			      &awake->waiting_open_room, sizeof(*awake->waiting_open)))
+		return -ENOMEM;
+	awake->waiting_open[awake->waiting_open_count++] = message->handle;
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "trace/trace.h"
+#include "base/vector.h"
 #include "plan/plan.h"
 #include "ports/world.h"
 
@@ -27,8 +28,6 @@
 enum {
 	BUFFER_RECORDS = 2048, /* 64 KiB: one write costs little a record */
 	BUFFER_BYTES = NOPAL_TRACE_CHUNK_BYTES + BUFFER_RECORDS * NOPAL_TRACE_RECORD_BYTES,
-	FIRST_ROOM = 1024, /* bytes of a dictionary chunk */
-	FIRST_PLANS = 4,
 	FILE_MODE = 0666, /* the umask takes its part */
 };
 
@@ -37,14 +36,6 @@ struct chunk {
 	uint8_t *bytes;
 	size_t used, room;
 	bool failed; /* out of memory */
-};
-
-static const struct {
-	const char *name, *argument;
-} trace_events[] = {
-#define EVENT(name, type, doc) [NOPAL_##name] = { #name, #type },
-#include <nopal/events.def>
-#undef EVENT
 };
 
 /* ----------------------------------------------------------------- file */
@@ -192,16 +183,9 @@ void nopal__trace(struct nopal_tracer *tracer, int64_t now_ns, uint32_t session,
 
 static uint8_t *chunk_room(struct chunk *chunk, size_t length)
 {
-	if (chunk->used + length > chunk->room) {
-		size_t room = 2 * (chunk->used + length) + FIRST_ROOM;
-		uint8_t *bytes = realloc(chunk->bytes, room);
-
-		if (!bytes) {
-			chunk->failed = true;
-			return NULL;
-		}
-		chunk->bytes = bytes;
-		chunk->room = room;
+	if (!nopal__vector_room(&chunk->bytes, &chunk->room, chunk->used + length, 1)) {
+		chunk->failed = true;
+		return NULL;
 	}
 	chunk->used += length;
 	return chunk->bytes + chunk->used - length;
@@ -258,8 +242,8 @@ static void trace_head(struct nopal_tracer *tracer)
 	chunk_begin(&chunk);
 	for (uint16_t i = NOPAL_NO_EVENT + 1; i < NOPAL_CUSTOM; i++) {
 		chunk_number(&chunk, i, 2);
-		chunk_string(&chunk, trace_events[i].name);
-		chunk_string(&chunk, trace_events[i].argument);
+		chunk_string(&chunk, nopal_event_name(i));
+		chunk_string(&chunk, nopal_event_argument(i));
 	}
 	chunk_end(&chunk, tracer, NOPAL_CHUNK_EVENTS);
 }
@@ -314,21 +298,6 @@ static void trace_kinds(struct chunk *chunk)
 	}
 }
 
-static bool trace_plan_room(struct nopal_tracer *tracer)
-{
-	uint32_t room = tracer->plans_room * 2 + FIRST_PLANS;
-	struct nopal_plan **plan;
-
-	if (tracer->plans < tracer->plans_room)
-		return true;
-	plan = realloc(tracer->plan, room * sizeof(struct nopal_plan *));
-	if (!plan)
-		return false;
-	tracer->plan = plan;
-	tracer->plans_room = room;
-	return true;
-}
-
 uint16_t nopal__trace_plan(struct nopal_tracer *tracer, const struct nopal_plan *plan)
 {
 	uint32_t number = 0;
@@ -339,7 +308,8 @@ uint16_t nopal__trace_plan(struct nopal_tracer *tracer, const struct nopal_plan 
 		number++;
 	if (number < tracer->plans || number == UINT16_MAX)
 		return (uint16_t)number;
-	if (!trace_plan_room(tracer)) {
+	if (!nopal__vector_room(&tracer->plan, &tracer->plans_room, number + 1u,
+				sizeof(struct nopal_plan *))) {
 		trace_fail(tracer, -ENOMEM);
 		return (uint16_t)number;
 	}

@@ -71,7 +71,8 @@ struct nopal_tracer {
 	uint64_t hash;
 	uint8_t *buffer; /* a record chunk being filled; NULL: hash only */
 	uint32_t used;	 /* its bytes, head of the chunk included */
-	uint32_t plans, plans_room;
+	uint32_t plans;
+	size_t plans_room;
 	struct nopal_plan **plan;	       /* by number; referenced */
 	struct nopal_trace_listener *listener; /* NULL: nobody listens */
 };

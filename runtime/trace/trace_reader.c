@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "trace/trace.h"
+#include "base/vector.h"
 
 enum {
 	NAMES = 256,		  /* of one byte: parts, kinds */
@@ -32,7 +33,7 @@ struct nopal_trace_reader {
 	uint32_t left; /* bytes of the record chunk that are not yet read */
 	char *event[EVENTS_MAX];
 	struct plan_names **plan; /* by number; NULL: not in the file */
-	uint32_t plans;		  /* room of `plan` */
+	size_t plans;		  /* room of `plan` */
 };
 
 /* A dictionary chunk in memory: one cursor, one sticky error. */
@@ -133,28 +134,14 @@ static void reader_entries(struct plan_names *plan, struct cursor *cursor)
 	}
 }
 
-static bool reader_plan_room(struct nopal_trace_reader *reader, uint64_t number)
-{
-	uint32_t room = (uint32_t)number + 1;
-	struct plan_names **plan;
-
-	if (number < reader->plans)
-		return true;
-	plan = realloc(reader->plan, room * sizeof(struct plan_names *));
-	if (!plan)
-		return false;
-	memset(plan + reader->plans, 0, (room - reader->plans) * sizeof(struct plan_names *));
-	reader->plan = plan;
-	reader->plans = room;
-	return true;
-}
-
 static void reader_plan(struct nopal_trace_reader *reader, struct cursor *cursor)
 {
 	uint64_t number = cursor_number(cursor, 4);
 	struct plan_names **plan;
 
-	if (cursor->bad || number >= NOPAL_TRACE_PLANS || !reader_plan_room(reader, number)) {
+	if (cursor->bad || number >= NOPAL_TRACE_PLANS ||
+	    !nopal__vector_room(&reader->plan, &reader->plans, number + 1,
+				sizeof(struct plan_names *))) {
 		cursor->bad = true;
 		return;
 	}
@@ -218,30 +205,6 @@ static void reader_skip(struct nopal_trace_reader *reader, uint32_t length)
 	}
 }
 
-/* Reads the next chunk: all of it, but of records only the head. */
-static void reader_chunk(struct nopal_trace_reader *reader)
-{
-	uint8_t head[NOPAL_TRACE_CHUNK_BYTES];
-	uint32_t type, length;
-
-	if (!reader_bytes(reader, head, sizeof(head)))
-		return;
-	type = (uint32_t)nopal__trace_load(head, 4);
-	length = (uint32_t)nopal__trace_load(head + 4, 4);
-	switch (type) {
-	case NOPAL_CHUNK_EVENTS:
-	case NOPAL_CHUNK_PLAN:
-		reader_dictionary(reader, type, length);
-		break;
-	case NOPAL_CHUNK_RECORDS:
-		reader->left = length;
-		reader->damaged = length % NOPAL_TRACE_RECORD_BYTES != 0;
-		break;
-	default:
-		reader_skip(reader, length);
-	}
-}
-
 static bool reader_head(struct nopal_trace_reader *reader, const char *path,
 			struct nopal_problems *problems)
 {
@@ -287,8 +250,28 @@ int nopal_trace_next(struct nopal_trace_reader *reader, struct nopal_trace_recor
 	uint8_t bytes[NOPAL_TRACE_RECORD_BYTES];
 	struct nopal_trace_record record;
 
-	while (!reader->left && !reader->ended && !reader->damaged)
-		reader_chunk(reader);
+	while (!reader->left && !reader->ended && !reader->damaged) {
+		uint8_t head[NOPAL_TRACE_CHUNK_BYTES];
+		uint32_t type, length;
+
+		/* Reads the next chunk: all of it, but of records only the head. */
+		if (reader_bytes(reader, head, sizeof(head))) {
+			type = (uint32_t)nopal__trace_load(head, 4);
+			length = (uint32_t)nopal__trace_load(head + 4, 4);
+			switch (type) {
+			case NOPAL_CHUNK_EVENTS:
+			case NOPAL_CHUNK_PLAN:
+				reader_dictionary(reader, type, length);
+				break;
+			case NOPAL_CHUNK_RECORDS:
+				reader->left = length;
+				reader->damaged = length % NOPAL_TRACE_RECORD_BYTES != 0;
+				break;
+			default:
+				reader_skip(reader, length);
+			}
+		}
+	}
 	if (reader->damaged)
 		return -EIO;
 	if (reader->ended || !reader_bytes(reader, bytes, sizeof(bytes)))
@@ -380,7 +363,7 @@ void nopal_trace_close(struct nopal_trace_reader *reader)
 {
 	if (!reader)
 		return;
-	for (uint32_t i = 0; i < reader->plans; i++)
+	for (size_t i = 0; i < reader->plans; i++)
 		plan_names_free(reader->plan[i]);
 	free(reader->plan);
 	names_free(reader->event, EVENTS_MAX);
