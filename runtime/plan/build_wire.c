@@ -9,6 +9,7 @@
  * segment its message is there.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "compose/compose.h"
@@ -120,20 +121,20 @@ static void slots_between(struct slots *slots)
 
 /* ------------------------------------------------------------------- kinds */
 
+static int parts_compare(const void *a, const void *b)
+{
+	struct nopal_part *const *one = a, *const *other = b;
+
+	return strcmp((*one)->microprotocol->name, (*other)->microprotocol->name);
+}
+
 /* Parts of a layer by name: what peers number alike. */
 static void parts_by_name(const struct nopal_plan *plan, const struct nopal_layer *layer,
 			  struct nopal_part **ret_parts)
 {
-	for (uint32_t p = 0; p < layer->part_count; p++) {
-		struct nopal_part *part = &plan->parts[layer->first_part + p];
-		uint32_t at = p;
-
-		for (; at > 0 && strcmp(ret_parts[at - 1]->microprotocol->name,
-					part->microprotocol->name) > 0;
-		     at--)
-			ret_parts[at] = ret_parts[at - 1];
-		ret_parts[at] = part;
-	}
+	for (uint32_t p = 0; p < layer->part_count; p++)
+		ret_parts[p] = &plan->parts[layer->first_part + p];
+	qsort(ret_parts, layer->part_count, sizeof(*ret_parts), parts_compare);
 }
 
 static int kinds_number(struct nopal_plan *plan, struct nopal_layer *layer, struct nopal_part *part,
@@ -159,9 +160,13 @@ static int kinds_number(struct nopal_plan *plan, struct nopal_layer *layer, stru
 
 /* ----------------------------------------------------------------- headers */
 
-/* A property that several parts put on the wire travels once, as wide as the widest. */
-static bool field_is_there(struct nopal_header *header, uint8_t slot, uint8_t bytes)
+/* Above destinations numbers are whole, and 0 is of what is for one alone. */
+static void field_add(const struct nopal_plan *plan, struct nopal_header *header, uint8_t layer,
+		      uint8_t slot, uint8_t bytes)
 {
+	uint8_t serial = layer < plan->destinations ? 0 : plan->serial_of[slot];
+
+	/* A property that several parts put on the wire travels once, as wide as the widest. */
 	for (unsigned i = 0; i < header->count; i++) {
 		struct nopal_field *field = &header->fields[i];
 
@@ -171,19 +176,8 @@ static bool field_is_there(struct nopal_header *header, uint8_t slot, uint8_t by
 			header->bytes += bytes - field->bytes;
 			field->bytes = bytes;
 		}
-		return true;
-	}
-	return false;
-}
-
-/* Above destinations numbers are whole, and 0 is of what is for one alone. */
-static void field_add(const struct nopal_plan *plan, struct nopal_header *header, uint8_t layer,
-		      uint8_t slot, uint8_t bytes)
-{
-	uint8_t serial = layer < plan->destinations ? 0 : plan->serial_of[slot];
-
-	if (field_is_there(header, slot, bytes))
 		return;
+	}
 	header->fields[header->count++] = (struct nopal_field){
 		.slot = slot,
 		.bytes = bytes,
@@ -269,16 +263,6 @@ static void coded_make(const struct nopal_plan *plan, struct nopal_layer *layer)
 			layer->coded.fields[layer->coded.count++] = data->fields[i];
 			layer->coded.bytes += data->fields[i].bytes;
 		}
-}
-
-/* What the lowest layer reads without knowing for which session it is. */
-static void serials_make(struct nopal_plan *plan)
-{
-	const struct nopal_header *data = &plan->kinds[NOPAL_KIND_DATA].header;
-
-	for (unsigned i = 0; i < data->count; i++)
-		if (data->fields[i].serial && data->fields[i].layer + 1u < plan->layer_count)
-			plan->serials.fields[plan->serials.count++] = data->fields[i];
 }
 
 /* ------------------------------------------------------- interop format */
@@ -389,6 +373,7 @@ int nopal__build_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 	struct slots slots = { .plan = plan };
 	uint8_t next_kind = NOPAL_KIND_FIRST_OWN;
 	int failed = 0;
+	const struct nopal_header *data;
 
 	plan->slot_count = 1;
 	plan->slot_name[0] = "absent";
@@ -427,7 +412,11 @@ int nopal__build_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 		header_of_multicast(plan);
 	if (interop_check(plan, problems) < 0)
 		return -1;
-	serials_make(plan);
+	/* What the lowest layer reads without knowing for which session it is. */
+	data = &plan->kinds[NOPAL_KIND_DATA].header;
+	for (unsigned i = 0; i < data->count; i++)
+		if (data->fields[i].serial && data->fields[i].layer + 1u < plan->layer_count)
+			plan->serials.fields[plan->serials.count++] = data->fields[i];
 	for (uint32_t l = 0; l < plan->layer_count; l++)
 		coded_make(plan, &plan->layers[l]);
 	return 0;

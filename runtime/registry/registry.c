@@ -30,42 +30,28 @@ static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static const struct nopal_microprotocol *registry[REGISTRY_ROOM]; /* by name */
 static size_t registry_count;
 
-/* Where it is, or where it would be. */
-static size_t registry_place(const char *name)
+static int registry_compare(const void *a, const void *b)
 {
-	size_t low = 0, high = registry_count;
+	const struct nopal_microprotocol *const *one = a, *const *other = b;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strcmp(registry[middle]->name, name) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return strcmp((*one)->name, (*other)->name);
 }
 
 static const struct nopal_microprotocol *registry_get(const char *name)
 {
-	size_t place = registry_place(name);
+	const struct nopal_microprotocol wanted = { .name = name }, *key = &wanted, **found;
 
-	if (place == registry_count || strcmp(registry[place]->name, name) != 0)
-		return NULL;
-	return registry[place];
+	found = bsearch(&key, registry, registry_count, sizeof(*registry), registry_compare);
+	return found ? *found : NULL;
 }
 
 /* False: it is full. */
 static bool registry_insert(const struct nopal_microprotocol *microprotocol)
 {
-	size_t place = registry_place(microprotocol->name);
-
 	if (registry_count == REGISTRY_ROOM)
 		return false;
-	memmove(registry + place + 1, registry + place,
-		(registry_count - place) * sizeof(*registry));
-	registry[place] = microprotocol;
-	registry_count++;
+	registry[registry_count++] = microprotocol;
+	qsort(registry, registry_count, sizeof(*registry), registry_compare);
 	return true;
 }
 
