@@ -41,6 +41,15 @@ const char *nopal__printed(struct nopal_arena *arena, const char *format, ...)
 	return text ? text : "";
 }
 
+void nopal__add_name(struct nopal_arena *arena, const char ***names, size_t *count,
+		     const char *name)
+{
+	const char **place = nopal__one_more(arena, names, count, sizeof(*place));
+
+	if (place)
+		*place = name;
+}
+
 /* ---------------------------------------------------------------- growing texts */
 
 /* Room for so many bytes more, and the zero. */

@@ -19,6 +19,10 @@ const char *nopal__copy_part(struct nopal_arena *arena, const char *start, size_
 const char *nopal__printed(struct nopal_arena *arena, const char *format, ...)
 	__attribute__((format(printf, 2, 3), returns_nonnull));
 
+/* Adds a string, or the NULL that ends them, to an array of names. */
+void nopal__add_name(struct nopal_arena *arena, const char ***names, size_t *count,
+		     const char *name);
+
 /* A text that grows at its end.  Set `arena` first, all else zero. */
 struct nopal_text {
 	struct nopal_arena *arena;

@@ -35,23 +35,18 @@ static bool spelling_is_known(const char *word)
 /* All names and roles of the registry, NULL-ended; NULL: the arena failed. */
 static const char *const *spelling_names(struct nopal_arena *arena)
 {
-	const char **names = NULL, **place;
+	const char **names = NULL;
 	size_t count = 0;
 
 	for (size_t i = 0; i < nopal_registry_count(); i++) {
 		const struct nopal_microprotocol *one = nopal_registry_at(i);
 		const struct nopal_role *role = one->provides;
 
-		place = nopal__one_more(arena, &names, &count, sizeof(*names));
-		if (place)
-			*place = one->name;
-		for (; role && role->name; role++) {
-			place = nopal__one_more(arena, &names, &count, sizeof(*names));
-			if (place)
-				*place = role->name;
-		}
+		nopal__add_name(arena, &names, &count, one->name);
+		for (; role && role->name; role++)
+			nopal__add_name(arena, &names, &count, role->name);
 	}
-	nopal__one_more(arena, &names, &count, sizeof(*names));
+	nopal__add_name(arena, &names, &count, NULL);
 	return arena->failed ? NULL : names;
 }
 

@@ -67,7 +67,7 @@ static const char *file_folders(struct nopal_arena *arena, const char *beside)
 /* Names of the configs in these folders, NULL-ended; NULL: the arena failed. */
 static const char **file_names(struct nopal_arena *arena, const char *folders)
 {
-	const char **names = NULL, **one;
+	const char **names = NULL;
 	size_t count = 0;
 
 	do {
@@ -76,18 +76,15 @@ static const char **file_names(struct nopal_arena *arena, const char *folders)
 		DIR *directory = opendir(nopal__copy_part(arena, folder, length));
 		struct dirent *entry;
 
-		while (directory && (entry = readdir(directory)) != NULL) {
-			if (!file_has_suffix(entry->d_name))
-				continue;
-			one = nopal__one_more(arena, &names, &count, sizeof(*one));
-			if (one)
-				*one = nopal__config_name(arena, entry->d_name);
-		}
+		while (directory && (entry = readdir(directory)) != NULL)
+			if (file_has_suffix(entry->d_name))
+				nopal__add_name(arena, &names, &count,
+						nopal__config_name(arena, entry->d_name));
 		if (directory)
 			closedir(directory);
 	} while (folders);
-	one = nopal__one_more(arena, &names, &count, sizeof(*one));
-	return one ? names : NULL;
+	nopal__add_name(arena, &names, &count, NULL);
+	return arena->failed ? NULL : names;
 }
 
 static void file_say_nowhere(struct nopal__reader *reader, const char *name, const char *folders,

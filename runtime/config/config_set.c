@@ -61,19 +61,17 @@ static struct nopal_config_section *set_find(struct nopal_config *config,
 static void set_say_no_section(struct nopal__reader *reader, const char *set,
 			       const struct set_parts *parts)
 {
-	const char **names = NULL, **one;
+	const char **names = NULL;
 	size_t count = 0;
 
 	for (size_t i = 0; i < reader->config->layer_count; i++) {
 		struct nopal_config_layer *layer = &reader->config->layers[i];
 
-		for (size_t j = 0; j < layer->section_count; j++) {
-			one = nopal__one_more(reader->arena, &names, &count, sizeof(*one));
-			if (one)
-				*one = layer->sections[j].name;
-		}
+		for (size_t j = 0; j < layer->section_count; j++)
+			nopal__add_name(reader->arena, &names, &count, layer->sections[j].name);
 	}
-	if (!nopal__one_more(reader->arena, &names, &count, sizeof(*one)))
+	nopal__add_name(reader->arena, &names, &count, NULL);
+	if (reader->arena->failed)
 		return;
 	nopal_problems_add(reader->problems, set_place.file, 0, "name a section of the config",
 			   "%s: the config has no section `%s`%s%s", set, parts->section,
