@@ -65,76 +65,6 @@ static bool keys_quantity(struct nopal__reader *reader, const char *name,
 	return good;
 }
 
-/* -------------------------------------------------------------------- the keys */
-
-typedef void keys_handler(struct nopal__reader *reader, const char *name,
-			  const struct nopal__values *values, struct nopal_place place);
-
-static void keys_earlier(struct nopal__reader *reader, const char *name,
-			 const struct nopal__values *values, struct nopal_place place)
-{
-	(void)reader, (void)name, (void)values, (void)place;
-}
-
-static void keys_description(struct nopal__reader *reader, const char *name,
-			     const struct nopal__values *values, struct nopal_place place)
-{
-	const char *text = nopal__one_value(reader, name, values, place);
-
-	if (text)
-		reader->config->description = text;
-}
-
-static void keys_requires_on(struct nopal__reader *reader, const char *name,
-			     const struct nopal__values *values, struct nopal_place place)
-{
-	struct keys_limit limit = { NOPAL_WORD, keys_requires, NULL, NULL };
-	int64_t value;
-
-	if (keys_quantity(reader, name, values, place, limit, &value))
-		reader->config->requires_auto = value != 0;
-}
-
-static void keys_budget_bytes(struct nopal__reader *reader, const char *name,
-			      const struct nopal__values *values, struct nopal_place place)
-{
-	struct keys_limit limit = { NOPAL_SIZE, NULL, "64KiB", "1024GiB" };
-	int64_t value;
-
-	if (keys_quantity(reader, name, values, place, limit, &value))
-		reader->config->budget.bytes = (uint64_t)value;
-}
-
-static void keys_budget_objects(struct nopal__reader *reader, const char *name,
-				const struct nopal__values *values, struct nopal_place place)
-{
-	struct keys_limit limit = { NOPAL_COUNT, NULL, "16", "1000000000" };
-	int64_t value;
-
-	if (keys_quantity(reader, name, values, place, limit, &value))
-		reader->config->budget.objects = (uint32_t)value;
-}
-
-static void keys_send_buffer(struct nopal__reader *reader, const char *name,
-			     const struct nopal__values *values, struct nopal_place place)
-{
-	struct keys_limit limit = { NOPAL_SIZE, NULL, "1KiB", "1024GiB" };
-	int64_t value;
-
-	if (keys_quantity(reader, name, values, place, limit, &value))
-		reader->config->budget.send_bytes = (uint64_t)value;
-}
-
-static void keys_message_limit(struct nopal__reader *reader, const char *name,
-			       const struct nopal__values *values, struct nopal_place place)
-{
-	struct keys_limit limit = { NOPAL_SIZE, NULL, "1B", "1024GiB" };
-	int64_t value;
-
-	if (keys_quantity(reader, name, values, place, limit, &value))
-		reader->config->message_limit_bytes = (uint64_t)value;
-}
-
 /* ------------------------------------------------------------------- without */
 
 static void keys_say_not_there(struct nopal__reader *reader, const struct nopal_config_layer *layer,
@@ -165,39 +95,33 @@ static void keys_without_in(struct nopal__reader *reader, struct nopal_config_la
 	}
 }
 
-static void keys_without(struct nopal__reader *reader, const char *name,
-			 const struct nopal__values *values, struct nopal_place place)
-{
-	struct nopal_config *config = reader->config;
-
-	(void)name;
-	if (config->layer_count == 1)
-		keys_without_in(reader, &config->layers[0], values, place);
-	else
-		nopal_problems_add(reader->problems, place.file, place.line,
-				   config->layer_count ? "write it in the layer it is about"
-						       : "remove it, or write `extends` too",
-				   "`without` has %s to take sections out of",
-				   config->layer_count ? "several layers" : "no base config");
-}
-
 /* -------------------------------------------------------------------- tables */
 
-struct keys_entry {
-	const char *name;
-	keys_handler *handle;
+enum keys_key {
+	KEYS_EARLIER, /* read before the others */
+	KEYS_DESCRIPTION,
+	KEYS_WITHOUT,
+	KEYS_REQUIRES, /* from here on: quantities */
+	KEYS_BUDGET_BYTES,
+	KEYS_BUDGET_OBJECTS,
+	KEYS_SEND_BUFFER,
+	KEYS_MESSAGE_LIMIT,
 };
 
-static const struct keys_entry keys_top[] = {
-	{ "description", keys_description },
-	{ "extends", keys_earlier },
-	{ "plugin", keys_earlier },
-	{ "without", keys_without },
-	{ "requires", keys_requires_on },
-	{ "budget_bytes", keys_budget_bytes },
-	{ "budget_objects", keys_budget_objects },
-	{ "send_buffer", keys_send_buffer },
-	{ "message_limit", keys_message_limit },
+static const struct keys_entry {
+	const char *name;
+	enum keys_key key;
+	struct keys_limit limit;
+} keys_top[] = {
+	{ "description", KEYS_DESCRIPTION, { 0 } },
+	{ "extends", KEYS_EARLIER, { 0 } },
+	{ "plugin", KEYS_EARLIER, { 0 } },
+	{ "without", KEYS_WITHOUT, { 0 } },
+	{ "requires", KEYS_REQUIRES, { NOPAL_WORD, keys_requires, NULL, NULL } },
+	{ "budget_bytes", KEYS_BUDGET_BYTES, { NOPAL_SIZE, NULL, "64KiB", "1024GiB" } },
+	{ "budget_objects", KEYS_BUDGET_OBJECTS, { NOPAL_COUNT, NULL, "16", "1000000000" } },
+	{ "send_buffer", KEYS_SEND_BUFFER, { NOPAL_SIZE, NULL, "1KiB", "1024GiB" } },
+	{ "message_limit", KEYS_MESSAGE_LIMIT, { NOPAL_SIZE, NULL, "1B", "1024GiB" } },
 };
 enum { KEYS_TOP = sizeof(keys_top) / sizeof(*keys_top) };
 
@@ -215,6 +139,53 @@ static void keys_say_unknown(struct nopal__reader *reader, const char *name,
 		nopal__problems_suggest(reader->problems, name, names, "keys here are ");
 }
 
+static void keys_set(struct nopal__reader *reader, const struct keys_entry *entry,
+		     const struct nopal__values *values, struct nopal_place place)
+{
+	struct nopal_config *config = reader->config;
+	const char *text;
+	int64_t value = 0;
+
+	if (entry->key >= KEYS_REQUIRES &&
+	    !keys_quantity(reader, entry->name, values, place, entry->limit, &value))
+		return;
+	switch (entry->key) {
+	case KEYS_EARLIER:
+		break;
+	case KEYS_DESCRIPTION:
+		text = nopal__one_value(reader, entry->name, values, place);
+		if (text)
+			config->description = text;
+		break;
+	case KEYS_WITHOUT:
+		if (config->layer_count == 1)
+			keys_without_in(reader, &config->layers[0], values, place);
+		else
+			nopal_problems_add(
+				reader->problems, place.file, place.line,
+				config->layer_count ? "write it in the layer it is about"
+						    : "remove it, or write `extends` too",
+				"`without` has %s to take sections out of",
+				config->layer_count ? "several layers" : "no base config");
+		break;
+	case KEYS_REQUIRES:
+		config->requires_auto = value != 0;
+		break;
+	case KEYS_BUDGET_BYTES:
+		config->budget.bytes = (uint64_t)value;
+		break;
+	case KEYS_BUDGET_OBJECTS:
+		config->budget.objects = (uint32_t)value;
+		break;
+	case KEYS_SEND_BUFFER:
+		config->budget.send_bytes = (uint64_t)value;
+		break;
+	case KEYS_MESSAGE_LIMIT:
+		config->message_limit_bytes = (uint64_t)value;
+		break;
+	}
+}
+
 bool nopal__config_top_key(struct nopal__reader *reader, const char *name,
 			   const struct nopal__values *values, struct nopal_place place)
 {
@@ -223,7 +194,7 @@ bool nopal__config_top_key(struct nopal__reader *reader, const char *name,
 	for (size_t i = 0; i < KEYS_TOP; i++) {
 		names[i] = keys_top[i].name;
 		if (strcmp(name, names[i]) == 0) {
-			keys_top[i].handle(reader, name, values, place);
+			keys_set(reader, &keys_top[i], values, place);
 			return true;
 		}
 	}
