@@ -66,21 +66,6 @@ static const char *check_givers(const struct check *check, const struct nopal_me
 
 /* ---------------------------------------------------------------------- refused */
 
-static void check_require(struct check *check, const struct nopal_member *member,
-			  const struct nopal_promise *row, const struct nopal_service *service)
-{
-	unsigned value = service->quality[row->quality].value;
-
-	if ((value & row->value) == row->value)
-		return;
-	nopal_problems_add(check->problems, member->place.file, member->place.line,
-			   check_givers(check, member, row->quality, row->value),
-			   "%s needs %s `%s`, and has `%s`: %s", member->microprotocol->name,
-			   nopal_quality_name(row->quality),
-			   nopal_quality_word(row->quality, row->value),
-			   nopal_quality_word(row->quality, value), row->because);
-}
-
 /* An attribute or a kind of segment that a layer below has to carry. */
 static const char *check_label(const struct nopal_member *member)
 {
@@ -156,8 +141,18 @@ static void check_visit(struct nopal_promise_walk *walk, size_t layer, size_t in
 	struct check *check = walk->context;
 	const struct nopal_member *member = &walk->composition->layers[layer].members[index];
 
-	if (row->act == NOPAL_REQUIRES)
-		check_require(check, member, row, &walk->service);
+	if (row->act == NOPAL_REQUIRES) {
+		unsigned value = walk->service.quality[row->quality].value;
+
+		if ((value & row->value) != row->value)
+			nopal_problems_add(check->problems, member->place.file, member->place.line,
+					   check_givers(check, member, row->quality, row->value),
+					   "%s needs %s `%s`, and has `%s`: %s",
+					   member->microprotocol->name,
+					   nopal_quality_name(row->quality),
+					   nopal_quality_word(row->quality, row->value),
+					   nopal_quality_word(row->quality, value), row->because);
+	}
 	if (row->quality == NOPAL_PROGRESS && row->act == NOPAL_LOWERS)
 		check_wait(check, member, row);
 	if (row->quality == NOPAL_DELIVERY && row->value == NOPAL_REPAIRED)

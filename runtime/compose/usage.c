@@ -231,23 +231,19 @@ static bool usage_acts(const struct nopal_microprotocol *one)
 	return false;
 }
 
-static void usage_dead(const struct nopal_composed_layer *layer, const struct nopal_member *member,
-		       struct nopal_problems *problems)
-{
-	bool writes;
-
-	if (usage_acts(member->microprotocol) || usage_is_needed(layer, member) ||
-	    usage_is_read(layer, member, &writes) || !writes)
-		return;
-	nopal_problems_warn(problems, member->place.file, member->place.line,
-			    "remove it, or add what would read its facts",
-			    "%s is there for nothing: it holds nothing, and "
-			    "nobody reads or needs what it provides",
-			    member->microprotocol->name);
-}
-
 void nopal__usage_warn(const struct nopal_composed_layer *layer, struct nopal_problems *problems)
 {
-	for (size_t i = 0; i < layer->count; i++)
-		usage_dead(layer, &layer->members[i], problems);
+	for (size_t i = 0; i < layer->count; i++) {
+		const struct nopal_member *member = &layer->members[i];
+		bool writes;
+
+		if (!usage_acts(member->microprotocol) && !usage_is_needed(layer, member) &&
+		    !usage_is_read(layer, member, &writes) && writes) {
+			nopal_problems_warn(problems, member->place.file, member->place.line,
+					    "remove it, or add what would read its facts",
+					    "%s is there for nothing: it holds nothing, and "
+					    "nobody reads or needs what it provides",
+					    member->microprotocol->name);
+		}
+	}
 }

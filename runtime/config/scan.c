@@ -375,21 +375,6 @@ static void scan_statement(struct scanner *scanner)
 	}
 }
 
-static void scan_say_stray(struct scanner *scanner)
-{
-	const struct scan_token *token = &scanner->token;
-	int line = token->line;
-
-	if (token->kind != SCAN_BROKEN)
-		nopal_problems_add(scanner->problems, scanner->file, token->line,
-				   "begin with a key or a section",
-				   "`%.*s` cannot begin a statement", (int)token->length,
-				   token->start);
-	scan_next(scanner);
-	while (scan_is_value(scanner) && token->line == line)
-		scan_next(scanner); /* what went with it */
-}
-
 void nopal__scan(struct nopal_arena *arena, const char *text, const char *file,
 		 struct nopal_scan *ret_scan, struct nopal_problems *problems)
 {
@@ -424,7 +409,17 @@ void nopal__scan(struct nopal_arena *arena, const char *text, const char *file,
 			}
 			scan_next(&scanner);
 		} else {
-			scan_say_stray(&scanner);
+			const struct scan_token *token = &scanner.token;
+			int line = token->line;
+
+			if (token->kind != SCAN_BROKEN)
+				nopal_problems_add(scanner.problems, scanner.file, token->line,
+						   "begin with a key or a section",
+						   "`%.*s` cannot begin a statement",
+						   (int)token->length, token->start);
+			scan_next(&scanner);
+			while (scan_is_value(&scanner) && token->line == line)
+				scan_next(&scanner); /* what went with it */
 		}
 	}
 	scan_close_for_user(&scanner, &scanner.section, NULL);

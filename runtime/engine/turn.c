@@ -59,21 +59,6 @@ static void bury_last(struct nopal_world *world, struct nopal_composite *bottom)
 	bottom->next_ended = NULL;
 }
 
-static void bury_one(struct nopal_world *world)
-{
-	struct nopal_composite *bottom = world->ended, *top;
-
-	if (!bottom)
-		return;
-	world->ended = bottom->next_ended;
-	top = nopal__top(bottom);
-	if ((bottom->down->in_use && bottom->down->in_use(bottom)) ||
-	    (top->up->in_use && top->up->in_use(top)))
-		bury_last(world, bottom);
-	else
-		nopal__session_ops.free_stack(bottom);
-}
-
 /* Freeing tells the application, who may touch other sessions, ended ones among them: so one at a
  * time, and round again. */
 void nopal__turn_end(struct nopal_world *world, bool outermost)
@@ -81,6 +66,8 @@ void nopal__turn_end(struct nopal_world *world, bool outermost)
 	if (!outermost)
 		return;
 	do {
+		struct nopal_composite *bottom, *top;
+
 		while (world->touched) {
 			struct nopal_composite *composite = world->touched;
 
@@ -96,7 +83,16 @@ void nopal__turn_end(struct nopal_world *world, bool outermost)
 					composite->up->turn_end(composite);
 			}
 		}
-		bury_one(world);
+		bottom = world->ended;
+		if (bottom) {
+			world->ended = bottom->next_ended;
+			top = nopal__top(bottom);
+			if ((bottom->down->in_use && bottom->down->in_use(bottom)) ||
+			    (top->up->in_use && top->up->in_use(top)))
+				bury_last(world, bottom);
+			else
+				nopal__session_ops.free_stack(bottom);
+		}
 	} while (world->touched || world->ended);
 	nopal__endpoint_ops.flush(world);
 	world->in_core = false;

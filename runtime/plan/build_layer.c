@@ -55,26 +55,6 @@ static uint8_t shared_place(struct nopal_layer *layer, const struct nopal_shared
 	return (uint8_t)i;
 }
 
-static bool build_shared(struct nopal_layer *layer, struct nopal_part *parts)
-{
-	size_t room = (size_t)layer->part_count * NOPAL_MAX_SHARED;
-
-	layer->shared = nopal__zeroed(layer->plan->arena, room, sizeof(*layer->shared));
-	if (!layer->shared)
-		return false;
-	for (uint32_t p = 0; p < layer->part_count; p++) {
-		const struct nopal_shared *shared = parts[p].microprotocol->shared;
-
-		for (unsigned i = 0; shared && shared[i].name; i++) {
-			const struct nopal_shared *writer =
-				shared_writer(layer, parts, shared[i].name);
-
-			parts[p].shared[i] = shared_place(layer, writer ? writer : &shared[i]);
-		}
-	}
-	return true;
-}
-
 /* ---------------------------------------------------------------- hold bits */
 
 static unsigned hold_bit(struct nopal_layer *layer, struct nopal_part *part,
@@ -284,9 +264,21 @@ int nopal__build_layer(struct nopal_plan *plan, struct nopal_layer *layer,
 {
 	struct nopal_part *parts = &plan->parts[layer->first_part];
 	const struct nopal_calls *cut;
+	size_t room = (size_t)layer->part_count * NOPAL_MAX_SHARED;
 
-	if (!build_shared(layer, parts))
+	layer->shared = nopal__zeroed(layer->plan->arena, room, sizeof(*layer->shared));
+	if (!layer->shared)
 		return -ENOMEM;
+	for (uint32_t p = 0; p < layer->part_count; p++) {
+		const struct nopal_shared *shared = parts[p].microprotocol->shared;
+
+		for (unsigned i = 0; shared && shared[i].name; i++) {
+			const struct nopal_shared *writer =
+				shared_writer(layer, parts, shared[i].name);
+
+			parts[p].shared[i] = shared_place(layer, writer ? writer : &shared[i]);
+		}
+	}
 	for (uint32_t p = 0; p < layer->part_count; p++) {
 		build_holds(plan, layer, &parts[p]);
 		build_timers(layer, &parts[p]);

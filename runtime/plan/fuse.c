@@ -354,17 +354,6 @@ static void write_tail(struct nopal_text *out, const struct nopal_plan *plan)
 		      nopal__stamp, (unsigned long long)shape);
 }
 
-/* A unit has one constant for each part, and none for its copies. */
-static bool has_arguments(const struct nopal_plan *plan, struct nopal_problems *problems)
-{
-	if (plan->argued_count)
-		nopal_problems_add(problems, plan->name, 0, "leave it interpreted",
-				   "a handler of `%s` is bound with an argument, "
-				   "which a fused unit cannot hold",
-				   plan->argued[0]->microprotocol->name);
-	return plan->argued_count != 0;
-}
-
 int nopal_plan_fuse(const struct nopal_plan *plan, const char *const *sources, FILE *out,
 		    struct nopal_problems *problems)
 {
@@ -373,8 +362,14 @@ int nopal_plan_fuse(const struct nopal_plan *plan, const char *const *sources, F
 	int failed;
 	int missing;
 
-	if (has_arguments(plan, problems))
+	/* A unit has one constant for each part, and none for its copies. */
+	if (plan->argued_count) {
+		nopal_problems_add(problems, plan->name, 0, "leave it interpreted",
+				   "a handler of `%s` is bound with an argument, "
+				   "which a fused unit cannot hold",
+				   plan->argued[0]->microprotocol->name);
 		return -1;
+	}
 	/* The unit shares its structs with the library: sizes that differ do not compile. */
 	nopal__append(&text,
 		      "/* The fused unit of %s, written by nopal fuse. */\n"

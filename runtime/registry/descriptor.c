@@ -64,31 +64,6 @@ static bool descriptor_required(const struct descriptor_check *check)
 
 /* ---------------------------------------------------------------- parameters */
 
-static void descriptor_default(const struct descriptor_check *check,
-			       const struct nopal_parameter *parameter)
-{
-	struct nopal_problems found;
-	struct nopal_quantity quantity, bound;
-
-	nopal_problems_init(&found);
-	if (parameter->min)
-		nopal__quantity_read(parameter->min, parameter->unit, parameter->choices, "least",
-				     &bound, &found);
-	if (parameter->max)
-		nopal__quantity_read(parameter->max, parameter->unit, parameter->choices, "most",
-				     &bound, &found);
-	if (nopal__quantity_read(parameter->initial, parameter->unit, parameter->choices, "initial",
-				 &quantity, &found))
-		nopal__quantity_outside(quantity, parameter->unit, parameter->min, parameter->max,
-					"initial", &found);
-	if (found.no_memory)
-		nopal__problems_no_memory(check->problems);
-	for (size_t i = 0; i < found.count; i++)
-		descriptor_say(check, found.entries[i].fix, "parameter", parameter->name,
-			       found.entries[i].cause);
-	nopal_problems_fini(&found);
-}
-
 static void descriptor_parameter(const struct descriptor_check *check,
 				 const struct nopal_parameter *parameter)
 {
@@ -102,17 +77,37 @@ static void descriptor_parameter(const struct descriptor_check *check,
 	if (end > check->microprotocol->parameters_size || parameter->offset % sizeof(int64_t) != 0)
 		descriptor_say(check, "use offsetof() of an int64_t", "parameter", parameter->name,
 			       "lies outside its struct");
-	if ((int)parameter->unit < 0 || parameter->unit > NOPAL_ADDRESS)
+	if ((int)parameter->unit < 0 || parameter->unit > NOPAL_ADDRESS) {
 		descriptor_say(check, "use enum nopal_unit", "parameter", parameter->name,
 			       "has no known unit");
-	else if (!parameter->initial)
+	} else if (!parameter->initial) {
 		descriptor_say(check, "set .initial", "parameter", parameter->name,
 			       "has no default");
-	else if (parameter->unit == NOPAL_WORD && !parameter->choices)
+	} else if (parameter->unit == NOPAL_WORD && !parameter->choices) {
 		descriptor_say(check, "set .choices to \"a|b\"", "parameter", parameter->name,
 			       "has no choices");
-	else
-		descriptor_default(check, parameter);
+	} else {
+		struct nopal_problems found;
+		struct nopal_quantity quantity, bound;
+
+		nopal_problems_init(&found);
+		if (parameter->min)
+			nopal__quantity_read(parameter->min, parameter->unit, parameter->choices,
+					     "least", &bound, &found);
+		if (parameter->max)
+			nopal__quantity_read(parameter->max, parameter->unit, parameter->choices,
+					     "most", &bound, &found);
+		if (nopal__quantity_read(parameter->initial, parameter->unit, parameter->choices,
+					 "initial", &quantity, &found))
+			nopal__quantity_outside(quantity, parameter->unit, parameter->min,
+						parameter->max, "initial", &found);
+		if (found.no_memory)
+			nopal__problems_no_memory(check->problems);
+		for (size_t i = 0; i < found.count; i++)
+			descriptor_say(check, found.entries[i].fix, "parameter", parameter->name,
+				       found.entries[i].cause);
+		nopal_problems_fini(&found);
+	}
 	if (parameter->unit == NOPAL_FILE &&
 	    (parameter->wire || (parameter->initial && *parameter->initial)))
 		descriptor_say(check, "let .initial be \"\", and .wire false", "parameter",
