@@ -27,70 +27,53 @@ void nopal__note(struct nopal_composite *composite, enum nopal_trace_note note, 
 	nopal__record(composite, NOPAL_TRACED_NOTE, UINT8_MAX, (uint16_t)note, a, b);
 }
 
-/* ------------------------------------------- what differs by subject's type */
+/* ---------------------------------------------- differences by subject's type */
 
-static inline uint8_t kind_of_segment(const struct nopal_segment *segment)
+/* A constant: of the functions below one branch is left. */
+#define SUBJECT_IS(subject)                                                                        \
+	_Generic((subject), struct nopal_segment *                                                 \
+		 : NOPAL_SUBJECT_SEGMENT, struct nopal_message *                                   \
+		 : NOPAL_SUBJECT_MESSAGE, default                                                  \
+		 : NOPAL_SUBJECT_OTHER)
+
+static inline uint8_t subject_kind(enum nopal_subject is, const void *subject)
 {
-	return segment->kind;
+	const struct nopal_segment *segment = subject;
+
+	return is == NOPAL_SUBJECT_SEGMENT ? segment->kind : NOPAL_KIND_DATA;
 }
 
-static inline uint64_t number_of_segment(const struct nopal_segment *segment)
+static inline uint64_t subject_number(enum nopal_subject is, const void *subject)
 {
-	return segment->number;
+	const struct nopal_segment *segment = subject;
+	const struct nopal_message *message = subject;
+
+	if (is == NOPAL_SUBJECT_OTHER)
+		return 0;
+	return is == NOPAL_SUBJECT_SEGMENT ? segment->number : message->number;
 }
 
-static inline uint64_t number_of_message(const struct nopal_message *message)
+static inline void subject_pin(enum nopal_subject is, void *subject)
 {
-	return message->number;
+	struct nopal_segment *segment = subject;
+	struct nopal_message *message = subject;
+
+	if (is == NOPAL_SUBJECT_SEGMENT)
+		segment->pins++;
+	else if (is == NOPAL_SUBJECT_MESSAGE)
+		message->pins++;
 }
 
-static inline void pin_segment(struct nopal_segment *segment)
+static inline void subject_unpin(struct nopal_composite *composite, enum nopal_subject is,
+				 void *subject)
 {
-	segment->pins++;
-}
+	struct nopal_segment *segment = subject;
 
-static inline void pin_message(struct nopal_message *message)
-{
-	message->pins++;
-}
-
-static inline void unpin_segment(struct nopal_composite *composite, struct nopal_segment *segment)
-{
-	if (--segment->pins == 0 && segment->done)
+	if (is == NOPAL_SUBJECT_MESSAGE)
+		nopal__message_unpin(composite, subject);
+	else if (is == NOPAL_SUBJECT_SEGMENT && --segment->pins == 0 && segment->done)
 		nopal__segment_settle(composite, segment);
 }
-
-static inline uint8_t kind_of_other(const void *subject)
-{
-	(void)subject;
-	return NOPAL_KIND_DATA;
-}
-
-static inline uint64_t number_of_other(const void *subject)
-{
-	(void)subject;
-	return 0;
-}
-
-static inline void pin_other(void *subject)
-{
-	(void)subject;
-}
-
-static inline void unpin_other(struct nopal_composite *composite, void *subject)
-{
-	(void)composite;
-	(void)subject;
-}
-
-#define BY_SUBJECT(subject, verb)                                                                  \
-	_Generic((subject), struct nopal_segment *                                                 \
-		 : verb##_segment, struct nopal_message *                                          \
-		 : verb##_message, default                                                         \
-		 : verb##_other)
-
-#define kind_of_message kind_of_other
-#define unpin_message	nopal__message_unpin
 
 /* ----------------------------------------------------------------- raising */
 
@@ -189,8 +172,8 @@ static inline const struct nopal_fused *elsewhere(const struct nopal_composite *
 	{                                                                                          \
 		struct nopal_composite *composite = nopal__composite(session);                     \
 		const struct nopal_calls *calls =                                                  \
-			&composite->awake                                                          \
-				 ->calls[NOPAL_##name][BY_SUBJECT(subject, kind_of)(subject)];     \
+			&composite->awake->calls[NOPAL_##name]                                     \
+						[subject_kind(SUBJECT_IS(subject), subject)];      \
 		const struct nopal_call *call = calls->call;                                       \
 		const struct nopal_part *const *outer;                                             \
 		bool stopped = false;                                                              \
@@ -226,12 +209,12 @@ const struct nopal_fused nopal__interpreter = {
 			return;                                                                    \
 		}                                                                                  \
 		if (!raise_begin(composite, NOPAL_##name,                                          \
-				 BY_SUBJECT(subject, number_of)(subject)))                         \
+				 subject_number(SUBJECT_IS(subject), subject)))                    \
 			return;                                                                    \
 		count_before(composite, NOPAL_##name);                                             \
-		BY_SUBJECT(subject, pin)(subject);                                                 \
+		subject_pin(SUBJECT_IS(subject), subject);                                         \
 		go_on(session, NOPAL_##name, subject, call_all_##name(session, subject));          \
-		BY_SUBJECT(subject, unpin)(composite, subject);                                    \
+		subject_unpin(composite, SUBJECT_IS(subject), subject);                            \
 		raise_end(composite);                                                              \
 	}
 #include <nopal/events.def>
@@ -259,24 +242,19 @@ void nopal_raise_custom(struct nopal_session *session, int event, void *subject)
 
 /* ------------------------------------------------------- queued and delayed */
 
-/* One that rose from the layer below has no handle here; it is there until the queue is empty, and
- * not later. */
-static struct nopal_deferred deferred_segment(struct nopal_segment *segment)
+/* A segment that rose from the layer below has no handle here; it is there until the queue is
+ * empty, and not later. */
+static inline struct nopal_deferred deferred_of(enum nopal_subject is, void *subject)
 {
-	return (struct nopal_deferred){ .subject_is = NOPAL_SUBJECT_SEGMENT,
-					.handle = segment->handle,
-					.subject = segment };
-}
+	struct nopal_deferred deferred = { .subject_is = is, .subject = subject };
+	const struct nopal_segment *segment = subject;
+	const struct nopal_message *message = subject;
 
-static struct nopal_deferred deferred_message(struct nopal_message *message)
-{
-	return (struct nopal_deferred){ .subject_is = NOPAL_SUBJECT_MESSAGE,
-					.handle = message->handle };
-}
-
-static struct nopal_deferred deferred_other(void *subject)
-{
-	return (struct nopal_deferred){ .subject = subject };
+	if (is == NOPAL_SUBJECT_SEGMENT)
+		deferred.handle = segment->handle;
+	else if (is == NOPAL_SUBJECT_MESSAGE)
+		deferred.handle = message->handle;
+	return deferred;
 }
 
 static bool list_push(struct nopal_composite *composite, struct nopal_deferred_list *list,
@@ -321,12 +299,12 @@ static nopal_token delay(struct nopal_session *session, enum nopal_event event,
 #define EVENT(name, type, doc)                                                                     \
 	void nopal_queue_##name(struct nopal_session *session, type *subject)                      \
 	{                                                                                          \
-		queue(session, NOPAL_##name, BY_SUBJECT(subject, deferred)(subject));              \
+		queue(session, NOPAL_##name, deferred_of(SUBJECT_IS(subject), subject));           \
 	}                                                                                          \
 	nopal_token nopal_delay_##name(struct nopal_session *session, type *subject,               \
 				       int64_t delay_ns)                                           \
 	{                                                                                          \
-		return delay(session, NOPAL_##name, BY_SUBJECT(subject, deferred)(subject),        \
+		return delay(session, NOPAL_##name, deferred_of(SUBJECT_IS(subject), subject),     \
 			     delay_ns);                                                            \
 	}
 #include <nopal/events.def>
