@@ -2,9 +2,9 @@
 /*
  * compose.c -- a config tree becomes a checked composition.
  *
- * Every check adds what it finds and lets the next run: a user sees all that is wrong at once.
- * Only what others would misread is left out: a section that names no microprotocol never gets
- * here.
+ * Every check adds what it finds and lets the next run: a user sees all that is
+ * wrong at once. Only what others would misread is left out: a section that
+ * names no microprotocol never gets here.
  */
 
 #include <string.h>
@@ -29,47 +29,19 @@ struct nopal_member *nopal__member_add(struct nopal_composed_layer *layer,
 	return member;
 }
 
-static void compose_members(struct nopal_composed_layer *layer,
-			    const struct nopal_config_layer *config,
-			    struct nopal_problems *problems)
-{
-	for (size_t i = 0; i < config->section_count; i++) {
-		const struct nopal_config_section *section = &config->sections[i];
-		const struct nopal_microprotocol *one = nopal_registry_find(section->name);
-		struct nopal_member *member;
-
-		if (!one)
-			continue;
-		member = nopal__member_add(layer, one, section->place);
-		if (member)
-			nopal__parameters_read(layer->arena, member, section, problems);
-	}
-}
-
-static void compose_validate(const struct nopal_composed_layer *layer,
-			     struct nopal_config_layer *config, struct nopal_problems *problems)
-{
-	for (size_t i = 0; i < layer->count; i++) {
-		const struct nopal_member *member = &layer->members[i];
-		const struct nopal_config_section *section =
-			nopal__config_section(config, member->microprotocol->name);
-
-		nopal__parameters_validate(layer->arena, member, section, problems);
-	}
-}
-
-static const struct nopal_member *compose_provider(const struct nopal_composed_layer *layer,
-						   const char *role)
+const struct nopal_member *nopal__layer_provider(const struct nopal_composed_layer *layer,
+						 const char *roles)
 {
 	for (size_t i = 0; i < layer->count; i++)
-		if (nopal__answers(layer->members[i].microprotocol, role))
+		if (nopal__answers(layer->members[i].microprotocol, roles))
 			return &layer->members[i];
 	return NULL;
 }
 
-/* A part that keeps something of its peer cannot have many of them.  Streams above destinations tell
- * neither late destinations from early ones nor answers of one from those of another, so they number
- * nothing: the layer right above destinations does. */
+/* A part that keeps something of its peer cannot have many of them.  Streams
+ * above destinations tell neither late destinations from early ones nor answers
+ * of one from those of another, so they number nothing: the layer right above
+ * destinations does. */
 static void compose_many(const struct nopal_composed_layer *layer, bool streams,
 			 struct nopal_problems *problems)
 {
@@ -93,7 +65,8 @@ static void compose_many(const struct nopal_composed_layer *layer, bool streams,
 	}
 }
 
-/* What goes through a channel is found by its id, and sealed for all who hear it. */
+/* What goes through a channel is found by its id, and sealed for all who hear
+ * it. */
 static void compose_channel(const struct nopal_member *channel,
 			    const struct nopal_composed_layer *lowest,
 			    struct nopal_problems *problems)
@@ -129,13 +102,13 @@ static void compose_destinations(const struct nopal_composition *composition, si
 				   layer->name);
 		return;
 	}
-	if (!compose_provider(layer - 1, "fan_out"))
+	if (!nopal__layer_provider(layer - 1, "fan_out"))
 		nopal_problems_add(problems, layer[-1].place.file, layer[-1].place.line,
 				   "add fan_out {}",
 				   "nobody in layer `%s` says how many destinations must "
 				   "have a message",
 				   layer[-1].name);
-	channel = compose_provider(layer - 1, "channel");
+	channel = nopal__layer_provider(layer - 1, "channel");
 	if (channel)
 		compose_channel(channel, &composition->layers[composition->layer_count - 1],
 				problems);
@@ -143,13 +116,14 @@ static void compose_destinations(const struct nopal_composition *composition, si
 		compose_many(&composition->layers[above], above + 1 < index, problems);
 }
 
-/* Those above say for themselves when they are at their end: nothing else does. */
+/* Those above say for themselves when they are at their end: nothing else does.
+ */
 static void compose_flow(const struct nopal_composition *composition, size_t index,
 			 struct nopal_problems *problems)
 {
 	const struct nopal_composed_layer *above = &composition->layers[index - 1];
 
-	if (!compose_provider(above, "connection"))
+	if (!nopal__layer_provider(above, "connection"))
 		nopal_problems_add(problems, above->place.file, above->place.line,
 				   "add stream_end {}",
 				   "nobody in layer `%s` tells the peer that a "
@@ -157,7 +131,8 @@ static void compose_flow(const struct nopal_composition *composition, size_t ind
 				   above->name);
 }
 
-/* At most one layer is stood on by many streams, and one below it, or alone, is one of many. */
+/* At most one layer is stood on by many streams, and one below it, or alone, is
+ * one of many. */
 static void compose_multiplicity(const struct nopal_composition *composition,
 				 struct nopal_problems *problems)
 {
@@ -200,8 +175,8 @@ static void compose_multiplicity(const struct nopal_composition *composition,
 			composition->layers[flow].name);
 }
 
-/* Roles that a layer's place gives it, by what is below: of the uppermost, of one that streams stand
- * on, and of others. */
+/* Roles that a layer's place gives it, by what is below: of the uppermost, of
+ * one that streams stand on, and of others. */
 static const char *compose_stands_on(const struct nopal_config *config, size_t index)
 {
 	static const char *const roles[][3] = {
@@ -239,28 +214,34 @@ static void compose_layer(struct nopal_composed_layer *layer, struct nopal_confi
 	layer->multiplicity = from->multiplicity;
 	layer->place = from->place;
 	layer->stands_on = compose_stands_on(config, index);
-	compose_members(layer, from, problems);
+	for (size_t i = 0; i < from->section_count; i++) {
+		const struct nopal_config_section *section = &from->sections[i];
+		const struct nopal_microprotocol *one = nopal_registry_find(section->name);
+		struct nopal_member *member;
+
+		if (!one)
+			continue;
+		member = nopal__member_add(layer, one, section->place);
+		if (member)
+			nopal__parameters_read(layer->arena, member, section, problems);
+	}
 	nopal__relations_complete(layer, config->requires_auto, problems);
 	nopal__relations_check(layer, problems);
 	nopal__usage_check(layer, problems);
 	nopal__holds_check(layer, problems);
 	nopal__cycles_check(layer, problems);
 	nopal__order_check(layer, problems);
-	compose_validate(layer, from, problems);
+	for (size_t i = 0; i < layer->count; i++) {
+		const struct nopal_member *member = &layer->members[i];
+		const struct nopal_config_section *section =
+			nopal__config_section(from, member->microprotocol->name);
+
+		nopal__parameters_validate(layer->arena, member, section, problems);
+	}
 	for (size_t i = 0; i < layer->count; i++)
 		nopal__spelling_warn(layer->arena, &layer->members[i], problems);
 	if (problems->errors == config->errors_before)
 		nopal__usage_warn(layer, problems);
-}
-
-static void compose_build(struct nopal_composition *composition)
-{
-	struct nopal_hash hash;
-
-	composition->canonical = nopal__canonical(composition);
-	nopal_hash_init(&hash);
-	nopal_hash_update(&hash, composition->canonical, strlen(composition->canonical));
-	composition->fingerprint = nopal_hash_final(&hash);
 }
 
 /* NULL: the arena failed. */
@@ -298,8 +279,14 @@ static void compose_layers(struct nopal_composition *composition, struct nopal_p
 				   "the config names no microprotocol");
 	if (problems->errors == config->errors_before)
 		nopal__promise_check(composition, problems);
-	if (problems->errors == config->errors_before)
-		compose_build(composition);
+	if (problems->errors == config->errors_before) {
+		struct nopal_hash hash;
+
+		composition->canonical = nopal__canonical(composition);
+		nopal_hash_init(&hash);
+		nopal_hash_update(&hash, composition->canonical, strlen(composition->canonical));
+		composition->fingerprint = nopal_hash_final(&hash);
+	}
 }
 
 struct nopal_composition *nopal__compose(struct nopal_config *config,

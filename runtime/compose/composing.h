@@ -79,6 +79,9 @@ void nopal__promise_check(const struct nopal_composition *composition,
 
 /* --------------------------------------------------------------- compose.c */
 
+/* The first member that provides one of these roles; NULL: there is none. */
+const struct nopal_member *nopal__layer_provider(const struct nopal_composed_layer *layer,
+						 const char *roles);
 /* NULL: the arena failed. */
 struct nopal_member *nopal__member_add(struct nopal_composed_layer *layer,
 				       const struct nopal_microprotocol *one,

@@ -121,17 +121,6 @@ static void parameters_say_unknown(struct nopal_arena *arena, const struct nopal
 	nopal__problems_suggest(problems, key->name, names, count ? "its keys are " : NULL);
 }
 
-static size_t parameters_find(const struct nopal_microprotocol *one, const char *name)
-{
-	size_t count = parameters_count(one);
-
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(one->parameters[i].name, name) == 0)
-			return i;
-	}
-	return count;
-}
-
 bool nopal__parameters_room(struct nopal_arena *arena, struct nopal_member *member)
 {
 	const struct nopal_microprotocol *one = member->microprotocol;
@@ -161,17 +150,18 @@ void nopal__parameters_read(struct nopal_arena *arena, struct nopal_member *memb
 	for (size_t i = 0; section && i < section->key_count; i++) {
 		const struct nopal_config_key *key = &section->keys[i];
 		const struct nopal_microprotocol *one = member->microprotocol;
-		size_t index = parameters_find(one, key->name);
-		const struct nopal_parameter *parameter;
+		const struct nopal_parameter *parameter =
+			nopal__parameter_find(one, key->name, strlen(key->name));
 		struct nopal_quantity quantity;
 		struct nopal_problems found;
 		const char *what;
+		size_t index;
 
-		if (index == parameters_count(one)) {
+		if (!parameter) {
 			parameters_say_unknown(arena, member, key, problems);
 			continue;
 		}
-		parameter = &one->parameters[index];
+		index = (size_t)(parameter - one->parameters);
 		what = nopal__printed(arena, "%s.%s", one->name, key->name);
 		nopal_problems_init(&found);
 		if (nopal__quantity_read(key->value, parameter->unit, parameter->choices, what,

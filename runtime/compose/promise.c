@@ -8,10 +8,10 @@
  * destination's session, and the bare channel, of which only the seal of the lowest layer remains.
  */
 #include "base/text.h"
-#include "compose/compose.h"
+#include "compose/composing.h"
 #include "registry/registry.h"
 
-/* What the network offers; a datagram of ours says which composition it is of. */
+/* The service of the network; a datagram of ours says which composition it is of. */
 static const unsigned promise_network[NOPAL_QUALITIES] = {
 	[NOPAL_RECEIVERS] = NOPAL_EVERY,
 	[NOPAL_OPENING] = NOPAL_AGREED,
@@ -31,16 +31,8 @@ enum {
 
 /* ------------------------------------------------------------------ conditions */
 
-static bool promise_answered(const struct nopal_composed_layer *layer, const char *roles)
-{
-	for (size_t i = 0; i < layer->count; i++)
-		if (nopal__answers(layer->members[i].microprotocol, roles))
-			return true;
-	return false;
-}
-
-/* What is for one destination alone has no part in what a group's layer does with the messages that
- * are for all: their numbers, their repair, and who gets them. */
+/* A message for one destination alone has no part in what a group's layer does with the messages
+ * that are for all: their numbers, their repair, and the choice of their receivers. */
 static bool promise_of_all(const struct nopal_promise *row)
 {
 	switch (row->quality) {
@@ -82,9 +74,9 @@ static bool promise_acts(const struct nopal_promise_walk *walk,
 		return false;
 	if (row->unless_has && nopal_promises(service, row->unless, row->unless_has))
 		return false;
-	if (row->with && !promise_answered(layer, row->with))
+	if (row->with && !nopal__layer_provider(layer, row->with))
 		return false;
-	if (row->without && promise_answered(layer, row->without))
+	if (row->without && nopal__layer_provider(layer, row->without))
 		return false;
 	return nopal__parameter_holds(member->microprotocol, member->parameters, row->when);
 }
@@ -157,8 +149,8 @@ static void promise_stages(struct nopal_promise_walk *walk, size_t layer, unsign
 		if (walk->multicasts && at == NOPAL_RECOVERY) {
 			static const enum nopal_quality bound[] = { NOPAL_DELIVERY, NOPAL_OUTCOME };
 
-			/* Who does not hear a channel gets all by its own session, which no
-			 * repair of the channel makes better. */
+			/* A destination that does not hear a channel gets all by its own session,
+			 * which no repair of the channel makes better. */
 			for (size_t i = 0; i < sizeof(bound) / sizeof(*bound); i++) {
 				struct nopal_guarantee *one = &walk->service.quality[bound[i]];
 				const struct nopal_guarantee *by = &walk->session.quality[bound[i]];
@@ -221,7 +213,7 @@ void nopal__promise_walk(struct nopal_promise_walk *walk, size_t until)
 		walk->for_one = walk->multicasts = false;
 		if (l + 1 < walk->composition->layer_count &&
 		    composed[1].multiplicity == NOPAL_PER_DESTINATION) {
-			bool channel = promise_answered(composed, "channel");
+			bool channel = nopal__layer_provider(composed, "channel");
 
 			/* How the layer's messages leave where there are many destinations. */
 			walk->for_one = nopal__words_overlap("destination", walk->names, '|');

@@ -43,38 +43,27 @@ static struct usage_entry usage_at(const struct nopal_microprotocol *one, enum u
 	return entry;
 }
 
-static bool usage_writes(const struct nopal_microprotocol *one, enum usage_table table,
-			 const char *name)
+/* Does it write the entry of this name, or, if not `write`, read it? */
+static bool usage_names(const struct nopal_microprotocol *one, enum usage_table table,
+			const char *name, bool write)
 {
 	struct usage_entry entry;
 
-	for (size_t i = 0; (entry = usage_at(one, table, i)).name; i++) {
-		if (entry.access == NOPAL_WRITE && strcmp(entry.name, name) == 0)
+	for (size_t i = 0; (entry = usage_at(one, table, i)).name; i++)
+		if ((entry.access == NOPAL_WRITE) == write && strcmp(entry.name, name) == 0)
 			return true;
-	}
 	return false;
 }
 
-static bool usage_reads(const struct nopal_microprotocol *one, enum usage_table table,
-			const char *name)
+/* The first other member that writes the entry, or reads it; NULL: there is none. */
+static const struct nopal_member *usage_other(const struct nopal_composed_layer *layer,
+					      const struct nopal_member *member,
+					      enum usage_table table, const char *name, bool write)
 {
-	struct usage_entry entry;
-
-	for (size_t i = 0; (entry = usage_at(one, table, i)).name; i++) {
-		if (entry.access != NOPAL_WRITE && strcmp(entry.name, name) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* The first writer in the layer, or NULL. */
-static const struct nopal_member *usage_writer(const struct nopal_composed_layer *layer,
-					       enum usage_table table, const char *name)
-{
-	for (size_t i = 0; i < layer->count; i++) {
-		if (usage_writes(layer->members[i].microprotocol, table, name))
+	for (size_t i = 0; i < layer->count; i++)
+		if (&layer->members[i] != member &&
+		    usage_names(layer->members[i].microprotocol, table, name, write))
 			return &layer->members[i];
-	}
 	return NULL;
 }
 
@@ -88,7 +77,7 @@ static const char *usage_who_could(struct nopal_arena *arena, enum usage_table t
 	for (size_t i = 0; i < nopal_registry_count(); i++) {
 		const struct nopal_microprotocol *one = nopal_registry_at(i);
 
-		if (usage_writes(one, table, name))
+		if (usage_names(one, table, name, true))
 			nopal__append(&all, "%s%s {}", all.length ? " or " : "add ", one->name);
 	}
 	return all.length ? nopal__text(&all) : "nothing known writes it: is a `plugin` missing?";
@@ -98,7 +87,7 @@ static void usage_check_entry(const struct nopal_composed_layer *layer,
 			      const struct nopal_member *member, enum usage_table table,
 			      struct usage_entry entry, struct nopal_problems *problems)
 {
-	const struct nopal_member *writer = usage_writer(layer, table, entry.name);
+	const struct nopal_member *writer = usage_other(layer, NULL, table, entry.name, true);
 
 	/* of two that provide one role, that was said already */
 	if (entry.access == NOPAL_WRITE && writer != member &&
@@ -168,18 +157,6 @@ void nopal__holds_check(const struct nopal_composed_layer *layer, struct nopal_p
 
 /* ----------------------------------------------------------------------- dead */
 
-static bool usage_has_use(const struct nopal_composed_layer *layer,
-			  const struct nopal_member *member, enum usage_table table,
-			  const char *name)
-{
-	for (size_t i = 0; i < layer->count; i++) {
-		if (&layer->members[i] != member &&
-		    usage_reads(layer->members[i].microprotocol, table, name))
-			return true;
-	}
-	return false;
-}
-
 /* Is anything that it writes read by another?  `*ret_writes`: it does write. */
 static bool usage_is_read(const struct nopal_composed_layer *layer,
 			  const struct nopal_member *member, bool *ret_writes)
@@ -193,7 +170,7 @@ static bool usage_is_read(const struct nopal_composed_layer *layer,
 			if (entry.access != NOPAL_WRITE)
 				continue;
 			*ret_writes = true;
-			if (usage_has_use(layer, member, table, entry.name))
+			if (usage_other(layer, member, table, entry.name, false))
 				return true;
 		}
 	}

@@ -253,7 +253,7 @@ static void write_event(struct nopal_text *out, const struct nopal_plan *plan, u
 	nopal__append(out, "\tdefault:\n\t\treturn false;\n\t}\n}\n");
 }
 
-/* What a unit has compiled in; the plan's shape is the hash of this text. */
+/* The text of all that a unit has compiled in; its hash is the plan's shape. */
 static void write_shape(struct nopal_text *out, const struct nopal_plan *plan)
 {
 	write_constants(out, plan);
@@ -331,9 +331,6 @@ static bool is_first_of_its_kind(const struct nopal_plan *plan, uint32_t p)
 
 /* --------------------------------------------------------------------- unit */
 
-#define TEXT_OF(name)	#name
-#define SYMBOL_OF(name) TEXT_OF(name)
-
 static void write_tail(struct nopal_text *out, const struct nopal_plan *plan)
 {
 	uint64_t shape = nopal__plan_shape(plan, out->arena);
@@ -342,7 +339,7 @@ static void write_tail(struct nopal_text *out, const struct nopal_plan *plan)
 	nopal__append(out,
 		      "__attribute__((used, section(\"%s\")))\n"
 		      "static const char fused_mark[] = \"" NOPAL_UNIT_MARK "\";\n",
-		      SYMBOL_OF(NOPAL_UNIT_SECTION), nopal__stamp, (unsigned long long)shape);
+		      NOPAL_SYMBOL_OF(NOPAL_UNIT_SECTION), nopal__stamp, (unsigned long long)shape);
 	nopal__append(out,
 		      "extern const struct nopal_fused NOPAL_FUSED_SYMBOL;\n"
 		      "__attribute__((externally_visible, visibility(\"default\")))\n"

@@ -24,9 +24,6 @@
 #include "base/text.h"
 #include "registry/registry.h"
 
-#define TEXT_OF(name)	#name
-#define SYMBOL_OF(name) TEXT_OF(name)
-
 static pthread_mutex_t fused_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ------------------------------------------------------------------- finding */
@@ -112,7 +109,7 @@ void nopal__fused_load(struct nopal_plan *plan)
 	if (!atomic_load(&plan->fused_settled)) {
 		void *object = dlopen(plan->fused_file, RTLD_NOW | RTLD_LOCAL);
 		const struct nopal_fused *unit =
-			object ? dlsym(object, SYMBOL_OF(NOPAL_FUSED_SYMBOL)) : NULL;
+			object ? dlsym(object, NOPAL_SYMBOL_OF(NOPAL_FUSED_SYMBOL)) : NULL;
 
 		/* NULL where it does not load, or is another one by now. */
 		plan->fused = unit && strcmp(unit->stamp, nopal__stamp) == 0 &&

@@ -19,10 +19,13 @@ struct nopal_composite;
 /* The one symbol of a fused unit is a `struct nopal_fused` of this name. */
 #define NOPAL_FUSED_SYMBOL nopal_fused_unit
 #define NOPAL_FUSED_SUFFIX ".fused.so"
-/* What it was made for is also the text of this section, "STAMP SHAPE", which is read from the
- * file: before a unit is taken nothing of it runs. */
+/* The library and the plan that a unit was made for are also the text of this section, "STAMP
+ * SHAPE", which is read from the file: before a unit is taken nothing of it runs. */
 #define NOPAL_UNIT_SECTION nopal_unit
 #define NOPAL_UNIT_MARK	   "%s %016llx"
+/* The name that a macro stands for, as a string. */
+#define NOPAL_TEXT_OF(name)   #name
+#define NOPAL_SYMBOL_OF(name) NOPAL_TEXT_OF(name)
 enum { NOPAL_UNIT_MARK_ROOM = 128 };
 
 struct nopal_fused {

@@ -2,8 +2,8 @@
 /*
  * plan.c -- building: from a checked composition to flat arrays, slots, masks and a header plan.
  *
- * What both peers must number alike (kinds, header fields) goes by the names of the microprotocols,
- * never by the order in a config; what is local goes by the config's order.  build_layer.c makes a
+ * Numbers that both peers must give alike (of kinds, of header fields) go by the names of the
+ * microprotocols, never by the order in a config; local ones go by the config's order.  build_layer.c makes a
  * layer's arrays, build_wire.c kinds and headers.
  */
 #include <string.h>
@@ -70,12 +70,10 @@ static const struct nopal_part *bottom_provider(const struct nopal_plan *plan, c
 static uint32_t mtu_of(const struct nopal_plan *plan)
 {
 	const struct nopal_part *part = bottom_provider(plan, "message_segments");
-	const struct nopal_parameter *parameter = part ? part->microprotocol->parameters : NULL;
+	const struct nopal_parameter *mtu =
+		part ? nopal__parameter_find(part->microprotocol, "mtu", strlen("mtu")) : NULL;
 
-	for (; parameter && parameter->name; parameter++)
-		if (strcmp(parameter->name, "mtu") == 0)
-			return (uint32_t)nopal__parameter_get(part->parameters, parameter);
-	return MTU_DEFAULT;
+	return mtu ? (uint32_t)nopal__parameter_get(part->parameters, mtu) : MTU_DEFAULT;
 }
 
 /* The most that a kind of the layer puts around a packed data segment, with what the kind has
@@ -108,8 +106,8 @@ static uint32_t takes(const struct nopal_plan *plan, const struct nopal_layer *l
 	return limit < layer->body_bytes ? (uint32_t)limit : layer->body_bytes;
 }
 
-/* What wraps a data segment must fit where the segment itself does: in a datagram, or in what the
- * layer below takes.  `room`: of data that nothing wraps. */
+/* A kind that wraps a data segment must fit where the segment itself does: in a datagram, or in
+ * what the layer below takes.  `room`: of data that nothing wraps. */
 static uint32_t room_within(const struct nopal_plan *plan, const struct nopal_layer *layer,
 			    uint32_t room)
 {

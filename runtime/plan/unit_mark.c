@@ -15,9 +15,6 @@
 
 #include "plan/fused.h"
 
-#define TEXT_OF(name)	 #name
-#define SECTION_OF(name) TEXT_OF(name)
-
 /* An object file that is open. */
 struct object {
 	int file;
@@ -52,7 +49,7 @@ static bool object_section(const struct object *object, unsigned index, ElfW(Shd
 static bool object_find(const struct object *object, const char *wanted, size_t length,
 			ElfW(Shdr) * ret_section)
 {
-	char name[sizeof(SECTION_OF(NOPAL_UNIT_SECTION))];
+	char name[sizeof(NOPAL_SYMBOL_OF(NOPAL_UNIT_SECTION))];
 	ElfW(Shdr) names;
 
 	if (!object_section(object, object->head.e_shstrndx, &names))
@@ -68,7 +65,7 @@ static bool object_find(const struct object *object, const char *wanted, size_t 
 
 static bool object_mark(struct object *object, char *ret_mark)
 {
-	static const char name[] = SECTION_OF(NOPAL_UNIT_SECTION);
+	static const char name[] = NOPAL_SYMBOL_OF(NOPAL_UNIT_SECTION);
 	ElfW(Shdr) section;
 	size_t length;
 
