@@ -2,14 +2,14 @@
 /*
  * arena.h -- memory that is released whole: of a config and of all that is made of it.
  *
- * A config, the composition of it and the sealed plan are made once, by one caller, before a packet
+ * A config, the composition of it and the built plan are made once, by one caller, before a packet
  * moves; what one of them holds is needed by the next, and they end together.  So all of it comes
  * from one arena.
  *
  * Where the machine has no memory the arena fails, and stays so: it gives no more.  The problems
  * learn of it at once, and take no others, which would be about what is missing.  Who takes an
  * object or a place in an array looks at what it got; texts (text.h) are never NULL, and so need no
- * look.  What was made of a failed arena is thrown away: each phase (reading, composing, sealing)
+ * look.  What was made of a failed arena is thrown away: each phase (reading, composing, building)
  * asks at its end.
  */
 #ifndef NOPAL_ARENA_H

@@ -37,7 +37,7 @@ enum { FOLDERS = sizeof(folder_built) / sizeof(*folder_built) };
 static char folder_moved[FOLDERS][PATH_MAX];
 static const char *folder_found[FOLDERS];
 
-/* What follows the prefix in a folder that was built in; NULL: it lies elsewhere. */
+/* The part behind the prefix of a folder that was built in; NULL: the folder lies elsewhere. */
 static const char *below_prefix(const char *folder)
 {
 	size_t length = strlen(NOPAL_PREFIX);

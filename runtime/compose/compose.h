@@ -9,7 +9,7 @@
  *     -> nopal__compose_resolve: sizes that were given in segments, once the
  *        header, and so the segment, is known
  *
- * Nothing here runs a handler or lays out a header: that is sealing (plan.c).
+ * Nothing here runs a handler or lays out a header: that is building (plan.c).
  */
 #ifndef NOPAL_COMPOSE_H
 #define NOPAL_COMPOSE_H
@@ -17,7 +17,7 @@
 #include "config/config.h"
 #include <nopal/microprotocol.h>
 
-/* What a parameter of unit NOPAL_FILE names; erased when the arena ends. */
+/* The bytes of the file that a parameter of unit NOPAL_FILE names; erased when the arena ends. */
 struct nopal_file_bytes {
 	const uint8_t *bytes; /* NULL: none */
 	size_t length;

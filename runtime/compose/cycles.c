@@ -16,7 +16,7 @@
  *   3. A cycle within one microprotocol is its own affair: redundancy raises
  *      SEGMENT_FROM_NET for what it rebuilt, once a loss.
  *
- * What is left, through two microprotocols or more and with no barrier between, is a storm: it is
+ * A cycle that is left, through two microprotocols or more and with no barrier between, is a storm:
  * refused here, and the runtime's limit on nested raises stands behind that.
  */
 #include <string.h>

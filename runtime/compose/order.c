@@ -166,7 +166,7 @@ static bool order_follows_own(const struct order_event *order, size_t index)
 	return false;
 }
 
-/* Those that still wait for nobody, the earliest of them; count: none is. */
+/* The earliest of the bindings that wait for no other; count: there is none. */
 static size_t order_next(const struct order_event *order, bool forced)
 {
 	size_t best = order->count;
@@ -207,8 +207,8 @@ size_t nopal__compose_order(const struct nopal_composed_layer *layer, enum nopal
 
 /* ---------------------------------------------------------------------- cycles */
 
-/* One that must run before `index` and is not placed: within a rest where all wait there always is
- * one. */
+/* A binding that must run before `index` and is not placed: within a rest where all wait there
+ * always is one. */
 static size_t order_waits_for(const struct order_event *order, size_t index)
 {
 	for (size_t i = 0; i < order->count; i++) {

@@ -206,8 +206,8 @@ static bool check_somewhere(const struct nopal_composition *composition, enum no
 	return false;
 }
 
-/* What all senders and receivers of reliable data need, and none would miss before it is too
- * late. */
+/* Restraint that all senders and receivers of reliable data need, and none would miss before it is
+ * too late. */
 static void check_restraint(const struct check *check, const struct nopal_service *service)
 {
 	const struct nopal_guarantee *delivery = &service->quality[NOPAL_DELIVERY];

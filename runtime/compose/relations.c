@@ -13,7 +13,7 @@
 #include "compose/composing.h"
 #include "registry/registry.h"
 
-/* What every layer needs; the reasons are what goes wrong otherwise. */
+/* Needs of every layer; the reasons are what goes wrong otherwise. */
 static const struct nopal_relation relations_of_layer[] = {
 	{ "driver", "without a driver no segment leaves" },
 	{ "message_segments", "messages and segments would never meet" },
@@ -195,7 +195,7 @@ static bool relations_add(struct nopal_composed_layer *layer, const struct relat
 	return false;
 }
 
-/* What to do for what no microprotocol gives. */
+/* The fix for a role that no microprotocol gives. */
 static const char *relations_place(const char *role)
 {
 	if (strcmp(role, "destinations") == 0)

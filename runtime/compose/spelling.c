@@ -19,7 +19,7 @@ struct spelling {
 	struct nopal_problems *problems;
 };
 
-/* What a layer's place gives, and no microprotocol provides. */
+/* Roles that a layer's place gives, and no microprotocol provides. */
 static const char spelling_places[] = "application|network|layer_below|flow|destinations";
 
 static bool spelling_is_known(const char *word)

@@ -365,7 +365,7 @@ static void config_extend(const struct config_file *file)
 		path = name ? nopal__config_find(reader, name, place) : NULL;
 		if (path) {
 			config_read_file(reader, path, place);
-			/* What was said of the config that is extended need not hold of this
+			/* The description of the config that is extended need not hold of this
 			 * one. */
 			reader->config->description =
 				nopal__printed(&reader->config->arena, "derived from `%s`",

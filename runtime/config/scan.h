@@ -32,7 +32,7 @@ void nopal__scan(struct nopal_arena *arena, const char *text, const char *file,
 
 /* ------------------------------------------------------------ scan_value.c */
 
-/* What a value of `length` bytes says, its quotes among them.  NULL: problems say why not. */
+/* The text of a value of `length` bytes, its quotes among them.  NULL: problems say why not. */
 const char *nopal__scan_read(struct nopal_arena *arena, const char *start, size_t length,
 			     struct nopal_place place, struct nopal_problems *problems);
 

@@ -70,7 +70,7 @@ struct nopal_memory {
 	size_t bytes;
 };
 
-/* What a session has of its own once it binds or creates events. */
+/* Calls that a session has of its own once it binds or creates events. */
 struct nopal_own_calls {
 	struct nopal_calls calls[NOPAL_EVENT_COUNT][NOPAL_KIND_ROOM];
 	struct nopal_calls custom[NOPAL_CUSTOM_ROOM];
@@ -86,8 +86,8 @@ struct nopal_doubt {
 	uint64_t refusals;
 };
 
-/* What a session has only while it does not rest (rest.c): all that is its own, and then the states
- * of its parts, its shared variables, the serials and timers. */
+/* The state that a session has only while it is not idle (idle.c): this struct, and behind it the
+ * states of its parts, its shared variables, the serials and timers. */
 struct nopal_awake {
 	const struct nopal_calls (*calls)[NOPAL_KIND_ROOM];
 	const struct nopal_fused *fused; /* NULL: interpreted */
@@ -125,14 +125,14 @@ struct nopal_awake {
 	char *end_text;
 };
 
-/* What it always has, and what every packet needs. */
+/* The part of a session that always is there, and that every packet needs. */
 struct nopal_composite {
 	union {
 		struct nopal_session session; /* what microprotocols see */
 		struct {
 			int64_t now_ns; /* of its last turn */
 			int64_t *shared;
-			struct nopal_awake *awake; /* NULL: it rests */
+			struct nopal_awake *awake; /* NULL: idle */
 		};
 	};
 	const struct nopal_layer *layer;
@@ -146,7 +146,7 @@ struct nopal_composite {
 	const struct nopal_down *down;
 	union {
 		struct nopal_composite *next_touched;
-		uint8_t *packed; /* at rest: what it had awake */
+		uint8_t *packed; /* idle: the awake state, frozen */
 	};
 	enum nopal_life life : 8;
 	enum nopal_end end : 8;

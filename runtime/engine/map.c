@@ -97,7 +97,7 @@ static void map_close_hole(struct nopal_map *map, uint32_t hole)
 		if (!map->slots[at].value)
 			break;
 		home = map_home(map, map->slots[at].key);
-		/* It may move when its home does not lie in (hole, at]. */
+		/* An entry may move when its home does not lie in (hole, at]. */
 		if (((at - home) & mask) < ((at - hole) & mask))
 			continue;
 		map->slots[hole] = map->slots[at];

@@ -128,7 +128,7 @@ void nopal__message_unpin(struct nopal_composite *composite, struct nopal_messag
 
 /* -------------------------------------------------------------------- down */
 
-/* It has arrived when all of it has. */
+/* A message has arrived when all its segments have. */
 enum nopal_outcome nopal__message_outcome(const struct nopal_message *message)
 {
 	if (message->segments_missing)
@@ -298,7 +298,7 @@ void nopal__message_deliver(struct nopal_composite *composite, struct nopal_mess
 	nopal__message_unpin(composite, message);
 }
 
-/* It was delivered out of its order, which has come to its place now. */
+/* The message was delivered out of its order, which has come to its place now. */
 static void message_place_free(struct nopal_composite *composite, struct nopal_message *message)
 {
 	message->waiting = 0;

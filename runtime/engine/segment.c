@@ -393,7 +393,7 @@ void nopal_segment_abandon(struct nopal_session *session, struct nopal_segment *
 {
 	if (!segment->transmissions) /* the layer below will never have it */
 		segment->waiting[NOPAL_DONE] &= ~NOPAL_HOLD_BELOW;
-	/* What only the layer below still waits for, its own has no more to do with. */
+	/* A segment that only the layer below still waits for is no concern of its own layer. */
 	if (segment->done || segment->waiting[NOPAL_DONE] == NOPAL_HOLD_BELOW)
 		return;
 	nopal_segment_settle(session, segment);

@@ -12,8 +12,8 @@ static uint32_t timer_count(const struct nopal_composite *composite)
 	return nopal__layer(composite)->timer_count + NOPAL_TIMERS_OWN;
 }
 
-/* What is due already waits for the next wake-up, in the next tick: a timer that is started again
- * and again for now cannot stop time. */
+/* A deadline that has passed waits for the next wake-up, in the next tick: a timer that is started
+ * again and again for now cannot stop time. */
 void nopal__wake_by(struct nopal_composite *composite, int64_t deadline_ns)
 {
 	if (deadline_ns <= composite->world->now_ns)

@@ -9,7 +9,7 @@
 
 bool nopal__turn_begin(struct nopal_world *world); /* true: outermost */
 void nopal__turn_end(struct nopal_world *world, bool outermost);
-/* Wakes it where it rests; it may have ended after that. */
+/* Resumes an idle session, which may have ended after that. */
 void nopal__touch_first(struct nopal_composite *composite); /* in this turn */
 static inline void nopal__touch(struct nopal_composite *composite)
 {

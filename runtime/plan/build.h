@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build.h -- what the files that seal a plan share.
+ * build.h -- what the files that build a plan share.
  */
 #ifndef NOPAL_BUILD_H
 #define NOPAL_BUILD_H
@@ -16,7 +16,7 @@ bool nopal__about_segments(unsigned event);
 struct nopal_composed_layer;
 int nopal__build_layer(struct nopal_plan *plan, struct nopal_layer *layer,
 		       const struct nopal_composed_layer *composed);
-/* What follows for each layer from the service that it stands on. */
+/* The facts of each layer that follow from the service below it. */
 void nopal__build_facts(struct nopal_plan *plan);
 /* A session begins as a copy of it.  -ENOMEM: the arena failed. */
 int nopal__build_fresh(const struct nopal_plan *plan, struct nopal_layer *layer);

@@ -36,8 +36,8 @@ static const struct nopal_shared *shared_writer(const struct nopal_layer *layer,
 	return NULL;
 }
 
-/* Those that begin alike are one: a written one with all who read it; what nobody writes is to each
- * reader what it said. */
+/* Variables of one name that begin alike are one: a written one with all its readers; one that
+ * nobody writes has for each reader the value that the reader said. */
 static uint8_t shared_place(struct nopal_layer *layer, const struct nopal_shared *shared)
 {
 	uint32_t i = 0;

@@ -251,8 +251,8 @@ static void header_of_multicast(struct nopal_plan *plan)
 	fields_of_kinds(plan, plan->destinations, NOPAL_KIND_MULTICAST);
 }
 
-/* What differs from transmission to transmission is no part of what is coded, and fields of a layer
- * below have no values yet where it is. */
+/* Fields that differ from transmission to transmission are no part of what is coded, and fields of
+ * a layer below have no values yet where it is. */
 static void coded_make(const struct nopal_plan *plan, struct nopal_layer *layer)
 {
 	const struct nopal_header *data = &plan->kinds[NOPAL_KIND_DATA].header;
@@ -316,7 +316,7 @@ static bool is_kind_above(const struct nopal_plan *plan, uint8_t slot)
 	return false;
 }
 
-/* What it does not carry cannot travel; what it does is in its own header. */
+/* An attribute that the format does not carry cannot travel; the others are in its own header. */
 static void interop_fields(struct nopal_plan *plan, unsigned code, struct nopal_problems *problems)
 {
 	struct nopal_header *header = &plan->kinds[code].header;
@@ -412,7 +412,7 @@ int nopal__build_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 		header_of_multicast(plan);
 	if (interop_check(plan, problems) < 0)
 		return -1;
-	/* What the lowest layer reads without knowing for which session it is. */
+	/* Fields that the lowest layer reads without knowing for which session they are. */
 	data = &plan->kinds[NOPAL_KIND_DATA].header;
 	for (unsigned i = 0; i < data->count; i++)
 		if (data->fields[i].serial && data->fields[i].layer + 1u < plan->layer_count)

@@ -30,7 +30,7 @@ static bool is_whole(const struct nopal_plan *plan, const struct nopal_layer *la
 	return false;
 }
 
-/* What the part says of it, or one segment; UINT64_MAX: it has no say. */
+/* The limit of the part, or one segment; UINT64_MAX: the part has no say. */
 static uint64_t limit_by_part(const struct nopal_plan *plan, const struct nopal_layer *layer,
 			      const struct nopal_part *part, bool whole)
 {

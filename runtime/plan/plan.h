@@ -63,7 +63,7 @@ struct nopal_composition;
 struct nopal_fused;
 struct watched_tables;
 
-/* What may run; whose it is comes first in both (whereabouts.c). */
+/* A handler, or below a timer; the part comes first in both (whereabouts.c). */
 struct nopal_call {
 	const struct nopal_part *part;
 	union nopal_handler run;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plan_look.c -- looking at a sealed plan: for explain, graph, doc and traces.
+ * plan_look.c -- looking at a built plan: for explain, graph, doc and traces.
  */
 #include "compose/compose.h"
 #include "plan/plan.h"

@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "registry/registry.h"
 
-/* What is being checked, and where complaints go. */
+/* The descriptor that is checked, and where complaints go. */
 struct descriptor_check {
 	const struct nopal_microprotocol *microprotocol;
 	const char *origin;

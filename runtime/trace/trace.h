@@ -6,7 +6,7 @@
  * one rolling hash, and into the file where there is one.  The hash knows nothing of the file: it
  * is the same without one, and when the disk is full.  It covers the records of the chosen detail.
  *
- * What the core traces (E: only at NOPAL_TRACE_EVENTS).  `session` is the local id.  A *number*
+ * Records of the core (E: only at NOPAL_TRACE_EVENTS).  `session` is the local id.  A *number*
  * counts the segments and messages of the session from 1 in the order of their creation: outgoing,
  * arriving and control ones in one count; it is never reused, and 0 names none.  `part` is
  * NOPAL_TRACE_RUNTIME where no other is said.

@@ -20,7 +20,7 @@ enum {
 	DICTIONARY_MAX = 1 << 20, /* bytes of one dictionary chunk */
 };
 
-/* What the file says about one plan. */
+/* The names of one plan in the file. */
 struct plan_names {
 	char *name;
 	char *part[NAMES], *kind[NAMES];
