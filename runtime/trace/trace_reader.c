@@ -347,24 +347,22 @@ static void names_free(char **names, size_t count)
 		free(names[i]);
 }
 
-static void plan_names_free(struct plan_names *plan)
-{
-	if (!plan)
-		return;
-	free(plan->name);
-	names_free(plan->part, NAMES);
-	names_free(plan->kind, NAMES);
-	for (int barrier = 0; barrier < NOPAL_BARRIERS; barrier++)
-		names_free(plan->hold[barrier], BITS);
-	free(plan);
-}
-
 void nopal_trace_close(struct nopal_trace_reader *reader)
 {
 	if (!reader)
 		return;
-	for (size_t i = 0; i < reader->plans; i++)
-		plan_names_free(reader->plan[i]);
+	for (size_t i = 0; i < reader->plans; i++) {
+		struct plan_names *plan = reader->plan[i];
+
+		if (plan) {
+			free(plan->name);
+			names_free(plan->part, NAMES);
+			names_free(plan->kind, NAMES);
+			for (int barrier = 0; barrier < NOPAL_BARRIERS; barrier++)
+				names_free(plan->hold[barrier], BITS);
+			free(plan);
+		}
+	}
 	free(reader->plan);
 	names_free(reader->event, EVENTS_MAX);
 	if (reader->file)
