@@ -15,6 +15,7 @@
 
 #include <nopal/microprotocol.h>
 #include "base/problems.h"
+#include "base/text.h"
 #include "base/vector.h"
 
 /* Said where there is no memory to say it: of nobody's heap. */
@@ -81,20 +82,20 @@ static struct nopal_problem_entry *problems_last(const struct nopal_problems *pr
 	return &problems->entries[problems->count - 1];
 }
 
-__attribute__((format(printf, 6, 0))) static void problems_add(struct nopal_problems *problems,
-							       const char *file, int line,
+__attribute__((format(printf, 5, 0))) static void problems_add(struct nopal_problems *problems,
+							       struct nopal_place place,
 							       const char *fix, bool warning,
 							       const char *cause, va_list arguments)
 {
-	struct nopal_problem_entry entry = { .line = line, .warning = warning };
+	struct nopal_problem_entry entry = { .line = place.line, .warning = warning };
 
 	if (!problems || problems->no_memory)
 		return;
 	if (vasprintf(&entry.cause, cause, arguments) < 0)
 		entry.cause = NULL;
-	entry.file = file ? strdup(file) : NULL;
+	entry.file = place.file ? strdup(place.file) : NULL;
 	entry.fix = fix ? strdup(fix) : NULL;
-	if (!entry.cause || !entry.file != !file || !entry.fix != !fix) {
+	if (!entry.cause || !entry.file != !place.file || !entry.fix != !fix) {
 		problems_free_entry(&entry);
 		nopal__problems_no_memory(problems);
 		return;
@@ -102,24 +103,42 @@ __attribute__((format(printf, 6, 0))) static void problems_add(struct nopal_prob
 	problems_put(problems, entry);
 }
 
+/* The same with the arguments of the caller. */
+#define PROBLEMS_ADD(place, warning)                                                               \
+	do {                                                                                       \
+		va_list arguments;                                                                 \
+                                                                                                   \
+		va_start(arguments, cause);                                                        \
+		problems_add(problems, place, fix, warning, cause, arguments);                     \
+		va_end(arguments);                                                                 \
+	} while (0)
+
 void nopal_problems_add(struct nopal_problems *problems, const char *file, int line,
 			const char *fix, const char *cause, ...)
 {
-	va_list arguments;
+	struct nopal_place place = { file, line };
 
-	va_start(arguments, cause);
-	problems_add(problems, file, line, fix, false, cause, arguments);
-	va_end(arguments);
+	PROBLEMS_ADD(place, false);
 }
 
 void nopal_problems_warn(struct nopal_problems *problems, const char *file, int line,
 			 const char *fix, const char *cause, ...)
 {
-	va_list arguments;
+	struct nopal_place place = { file, line };
 
-	va_start(arguments, cause);
-	problems_add(problems, file, line, fix, true, cause, arguments);
-	va_end(arguments);
+	PROBLEMS_ADD(place, true);
+}
+
+void nopal__problem_at(struct nopal_problems *problems, struct nopal_place place, const char *fix,
+		       const char *cause, ...)
+{
+	PROBLEMS_ADD(place, false);
+}
+
+void nopal__warn_at(struct nopal_problems *problems, struct nopal_place place, const char *fix,
+		    const char *cause, ...)
+{
+	PROBLEMS_ADD(place, true);
 }
 
 void nopal__problems_fix(struct nopal_problems *problems, const char *fix, ...)
@@ -273,13 +292,6 @@ static bool nearest_initials(const char *name, const char *full)
 	return *name == '\0';
 }
 
-static bool nearest_begins(const char *name, const char *full)
-{
-	size_t length = strlen(name);
-
-	return length >= NEAREST_PREFIX && strncmp(name, full, length) == 0;
-}
-
 const char *nopal_nearest(const char *name, const char *const *names)
 {
 	size_t length = strlen(name), forgiven = length / NEAREST_LETTERS;
@@ -302,45 +314,28 @@ const char *nopal_nearest(const char *name, const char *const *names)
 		}
 	}
 	for (const char *const *one = names; *one && !nearest; one++) {
-		if (nearest_initials(name, *one) || nearest_begins(name, *one))
+		if (nearest_initials(name, *one) ||
+		    (length >= NEAREST_PREFIX && strncmp(name, *one, length) == 0))
 			nearest = *one;
 	}
 	return nearest;
 }
 
-/* `before`, and the names; NULL: no memory. */
-static char *nearest_all(const char *before, const char *const *names)
-{
-	size_t length = strlen(before);
-	char *all;
-
-	for (const char *const *one = names; *one; one++)
-		length += strlen(*one) + strlen(" ");
-	all = malloc(length + 1);
-	if (!all)
-		return NULL;
-	strcpy(all, before);
-	for (const char *const *one = names; *one; one++)
-		strcat(strcat(all, one == names ? "" : " "), *one);
-	return all;
-}
-
 void nopal__problems_suggest(struct nopal_problems *problems, const char *name,
 			     const char *const *names, const char *before)
 {
-	struct nopal_problem_entry *entry = problems_last(problems);
+	struct nopal_arena arena = { .problems = problems };
+	struct nopal_text all = { .arena = &arena };
 	const char *nearest = nopal_nearest(name, names);
-	char *all;
 
-	if (nearest)
+	if (nearest) {
 		nopal__problems_fix(problems, "did you mean `%s`?", nearest);
-	if (!entry || nearest || !before)
-		return;
-	all = nearest_all(before, names);
-	if (!all) {
-		nopal__problems_no_memory(problems);
-		return;
+	} else if (before) {
+		nopal__append(&all, "%s", before);
+		for (const char *const *one = names; *one; one++)
+			nopal__append(&all, "%s%s", one == names ? "" : " ", *one);
+		if (!arena.failed)
+			nopal__problems_fix(problems, "%s", nopal__text(&all));
 	}
-	free(entry->fix);
-	entry->fix = all;
+	nopal__arena_release(&arena);
 }

@@ -13,6 +13,12 @@ struct nopal_place {
 	int line; /* 0: not about a line */
 };
 
+/* As nopal_problems_add and nopal_problems_warn, at a place. */
+void nopal__problem_at(struct nopal_problems *problems, struct nopal_place place, const char *fix,
+		       const char *cause, ...) __attribute__((format(printf, 4, 5)));
+void nopal__warn_at(struct nopal_problems *problems, struct nopal_place place, const char *fix,
+		    const char *cause, ...) __attribute__((format(printf, 4, 5)));
+
 /* Moves all of `from` behind `to`, and empties `from`.  What names no file gets this place. */
 void nopal__problems_move(struct nopal_problems *to, struct nopal_problems *from,
 			  struct nopal_place place);

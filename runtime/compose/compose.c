@@ -2,9 +2,9 @@
 /*
  * compose.c -- a config tree becomes a checked composition.
  *
- * Every check adds what it finds and lets the next run: a user sees all that is
- * wrong at once. Only what others would misread is left out: a section that
- * names no microprotocol never gets here.
+ * Every check adds what it finds and lets the next run: a user sees all that is wrong at once.
+ * Only what others would misread is left out: a section that names no microprotocol never gets
+ * here.
  */
 
 #include <string.h>
@@ -38,10 +38,9 @@ const struct nopal_member *nopal__layer_provider(const struct nopal_composed_lay
 	return NULL;
 }
 
-/* A part that keeps something of its peer cannot have many of them.  Streams
- * above destinations tell neither late destinations from early ones nor answers
- * of one from those of another, so they number nothing: the layer right above
- * destinations does. */
+/* A part that keeps something of its peer cannot have many of them.  Streams above destinations tell
+ * neither late destinations from early ones nor answers of one from those of another, so they number
+ * nothing: the layer right above destinations does. */
 static void compose_many(const struct nopal_composed_layer *layer, bool streams,
 			 struct nopal_problems *problems)
 {
@@ -50,23 +49,21 @@ static void compose_many(const struct nopal_composed_layer *layer, bool streams,
 		const struct nopal_microprotocol *one = member->microprotocol;
 
 		if (streams && one->many && one->state_size && !nopal__answers(one, "connection"))
-			nopal_problems_add(
-				problems, member->place.file, member->place.line,
-				"put it into the layer right above the destinations",
-				"%s keeps state of one sender, and streams of layer `%s` "
-				"have many destinations",
-				one->name, layer->name);
+			nopal__problem_at(problems, member->place,
+					  "put it into the layer right above the destinations",
+					  "%s keeps state of one sender, and streams of layer `%s` "
+					  "have many destinations",
+					  one->name, layer->name);
 		if (!one->many || (!streams && nopal__answers(one, "connection")))
-			nopal_problems_add(problems, member->place.file, member->place.line,
-					   "put it into the layer of the destinations",
-					   "%s is between one sender and one receiver, "
-					   "and layer `%s` speaks to many",
-					   one->name, layer->name);
+			nopal__problem_at(problems, member->place,
+					  "put it into the layer of the destinations",
+					  "%s is between one sender and one receiver, "
+					  "and layer `%s` speaks to many",
+					  one->name, layer->name);
 	}
 }
 
-/* What goes through a channel is found by its id, and sealed for all who hear
- * it. */
+/* What goes through a channel is found by its id, and sealed for all who hear it. */
 static void compose_channel(const struct nopal_member *channel,
 			    const struct nopal_composed_layer *lowest,
 			    struct nopal_problems *problems)
@@ -80,10 +77,10 @@ static void compose_channel(const struct nopal_member *channel,
 		else if (nopal__answers(one, "address_demux"))
 			cause = "leaves out the id of who is meant";
 		if (cause)
-			nopal_problems_add(problems, channel->place.file, channel->place.line,
-					   "leave one of them out; checksum {} seals for all",
-					   "%s %s, and %s speaks to many at once", one->name, cause,
-					   channel->microprotocol->name);
+			nopal__problem_at(problems, channel->place,
+					  "leave one of them out; checksum {} seals for all",
+					  "%s %s, and %s speaks to many at once", one->name, cause,
+					  channel->microprotocol->name);
 	}
 }
 
@@ -94,20 +91,19 @@ static void compose_destinations(const struct nopal_composition *composition, si
 	const struct nopal_member *channel;
 
 	if (index == 0) {
-		nopal_problems_add(problems, layer->place.file, layer->place.line,
-				   "put a layer above it: transport_driver {}, "
-				   "whole_messages {}, fan_out {}",
-				   "layer `%s` is one for each destination, and nobody "
-				   "above it says who gets what",
-				   layer->name);
+		nopal__problem_at(problems, layer->place,
+				  "put a layer above it: transport_driver {}, "
+				  "whole_messages {}, fan_out {}",
+				  "layer `%s` is one for each destination, and nobody "
+				  "above it says who gets what",
+				  layer->name);
 		return;
 	}
 	if (!nopal__layer_provider(layer - 1, "fan_out"))
-		nopal_problems_add(problems, layer[-1].place.file, layer[-1].place.line,
-				   "add fan_out {}",
-				   "nobody in layer `%s` says how many destinations must "
-				   "have a message",
-				   layer[-1].name);
+		nopal__problem_at(problems, layer[-1].place, "add fan_out {}",
+				  "nobody in layer `%s` says how many destinations must "
+				  "have a message",
+				  layer[-1].name);
 	channel = nopal__layer_provider(layer - 1, "channel");
 	if (channel)
 		compose_channel(channel, &composition->layers[composition->layer_count - 1],
@@ -116,23 +112,20 @@ static void compose_destinations(const struct nopal_composition *composition, si
 		compose_many(&composition->layers[above], above + 1 < index, problems);
 }
 
-/* Those above say for themselves when they are at their end: nothing else does.
- */
+/* Those above say for themselves when they are at their end: nothing else does. */
 static void compose_flow(const struct nopal_composition *composition, size_t index,
 			 struct nopal_problems *problems)
 {
 	const struct nopal_composed_layer *above = &composition->layers[index - 1];
 
 	if (!nopal__layer_provider(above, "connection"))
-		nopal_problems_add(problems, above->place.file, above->place.line,
-				   "add stream_end {}",
-				   "nobody in layer `%s` tells the peer that a "
-				   "stream is at its end",
-				   above->name);
+		nopal__problem_at(problems, above->place, "add stream_end {}",
+				  "nobody in layer `%s` tells the peer that a "
+				  "stream is at its end",
+				  above->name);
 }
 
-/* At most one layer is stood on by many streams, and one below it, or alone, is
- * one of many. */
+/* At most one layer is stood on by many streams, and one below it, or alone, is one of many. */
 static void compose_multiplicity(const struct nopal_composition *composition,
 				 struct nopal_problems *problems)
 {
@@ -146,37 +139,34 @@ static void compose_multiplicity(const struct nopal_composition *composition,
 		if (layer->multiplicity == NOPAL_ONE)
 			continue;
 		if (destinations || (flow && layer->multiplicity != NOPAL_PER_DESTINATION)) {
-			nopal_problems_add(problems, layer->place.file, layer->place.line,
-					   "write multiplicity = one, or leave it out",
-					   "layer `%s` is %s below a layer that is so, or that is "
-					   "per_destination",
-					   layer->name, word);
+			nopal__problem_at(problems, layer->place,
+					  "write multiplicity = one, or leave it out",
+					  "layer `%s` is %s below a layer that is so, or that is "
+					  "per_destination",
+					  layer->name, word);
 		} else if (layer->multiplicity == NOPAL_PER_DESTINATION) {
 			destinations = i;
 			compose_destinations(composition, i, problems);
 		} else if (!stood_on || stood_on == composition->layer_count) {
-			nopal_problems_add(problems, layer->place.file, layer->place.line,
-					   "put a layer above or below it",
-					   "layer `%s` is %s, and no layer stands there that it "
-					   "could be many of",
-					   layer->name, word);
+			nopal__problem_at(problems, layer->place, "put a layer above or below it",
+					  "layer `%s` is %s, and no layer stands there that it "
+					  "could be many of",
+					  layer->name, word);
 		} else {
 			flow = stood_on;
 			compose_flow(composition, flow, problems);
 		}
 	}
 	if (flow && flow == destinations)
-		nopal_problems_add(
-			problems, composition->layers[flow].place.file,
-			composition->layers[flow].place.line,
-			"put a layer between: transport_driver {}, whole_messages {}, "
-			"fan_out {}",
-			"layer `%s` is per_destination, and streams stand right above it",
-			composition->layers[flow].name);
+		nopal__problem_at(problems, composition->layers[flow].place,
+				  "put a layer between: transport_driver {}, whole_messages {}, "
+				  "fan_out {}",
+				  "layer `%s` is per_destination, and streams stand right above it",
+				  composition->layers[flow].name);
 }
 
-/* Roles that a layer's place gives it, by what is below: of the uppermost, of
- * one that streams stand on, and of others. */
+/* Roles that a layer's place gives it, by what is below: of the uppermost, of one that streams stand
+ * on, and of others. */
 static const char *compose_stands_on(const struct nopal_config *config, size_t index)
 {
 	static const char *const roles[][3] = {

@@ -170,11 +170,11 @@ static void cycles_say(const struct cycles_way *way, size_t start, struct nopal_
 		nopal__append(&text, "%s (%s) > ", nopal_event_name(way->event[i]),
 			      member ? member->microprotocol->name : "runtime");
 	}
-	nopal_problems_add(problems, last->place.file, last->place.line,
-			   "remove one of them, or let it raise the event by "
-			   "queue or timer and not declare it",
-			   "events raise each other without end: %s%s", nopal__text(&text),
-			   nopal_event_name(way->event[start]));
+	nopal__problem_at(problems, last->place,
+			  "remove one of them, or let it raise the event by "
+			  "queue or timer and not declare it",
+			  "events raise each other without end: %s%s", nopal__text(&text),
+			  nopal_event_name(way->event[start]));
 }
 
 /* Depth first; at most as deep as there are free events. */

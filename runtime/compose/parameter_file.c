@@ -36,9 +36,9 @@ static const char *file_path(struct nopal_arena *arena, const char *path, const 
 static void file_say(const struct nopal_config_key *key, const char *path, const char *why,
 		     struct nopal_problems *problems)
 {
-	nopal_problems_add(problems, key->place.file, key->place.line,
-			   "name a file that is there; a path is from where the config lies",
-			   "%s = %s: %s", key->name, path, why);
+	nopal__problem_at(problems, key->place,
+			  "name a file that is there; a path is from where the config lies",
+			  "%s = %s: %s", key->name, path, why);
 }
 
 static void file_say_mode(const struct nopal_config_key *key, const char *path, mode_t mode,
@@ -47,10 +47,10 @@ static void file_say_mode(const struct nopal_config_key *key, const char *path, 
 	char fix[FILE_FIX_ROOM];
 
 	snprintf(fix, sizeof(fix), "chmod 600 %s", path);
-	nopal_problems_add(problems, key->place.file, key->place.line, fix,
-			   "%s = %s: it holds a secret, and others may %s it: its mode is %04o",
-			   key->name, path, mode & (S_IWGRP | S_IWOTH) ? "write" : "read",
-			   (unsigned)(mode & FILE_MODE));
+	nopal__problem_at(problems, key->place, fix,
+			  "%s = %s: it holds a secret, and others may %s it: its mode is %04o",
+			  key->name, path, mode & (S_IWGRP | S_IWOTH) ? "write" : "read",
+			  (unsigned)(mode & FILE_MODE));
 }
 
 static void file_say_short(const struct nopal_config_key *key, const char *path, size_t length,
@@ -60,9 +60,9 @@ static void file_say_short(const struct nopal_config_key *key, const char *path,
 
 	snprintf(fix, sizeof(fix),
 		 "head -c 32 /dev/urandom > %s, and the same file on the other side", path);
-	nopal_problems_add(problems, key->place.file, key->place.line, fix,
-			   "%s = %s: %zu bytes are no secret; it takes %d", key->name, path, length,
-			   FILE_MIN_BYTES);
+	nopal__problem_at(problems, key->place, fix,
+			  "%s = %s: %zu bytes are no secret; it takes %d", key->name, path, length,
+			  FILE_MIN_BYTES);
 }
 
 /* By the plain calls: a stream would have a second copy. */

@@ -108,16 +108,16 @@ static void parameters_say_unknown(struct nopal_arena *arena, const struct nopal
 	const char *moved = parameters_moved(one, key->name);
 
 	if (moved) {
-		nopal_problems_add(problems, key->place.file, key->place.line, moved,
-				   "%s has no key `%s` any more", one->name, key->name);
+		nopal__problem_at(problems, key->place, moved, "%s has no key `%s` any more",
+				  one->name, key->name);
 		return;
 	}
 	if (!names)
 		return;
 	for (size_t i = 0; i < count; i++)
 		names[i] = one->parameters[i].name;
-	nopal_problems_add(problems, key->place.file, key->place.line, "remove it: it has no keys",
-			   "%s has no key `%s`", one->name, key->name);
+	nopal__problem_at(problems, key->place, "remove it: it has no keys", "%s has no key `%s`",
+			  one->name, key->name);
 	nopal__problems_suggest(problems, key->name, names, count ? "its keys are " : NULL);
 }
 
@@ -239,8 +239,8 @@ void nopal__parameters_validate(struct nopal_arena *arena, const struct nopal_me
 		const struct nopal_problem_entry *entry = &found.entries[i];
 		struct nopal_place place = parameters_place(member, section, entry->cause);
 
-		nopal_problems_add(problems, place.file, place.line, entry->fix, "%s.%s",
-				   member->microprotocol->name, entry->cause);
+		nopal__problem_at(problems, place, entry->fix, "%s.%s", member->microprotocol->name,
+				  entry->cause);
 	}
 	nopal_problems_fini(&found);
 }

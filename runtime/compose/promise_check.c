@@ -92,11 +92,11 @@ static void check_layer_labels(const struct check *check, size_t index,
 
 		if (!label)
 			continue;
-		nopal_problems_add(check->problems, sharer->place.file, sharer->place.line, NULL,
-				   "%s of %s in layer `%s` has to travel with each "
-				   "message, and %s cannot carry it: %s",
-				   label, member->microprotocol->name, layer->name,
-				   sharer->microprotocol->name, labels->row->because);
+		nopal__problem_at(check->problems, sharer->place, NULL,
+				  "%s of %s in layer `%s` has to travel with each "
+				  "message, and %s cannot carry it: %s",
+				  label, member->microprotocol->name, layer->name,
+				  sharer->microprotocol->name, labels->row->because);
 		nopal__problems_fix(check->problems,
 				    "use fixed_size {} or resize {} in place of %s {}",
 				    sharer->microprotocol->name);
@@ -130,8 +130,8 @@ static void check_wait(const struct check *check, const struct nopal_member *mem
 	else if (row->amid_partial)
 		fix = "put it into the layer that gives messages up, or let "
 		      "no layer below it do so";
-	nopal_problems_warn(check->problems, member->place.file, member->place.line, fix,
-			    "%s may stand still: %s", member->microprotocol->name, row->because);
+	nopal__warn_at(check->problems, member->place, fix, "%s may stand still: %s",
+		       member->microprotocol->name, row->because);
 }
 
 /* Sees every row that acts on messages without properties. */
@@ -145,13 +145,13 @@ static void check_visit(struct nopal_promise_walk *walk, size_t layer, size_t in
 		unsigned value = walk->service.quality[row->quality].value;
 
 		if ((value & row->value) != row->value)
-			nopal_problems_add(check->problems, member->place.file, member->place.line,
-					   check_givers(check, member, row->quality, row->value),
-					   "%s needs %s `%s`, and has `%s`: %s",
-					   member->microprotocol->name,
-					   nopal_quality_name(row->quality),
-					   nopal_quality_word(row->quality, row->value),
-					   nopal_quality_word(row->quality, value), row->because);
+			nopal__problem_at(check->problems, member->place,
+					  check_givers(check, member, row->quality, row->value),
+					  "%s needs %s `%s`, and has `%s`: %s",
+					  member->microprotocol->name,
+					  nopal_quality_name(row->quality),
+					  nopal_quality_word(row->quality, row->value),
+					  nopal_quality_word(row->quality, value), row->because);
 	}
 	if (row->quality == NOPAL_PROGRESS && row->act == NOPAL_LOWERS)
 		check_wait(check, member, row);
@@ -182,10 +182,9 @@ static void check_play_out(const struct check *check)
 
 	if (!check_time(discard) || check_time(repair) <= check_time(discard))
 		return;
-	nopal_problems_warn(check->problems, repair->member->place.file, repair->member->place.line,
-			    NULL, "%s may repair a segment later than %s waits for it",
-			    repair->member->microprotocol->name,
-			    discard->member->microprotocol->name);
+	nopal__warn_at(check->problems, repair->member->place, NULL,
+		       "%s may repair a segment later than %s waits for it",
+		       repair->member->microprotocol->name, discard->member->microprotocol->name);
 	nopal__problems_fix(check->problems, "set %s.%s below %s.%s",
 			    repair->member->microprotocol->name, repair->row->bound,
 			    discard->member->microprotocol->name, discard->row->bound);
@@ -217,14 +216,13 @@ static void check_restraint(const struct check *check, const struct nopal_servic
 		return;
 	place = check_member(check->composition, delivery->part)->place;
 	if (!check_somewhere(check->composition, NOPAL_PACE))
-		nopal_problems_warn(check->problems, place.file, place.line,
-				    "add windowed_cc {} and cubic_congestion {}",
-				    "no congestion control: segments leave as "
-				    "fast as they come, and resends with them");
+		nopal__warn_at(check->problems, place, "add windowed_cc {} and cubic_congestion {}",
+			       "no congestion control: segments leave as "
+			       "fast as they come, and resends with them");
 	if (!check_somewhere(check->composition, NOPAL_BUFFER))
-		nopal_problems_warn(check->problems, place.file, place.line, "add windowed_flow {}",
-				    "no flow control: data that a slow receiver has not read pile "
-				    "up there, until its session ends");
+		nopal__warn_at(check->problems, place, "add windowed_flow {}",
+			       "no flow control: data that a slow receiver has not read pile "
+			       "up there, until its session ends");
 }
 
 void nopal__promise_check(const struct nopal_composition *composition,

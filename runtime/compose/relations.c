@@ -183,9 +183,8 @@ static bool relations_add(struct nopal_composed_layer *layer, const struct relat
 
 	if (!one)
 		return true;
-	nopal_problems_warn(problems, place.file, place.line, NULL,
-			    "added %s, because %s needs %s: %s", one->name, who,
-			    need->relation->role, need->relation->because);
+	nopal__warn_at(problems, place, NULL, "added %s, because %s needs %s: %s", one->name, who,
+		       need->relation->role, need->relation->because);
 	nopal__problems_fix(problems, "write `%s {}` to make it your own choice", one->name);
 	added = nopal__member_add(layer, one, place);
 	if (!added)
@@ -223,13 +222,12 @@ static bool relations_say_open(struct nopal_composed_layer *layer,
 			       : relations_place(need->relation->role);
 
 	if (need->member)
-		nopal_problems_add(problems, need->place.file, need->place.line, fix,
-				   "%s needs %s: %s", need->member->microprotocol->name,
-				   need->relation->role, need->relation->because);
+		nopal__problem_at(problems, need->place, fix, "%s needs %s: %s",
+				  need->member->microprotocol->name, need->relation->role,
+				  need->relation->because);
 	else
-		nopal_problems_add(problems, need->place.file, need->place.line, fix,
-				   "layer `%s` has no %s: %s", layer->name, need->relation->role,
-				   need->relation->because);
+		nopal__problem_at(problems, need->place, fix, "layer `%s` has no %s: %s",
+				  layer->name, need->relation->role, need->relation->because);
 	return true;
 }
 
@@ -252,8 +250,8 @@ static void relations_exclusion(const struct nopal_member *one, const struct nop
 	const char *first = one->microprotocol->name;
 	const char *second = other->microprotocol->name;
 
-	nopal_problems_add(problems, later->place.file, later->place.line, NULL,
-			   "%s and %s exclude each other: %s", first, second, relation->because);
+	nopal__problem_at(problems, later->place, NULL, "%s and %s exclude each other: %s", first,
+			  second, relation->because);
 	if (relation->unless)
 		nopal__problems_fix(problems, "remove %s or %s, or set %s.%s = on", first, second,
 				    first, relation->unless);
@@ -295,9 +293,9 @@ void nopal__relations_check(const struct nopal_composed_layer *layer,
 				relations_exclusion(other, one, relation, problems);
 			if (!role)
 				continue;
-			nopal_problems_add(problems, other->place.file, other->place.line, NULL,
-					   "%s and %s both provide %s, of which a layer has one",
-					   a->name, b->name, role);
+			nopal__problem_at(problems, other->place, NULL,
+					  "%s and %s both provide %s, of which a layer has one",
+					  a->name, b->name, role);
 			nopal__problems_fix(problems, "keep one of %s, %s", a->name, b->name);
 		}
 	}

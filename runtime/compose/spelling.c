@@ -62,11 +62,10 @@ static void spelling_words(const struct spelling *spelling, const char *what, co
 		snprintf(word, sizeof(word), "%.*s", (int)length, start);
 		if (spelling_is_known(word))
 			continue;
-		nopal_problems_warn(spelling->problems, spelling->member->place.file,
-				    spelling->member->place.line, NULL,
-				    "%s of %s names `%s`, which is no "
-				    "microprotocol and no role of one",
-				    what, spelling->member->microprotocol->name, word);
+		nopal__warn_at(spelling->problems, spelling->member->place, NULL,
+			       "%s of %s names `%s`, which is no "
+			       "microprotocol and no role of one",
+			       what, spelling->member->microprotocol->name, word);
 		names = spelling_names(spelling->arena);
 		if (names)
 			nopal__problems_suggest(spelling->problems, word, names, NULL);

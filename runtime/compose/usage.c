@@ -92,19 +92,19 @@ static void usage_check_entry(const struct nopal_composed_layer *layer,
 	/* of two that provide one role, that was said already */
 	if (entry.access == NOPAL_WRITE && writer != member &&
 	    !nopal__role_of_both(writer->microprotocol, member->microprotocol)) {
-		nopal_problems_add(problems, member->place.file, member->place.line, NULL,
-				   "%s and %s both write the %s %s, which has one writer",
-				   writer->microprotocol->name, member->microprotocol->name,
-				   usage_nouns[table], entry.name);
+		nopal__problem_at(problems, member->place, NULL,
+				  "%s and %s both write the %s %s, which has one writer",
+				  writer->microprotocol->name, member->microprotocol->name,
+				  usage_nouns[table], entry.name);
 		nopal__problems_fix(problems, "keep one of %s, %s", writer->microprotocol->name,
 				    member->microprotocol->name);
 	}
 	if (entry.access == NOPAL_READ && !writer &&
 	    strcmp(entry.name, NOPAL_RUNTIME_ATTRIBUTE) != 0) {
-		nopal_problems_add(problems, member->place.file, member->place.line,
-				   usage_who_could(layer->arena, table, entry.name),
-				   "%s reads the %s %s, which nobody writes",
-				   member->microprotocol->name, usage_nouns[table], entry.name);
+		nopal__problem_at(problems, member->place,
+				  usage_who_could(layer->arena, table, entry.name),
+				  "%s reads the %s %s, which nobody writes",
+				  member->microprotocol->name, usage_nouns[table], entry.name);
 	}
 }
 
@@ -146,8 +146,8 @@ void nopal__holds_check(const struct nopal_composed_layer *layer, struct nopal_p
 
 		/* A bit is released by its owner alone, from a handler or a timer. */
 		for (; hold && hold->why && !binds && !times; hold++)
-			nopal_problems_add(
-				problems, member->place.file, member->place.line,
+			nopal__problem_at(
+				problems, member->place,
 				"remove it, or give it a handler that releases the bit",
 				"%s holds a %s bit that nobody can ever complete: it handles "
 				"no event and has no timer",
@@ -216,11 +216,11 @@ void nopal__usage_warn(const struct nopal_composed_layer *layer, struct nopal_pr
 
 		if (!usage_acts(member->microprotocol) && !usage_is_needed(layer, member) &&
 		    !usage_is_read(layer, member, &writes) && writes) {
-			nopal_problems_warn(problems, member->place.file, member->place.line,
-					    "remove it, or add what would read its facts",
-					    "%s is there for nothing: it holds nothing, and "
-					    "nobody reads or needs what it provides",
-					    member->microprotocol->name);
+			nopal__warn_at(problems, member->place,
+				       "remove it, or add what would read its facts",
+				       "%s is there for nothing: it holds nothing, and "
+				       "nobody reads or needs what it provides",
+				       member->microprotocol->name);
 		}
 	}
 }

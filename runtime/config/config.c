@@ -147,13 +147,12 @@ static bool config_say_twice(const struct config_file *file, size_t index)
 	if (!earlier)
 		return false;
 	if (earlier->section)
-		nopal_problems_add(file->reader->problems, place.file, place.line,
-				   "put its keys into one section",
-				   "a second section `%s`; the first is in line %d", earlier->name,
-				   earlier->line);
+		nopal__problem_at(file->reader->problems, place, "put its keys into one section",
+				  "a second section `%s`; the first is in line %d", earlier->name,
+				  earlier->line);
 	else
-		nopal_problems_add(file->reader->problems, place.file, place.line, "keep one",
-				   "`%s` is set already in line %d", earlier->name, earlier->line);
+		nopal__problem_at(file->reader->problems, place, "keep one",
+				  "`%s` is set already in line %d", earlier->name, earlier->line);
 	return true;
 }
 
@@ -167,10 +166,10 @@ static const char *config_say_no_microprotocol(const struct config_file *file, c
 
 	if (!names)
 		return NULL;
-	nopal_problems_add(reader->problems, place.file, place.line,
-			   "see `nopal list microprotocols`; one in a shared "
-			   "object needs plugin = {\"NAME\"}",
-			   "there is no microprotocol `%s`", name);
+	nopal__problem_at(reader->problems, place,
+			  "see `nopal list microprotocols`; one in a shared "
+			  "object needs plugin = {\"NAME\"}",
+			  "there is no microprotocol `%s`", name);
 	nopal__problems_suggest(reader->problems, name, names, NULL);
 	return nopal_nearest(name, names);
 }
@@ -201,9 +200,8 @@ static void config_apply_section(const struct config_file *file, size_t index,
 	const char *name = item->name;
 
 	if (item->values.count)
-		nopal_problems_add(file->reader->problems, place.file, place.line,
-				   "remove the title", "`%s` takes no title; only layers have one",
-				   item->name);
+		nopal__problem_at(file->reader->problems, place, "remove the title",
+				  "`%s` takes no title; only layers have one", item->name);
 	if (!nopal_registry_find(name))
 		name = config_say_no_microprotocol(file, name, place);
 	if (!name)
@@ -226,16 +224,15 @@ static void config_apply_layer(const struct config_file *file, size_t index)
 	if (scan->items[index].values.count)
 		name = scan->items[index].values.words[0];
 	else
-		nopal_problems_add(file->reader->problems, place.file, place.line,
-				   "write layer \"NAME\" { ... }", "the layer has no name");
+		nopal__problem_at(file->reader->problems, place, "write layer \"NAME\" { ... }",
+				  "the layer has no name");
 	layer = config_layer_add(file->reader->config, name, place);
 	if (!layer)
 		return;
 	if (layer->place.file == place.file && layer->place.line != place.line)
-		nopal_problems_add(file->reader->problems, place.file, place.line,
-				   "give it a name of its own",
-				   "a second layer `%s`; the first is in line %d", layer->name,
-				   layer->place.line);
+		nopal__problem_at(file->reader->problems, place, "give it a name of its own",
+				  "a second layer `%s`; the first is in line %d", layer->name,
+				  layer->place.line);
 	/* `without` first: what is added again must not be removed. */
 	for (size_t i = index + 1; i < scan->count; i++) {
 		const struct nopal_scan_item *item = &scan->items[i];
@@ -278,10 +275,10 @@ static void config_apply_sections(const struct config_file *file)
 			struct nopal_config_layer *layer;
 
 			if (config_has_layers(file))
-				nopal_problems_add(file->reader->problems, place.file, place.line,
-						   "move it into a layer",
-						   "`%s` stands beside the layers of this config",
-						   file->scan->items[i].name);
+				nopal__problem_at(file->reader->problems, place,
+						  "move it into a layer",
+						  "`%s` stands beside the layers of this config",
+						  file->scan->items[i].name);
 			if (config_has_layers(file) && config->layer_count)
 				layer = &config->layers[0]; /* so that it is checked somewhere */
 			else
@@ -340,12 +337,11 @@ static bool config_is_cycle(const struct nopal__reader *reader, const char *real
 			nopal__append(&way, "%s extends ", reader->reading[i]);
 	}
 	if (cycle)
-		nopal_problems_add(reader->problems, place.file, place.line, "remove one `extends`",
-				   "the config extends itself: %s%s", nopal__text(&way), real);
+		nopal__problem_at(reader->problems, place, "remove one `extends`",
+				  "the config extends itself: %s%s", nopal__text(&way), real);
 	else if (reader->depth == NOPAL_EXTENDS_DEPTH)
-		nopal_problems_add(reader->problems, place.file, place.line,
-				   "extend an earlier one",
-				   "more than %d configs extend each other", NOPAL_EXTENDS_DEPTH);
+		nopal__problem_at(reader->problems, place, "extend an earlier one",
+				  "more than %d configs extend each other", NOPAL_EXTENDS_DEPTH);
 	return cycle || reader->depth == NOPAL_EXTENDS_DEPTH;
 }
 

@@ -92,10 +92,10 @@ static void file_say_nowhere(struct nopal__reader *reader, const char *name, con
 {
 	const char **names = file_names(reader->arena, folders);
 
-	nopal_problems_add(reader->problems, place.file, place.line,
-			   "write a path, or put its folder into $NOPAL_CONFIGS; `nopal list "
-			   "configs` shows those that are found",
-			   "there is no config `%s`; looked in %s", name, folders);
+	nopal__problem_at(reader->problems, place,
+			  "write a path, or put its folder into $NOPAL_CONFIGS; `nopal list "
+			  "configs` shows those that are found",
+			  "there is no config `%s`; looked in %s", name, folders);
 	if (names)
 		nopal__problems_suggest(reader->problems, nopal__config_name(reader->arena, name),
 					names, NULL);
@@ -117,9 +117,9 @@ const char *nopal__config_find(struct nopal__reader *reader, const char *name_or
 	if ((path || file_has_suffix(name_or_path)) && file_is_regular(found))
 		return found;
 	if (path) {
-		nopal_problems_add(reader->problems, place.file, place.line, "check the path",
-				   "there is no config %s: %s", found,
-				   strerror(errno ? errno : ENOENT));
+		nopal__problem_at(reader->problems, place, "check the path",
+				  "there is no config %s: %s", found,
+				  strerror(errno ? errno : ENOENT));
 		return NULL;
 	}
 	folders = file_folders(reader->arena, place.file);

@@ -26,9 +26,8 @@ const char *nopal__one_value(struct nopal__reader *reader, const char *name,
 {
 	if (values->count == 1)
 		return values->words[0];
-	nopal_problems_add(reader->problems, place.file, place.line,
-			   "write one word, without braces",
-			   "`%s` takes one value, not a list of %zu", name, values->count);
+	nopal__problem_at(reader->problems, place, "write one word, without braces",
+			  "`%s` takes one value, not a list of %zu", name, values->count);
 	return NULL;
 }
 
@@ -76,8 +75,8 @@ static void keys_say_not_there(struct nopal__reader *reader, const struct nopal_
 		return;
 	for (size_t i = 0; i < layer->section_count; i++)
 		names[i] = layer->sections[i].name;
-	nopal_problems_add(reader->problems, place.file, place.line, "take it out of the list",
-			   "without names `%s`, which is not there to be removed", name);
+	nopal__problem_at(reader->problems, place, "take it out of the list",
+			  "without names `%s`, which is not there to be removed", name);
 	nopal__problems_suggest(reader->problems, name, names, NULL);
 }
 
@@ -130,8 +129,7 @@ static const char *const keys_layer[] = { "multiplicity", "without", NULL };
 static void keys_say_unknown(struct nopal__reader *reader, const char *name,
 			     const char *const *names, struct nopal_place place)
 {
-	nopal_problems_add(reader->problems, place.file, place.line, NULL,
-			   "there is no key `%s` here", name);
+	nopal__problem_at(reader->problems, place, NULL, "there is no key `%s` here", name);
 	if (nopal_registry_find(name))
 		nopal__problems_fix(reader->problems, "`%s` is a microprotocol: write %s {}", name,
 				    name);
@@ -161,12 +159,12 @@ static void keys_set(struct nopal__reader *reader, const struct keys_entry *entr
 		if (config->layer_count == 1)
 			keys_without_in(reader, &config->layers[0], values, place);
 		else
-			nopal_problems_add(
-				reader->problems, place.file, place.line,
-				config->layer_count ? "write it in the layer it is about"
-						    : "remove it, or write `extends` too",
-				"`without` has %s to take sections out of",
-				config->layer_count ? "several layers" : "no base config");
+			nopal__problem_at(reader->problems, place,
+					  config->layer_count ? "write it in the layer it is about"
+							      : "remove it, or write `extends` too",
+					  "`without` has %s to take sections out of",
+					  config->layer_count ? "several layers"
+							      : "no base config");
 		break;
 	case KEYS_REQUIRES:
 		config->requires_auto = value != 0;

@@ -170,8 +170,8 @@ static void value_say_escape(const struct value_reader *reader, const char *star
 	while (length < (size_t)(reader->end - reader->at) &&
 	       isxdigit((unsigned char)reader->at[length]))
 		length++;
-	nopal_problems_add(problems, place.file, place.line, "write \\\\ for a backslash",
-			   "`%.*s` is no byte from \\001 to \\377", (int)length, reader->at);
+	nopal__problem_at(problems, place, "write \\\\ for a backslash",
+			  "`%.*s` is no byte from \\001 to \\377", (int)length, reader->at);
 }
 
 const char *nopal__scan_read(struct nopal_arena *arena, const char *start, size_t length,
