@@ -72,27 +72,23 @@ static bool library_folder(char ret_folder[PATH_MAX])
 	return slash != NULL;
 }
 
-static const char *folder_in(const char *prefix, size_t length, enum nopal_installed which)
-{
-	const char *below = below_prefix(folder_built[which]);
-	char *moved = folder_moved[which];
-
-	if (!below || length + strlen(below) >= PATH_MAX)
-		return folder_built[which];
-	memcpy(moved, prefix, length);
-	strcpy(moved + length, below);
-	return access(moved, R_OK | X_OK) == 0 ? moved : folder_built[which];
-}
-
 static void folders_find(void)
 {
 	char folder[PATH_MAX];
 	size_t length = library_folder(folder) ? prefix_length(folder) : 0;
 
-	for (unsigned which = 0; which < FOLDERS; which++)
-		folder_found[which] =
-			length ? folder_in(folder, length, (enum nopal_installed)which)
-			       : folder_built[which];
+	for (unsigned which = 0; which < FOLDERS; which++) {
+		const char *below = below_prefix(folder_built[which]);
+		char *moved = folder_moved[which];
+
+		folder_found[which] = folder_built[which];
+		if (!length || !below || length + strlen(below) >= PATH_MAX)
+			continue;
+		memcpy(moved, folder, length);
+		strcpy(moved + length, below);
+		if (access(moved, R_OK | X_OK) == 0)
+			folder_found[which] = moved;
+	}
 }
 
 const char *nopal_installed(enum nopal_installed which)

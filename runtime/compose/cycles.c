@@ -79,17 +79,6 @@ static bool cycles_is_before(size_t free_index, enum nopal_event event)
 	return false;
 }
 
-static bool cycles_has_natural(const struct nopal_microprotocol *one, size_t free_index)
-{
-	for (size_t i = 0; i < CYCLES_BEFORE_ROOM; i++) {
-		enum nopal_event before = cycles_before[free_index].before[i];
-
-		if (before != NOPAL_NO_EVENT && cycles_handles(one, before))
-			return true;
-	}
-	return false;
-}
-
 /* Edges from what `member` handles to `raised`. */
 static void cycles_add_raise(struct cycles_graph *graph, const struct nopal_member *member,
 			     enum nopal_event raised)
@@ -97,11 +86,13 @@ static void cycles_add_raise(struct cycles_graph *graph, const struct nopal_memb
 	const struct nopal_microprotocol *one = member->microprotocol;
 	const struct nopal_binding *binding = one->bindings;
 	size_t index = cycles_free_index(raised);
-	bool natural;
+	bool natural = false;
 
 	if (index == CYCLES_FREE)
 		return;
-	natural = cycles_has_natural(one, index);
+	for (size_t i = 0; i < CYCLES_BEFORE_ROOM; i++)
+		natural = natural || (cycles_before[index].before[i] != NOPAL_NO_EVENT &&
+				      cycles_handles(one, cycles_before[index].before[i]));
 	for (; binding && binding->event != NOPAL_NO_EVENT; binding++) {
 		if (cycles_free_index(binding->event) == CYCLES_FREE || binding->event == raised ||
 		    (natural && !cycles_is_before(index, binding->event)))
@@ -121,17 +112,6 @@ struct cycles_way {
 	size_t length;
 	bool visited[CYCLES_EVENTS]; /* reported, or leads to no cycle */
 };
-
-static bool cycles_on_way(const struct cycles_way *way, enum nopal_event event, size_t *ret_start)
-{
-	for (size_t i = 0; i < way->length; i++) {
-		if (way->event[i] == event) {
-			*ret_start = i;
-			return true;
-		}
-	}
-	return false;
-}
 
 static const struct nopal_member *cycles_member(const struct cycles_way *way, size_t index,
 						size_t start)
@@ -181,9 +161,11 @@ static void cycles_say(const struct cycles_way *way, size_t start, struct nopal_
 static void cycles_visit(struct cycles_way *way, enum nopal_event event,
 			 struct nopal_problems *problems)
 {
-	size_t start;
+	size_t start = 0;
 
-	if (cycles_on_way(way, event, &start)) {
+	while (start < way->length && way->event[start] != event)
+		start++;
+	if (start < way->length) {
 		if (cycles_is_shared(way, start))
 			cycles_say(way, start, problems);
 		return;

@@ -24,15 +24,6 @@ enum {
 	FILE_FIX_ROOM = 4096,
 };
 
-static const char *file_path(struct nopal_arena *arena, const char *path, const char *beside)
-{
-	const char *slash = beside ? strrchr(beside, '/') : NULL;
-
-	if (*path == '/' || !slash)
-		return path;
-	return nopal__printed(arena, "%.*s/%s", (int)(slash - beside), beside, path);
-}
-
 static void file_say(const struct nopal_config_key *key, const char *path, const char *why,
 		     struct nopal_problems *problems)
 {
@@ -106,7 +97,12 @@ bool nopal__parameter_file_read(struct nopal_arena *arena, const char *path,
 				const struct nopal_config_key *key,
 				struct nopal_file_bytes *ret_file, struct nopal_problems *problems)
 {
-	const char *whole = file_path(arena, path, key->place.file);
+	const char *beside = key->place.file;
+	const char *slash = beside ? strrchr(beside, '/') : NULL;
+	const char *whole =
+		*path == '/' || !slash
+			? path
+			: nopal__printed(arena, "%.*s/%s", (int)(slash - beside), beside, path);
 	uint8_t *bytes = nopal__zeroed_secret(arena, FILE_MAX_BYTES);
 	ssize_t length;
 	mode_t mode = 0;

@@ -53,20 +53,14 @@ void nopal__config_remove(struct nopal_config_layer *layer, struct nopal_config_
 	memmove(section, section + 1, (layer->section_count - index) * sizeof(*section));
 }
 
-static struct nopal_config_key *config_key(struct nopal_config_section *section, const char *name)
-{
-	for (size_t i = 0; i < section->key_count; i++) {
-		if (strcmp(section->keys[i].name, name) == 0)
-			return &section->keys[i];
-	}
-	return NULL;
-}
-
 void nopal__config_set_key(struct nopal_config *config, struct nopal_config_section *section,
 			   const char *name, const char *value, struct nopal_place place)
 {
-	struct nopal_config_key *key = config_key(section, name);
+	struct nopal_config_key *key = NULL;
 
+	for (size_t i = 0; i < section->key_count && !key; i++)
+		if (strcmp(section->keys[i].name, name) == 0)
+			key = &section->keys[i];
 	if (!key)
 		key = nopal__one_more(&config->arena, &section->keys, &section->key_count,
 				      sizeof(*key));
@@ -87,22 +81,6 @@ static struct nopal_config_layer *config_layer_add(struct nopal_config *config, 
 	if (layer)
 		*layer = (struct nopal_config_layer){ .name = name, .place = place };
 	return layer;
-}
-
-/* NULL: the arena failed. */
-static struct nopal_config_section *config_section_add(struct nopal_config *config,
-						       struct nopal_config_layer *layer,
-						       const char *name, struct nopal_place place)
-{
-	struct nopal_config_section *section = nopal__config_section(layer, name);
-
-	if (section)
-		return section;
-	section = nopal__one_more(&config->arena, &layer->sections, &layer->section_count,
-				  sizeof(*section));
-	if (section)
-		*section = (struct nopal_config_section){ .name = name, .place = place };
-	return section;
 }
 
 void nopal__config_free(struct nopal_config *config)
@@ -207,8 +185,15 @@ static void config_apply_section(const struct config_file *file, size_t index,
 	if (!name)
 		return;
 	config_say_twice(file, index);
-	section = config_section_add(file->reader->config, layer, name, place);
-	for (size_t i = index + 1; section && i < scan->count; i++) {
+	section = nopal__config_section(layer, name);
+	if (!section) {
+		section = nopal__one_more(file->reader->arena, &layer->sections,
+					  &layer->section_count, sizeof(*section));
+		if (!section)
+			return;
+		*section = (struct nopal_config_section){ .name = name, .place = place };
+	}
+	for (size_t i = index + 1; i < scan->count; i++) {
 		if (scan->items[i].parent == (int)index)
 			config_apply_key(file, i, section);
 	}

@@ -131,16 +131,6 @@ static void value_escape(struct value_reader *reader)
 
 /* ---------------------------------------------------------------------- forms */
 
-static void value_double(struct value_reader *reader)
-{
-	while (reader->at < reader->end && !reader->wrong) {
-		if (*reader->at == '\\')
-			value_escape(reader);
-		else if (!value_variable(reader))
-			value_put(reader, *reader->at++);
-	}
-}
-
 static void value_single(struct value_reader *reader)
 {
 	for (; reader->at < reader->end; reader->at++) {
@@ -149,14 +139,6 @@ static void value_single(struct value_reader *reader)
 		reader->at += escape;
 		if (!escape || *reader->at != '\n')
 			value_put(reader, *reader->at);
-	}
-}
-
-static void value_word(struct value_reader *reader)
-{
-	while (reader->at < reader->end) {
-		if (!value_variable(reader))
-			value_put(reader, *reader->at++);
 	}
 }
 
@@ -185,12 +167,14 @@ const char *nopal__scan_read(struct nopal_arena *arena, const char *start, size_
 		.text = { .arena = arena },
 	};
 
-	if (quote == '"')
-		value_double(&reader);
-	else if (quote == '\'')
+	if (quote == '\'')
 		value_single(&reader);
-	else
-		value_word(&reader);
+	while (reader.at < reader.end && !reader.wrong) {
+		if (quote == '"' && *reader.at == '\\')
+			value_escape(&reader);
+		else if (!value_variable(&reader))
+			value_put(&reader, *reader.at++);
+	}
 	if (!reader.wrong)
 		return nopal__text(&reader.text);
 	value_say_escape(&reader, start, place, problems);

@@ -166,17 +166,13 @@ void nopal_queue_idle(struct nopal_session *session, struct nopal_queue *queue)
 	*queue = (struct nopal_queue){ 0 };
 }
 
-static enum nopal_lane lane_of(const struct nopal_segment *segment)
-{
-	if (segment->transmissions)
-		return NOPAL_LANE_AGAIN;
-	return segment->urgent ? NOPAL_LANE_URGENT : NOPAL_LANE_FIRST;
-}
-
 int nopal_lanes_insert(struct nopal_session *session, struct nopal_lanes *lanes,
 		       const struct nopal_segment *segment)
 {
-	return nopal_queue_insert(session, &lanes->lane[lane_of(segment)], segment);
+	enum nopal_lane first = segment->urgent ? NOPAL_LANE_URGENT : NOPAL_LANE_FIRST;
+	enum nopal_lane lane = segment->transmissions ? NOPAL_LANE_AGAIN : first;
+
+	return nopal_queue_insert(session, &lanes->lane[lane], segment);
 }
 
 static struct nopal_segment *lane_first(struct nopal_at at, struct nopal_lanes *lanes,

@@ -50,7 +50,21 @@ bool nopal_timer_running(struct nopal_at at, unsigned which)
 	return timers[at.part->first_timer + which].deadline_ns != NOPAL_NEVER;
 }
 
-static void wake_for_idle(struct nopal_composite *composite);
+/* By the earliest of the deadlines. */
+static void wake_for_next(struct nopal_composite *composite)
+{
+	const struct nopal_deferred_list *list = &composite->awake->delayed;
+	int64_t when = NOPAL_NEVER;
+
+	for (uint32_t i = 0; i < timer_count(composite); i++)
+		if (composite->awake->timers[i].deadline_ns < when)
+			when = composite->awake->timers[i].deadline_ns;
+	for (uint32_t i = 0; i < list->count; i++)
+		if (list->entries[(list->head + i) % list->room].deadline_ns < when)
+			when = list->entries[(list->head + i) % list->room].deadline_ns;
+	if (when != NOPAL_NEVER && composite->life != NOPAL_LIFE_ENDED)
+		nopal__wake_by(composite, when);
+}
 
 /* ---------------------------------------------------------------- watchdog */
 
@@ -112,7 +126,7 @@ void nopal__watchdog_stop(struct nopal_composite *composite)
 	composite->awake->timers[index] = (struct nopal_timer_state){ .deadline_ns = NOPAL_NEVER };
 	composite->awake->bark_ns = 0;
 	nopal_wheel_disarm(&composite->world->wheel, &composite->wake);
-	wake_for_idle(composite);
+	wake_for_next(composite);
 }
 
 /* ----------------------------------------------------------------- silence */
@@ -196,28 +210,6 @@ static bool delayed_due(struct nopal_composite *composite, struct nopal_deferred
 	return true;
 }
 
-static int64_t earliest(const struct nopal_composite *composite)
-{
-	const struct nopal_deferred_list *list = &composite->awake->delayed;
-	int64_t when = NOPAL_NEVER;
-
-	for (uint32_t i = 0; i < timer_count(composite); i++)
-		if (composite->awake->timers[i].deadline_ns < when)
-			when = composite->awake->timers[i].deadline_ns;
-	for (uint32_t i = 0; i < list->count; i++)
-		if (list->entries[(list->head + i) % list->room].deadline_ns < when)
-			when = list->entries[(list->head + i) % list->room].deadline_ns;
-	return when;
-}
-
-static void wake_for_idle(struct nopal_composite *composite)
-{
-	int64_t when = composite->life == NOPAL_LIFE_ENDED ? NOPAL_NEVER : earliest(composite);
-
-	if (when != NOPAL_NEVER)
-		nopal__wake_by(composite, when);
-}
-
 /* One wake-up fires each timer at most once. */
 void nopal__timers_run(struct nopal_composite *composite)
 {
@@ -232,5 +224,5 @@ void nopal__timers_run(struct nopal_composite *composite)
 	}
 	while (composite->life != NOPAL_LIFE_ENDED && delayed_due(composite, &deferred))
 		nopal__run_deferred(composite, &deferred);
-	wake_for_idle(composite);
+	wake_for_next(composite);
 }

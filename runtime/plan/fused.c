@@ -64,10 +64,25 @@ static const char *fused_wrong(struct nopal_plan *plan, const char *path)
 	return strcmp(mark, ours) == 0 ? NULL : "was made from another composition";
 }
 
-static void fused_take(struct nopal_plan *plan, const char *path)
+void nopal__fused_find(struct nopal_plan *plan)
 {
-	const char *why = fused_wrong(plan, path);
+	const char *named = secure_getenv("NOPAL_FUSED");
+	const char *path, *why;
 
+	atomic_store(&plan->fused_settled, true);
+	if (named && strcmp(named, "off") == 0) {
+		plan->fused_text = "interpreted: NOPAL_FUSED=off";
+		return;
+	}
+	path = fused_file(plan, named);
+	if (!path) {
+		plan->fused_text = nopal__printed(plan->arena,
+						  "interpreted: there is no %s" NOPAL_FUSED_SUFFIX
+						  "; `nopal fuse` makes it",
+						  plan->name);
+		return;
+	}
+	why = fused_wrong(plan, path);
 	if (why) {
 		plan->fused_text = nopal__printed(plan->arena, "interpreted: %s %s", path, why);
 		return;
@@ -77,26 +92,6 @@ static void fused_take(struct nopal_plan *plan, const char *path)
 	/* said now, for there is no arena when it is loaded */
 	plan->fused_unloadable = nopal__printed(plan->arena, "interpreted: %s does not load", path);
 	atomic_store(&plan->fused_settled, false);
-}
-
-void nopal__fused_find(struct nopal_plan *plan)
-{
-	const char *named = secure_getenv("NOPAL_FUSED");
-	const char *path;
-
-	atomic_store(&plan->fused_settled, true);
-	if (named && strcmp(named, "off") == 0) {
-		plan->fused_text = "interpreted: NOPAL_FUSED=off";
-		return;
-	}
-	path = fused_file(plan, named);
-	if (path)
-		fused_take(plan, path);
-	else
-		plan->fused_text = nopal__printed(plan->arena,
-						  "interpreted: there is no %s" NOPAL_FUSED_SUFFIX
-						  "; `nopal fuse` makes it",
-						  plan->name);
 }
 
 /* ------------------------------------------------------------------- loading */

@@ -59,17 +59,6 @@ static int cache_make(const char *folder, mode_t mode)
 	return mkdir(folder, mode) && errno != EEXIST ? -errno : 0;
 }
 
-/* `folder` is .../nopal; the one around it is made where it is missing. */
-static int cache_make_both(struct nopal_arena *arena, const char *folder, const char *units)
-{
-	const char *around = nopal__copy_part(arena, folder, strlen(folder) - strlen("/nopal"));
-	int error = cache_make(around, CACHE_AROUND_MODE);
-
-	if (!error)
-		error = cache_make(folder, CACHE_MODE);
-	return error ? error : cache_make(units, CACHE_MODE);
-}
-
 static int cache_open(const char *folder, const char *units)
 {
 	int error = cache_is_ours(folder);
@@ -77,7 +66,8 @@ static int cache_open(const char *folder, const char *units)
 	return error ? error : cache_is_ours(units);
 }
 
-static uint64_t cache_key(const struct nopal_plan *plan, struct nopal_arena *arena)
+static const char *cache_file(const struct nopal_plan *plan, struct nopal_arena *arena,
+			      const char *units)
 {
 	uint64_t shape = nopal__plan_shape(plan, arena);
 	struct nopal_hash hash;
@@ -85,14 +75,8 @@ static uint64_t cache_key(const struct nopal_plan *plan, struct nopal_arena *are
 	nopal_hash_init(&hash);
 	nopal_hash_update(&hash, nopal__stamp, strlen(nopal__stamp));
 	nopal_hash_update(&hash, &shape, sizeof(shape));
-	return nopal_hash_final(&hash);
-}
-
-static const char *cache_file(const struct nopal_plan *plan, struct nopal_arena *arena,
-			      const char *units)
-{
 	return nopal__printed(arena, "%s/%s-%016llx" NOPAL_FUSED_SUFFIX, units, plan->name,
-			      (unsigned long long)cache_key(plan, arena));
+			      (unsigned long long)nopal_hash_final(&hash));
 }
 
 const char *nopal__unit_in_cache(const struct nopal_plan *plan)
@@ -113,7 +97,7 @@ const char *nopal__unit_in_cache(const struct nopal_plan *plan)
 static const char *cache_prepare(const struct nopal_plan *plan, struct nopal_arena *arena,
 				 struct nopal_problems *problems)
 {
-	const char *folder = cache_folder(arena), *units;
+	const char *folder = cache_folder(arena), *around, *units;
 	int error;
 
 	if (!folder) {
@@ -124,7 +108,13 @@ static const char *cache_prepare(const struct nopal_plan *plan, struct nopal_are
 		return NULL;
 	}
 	units = nopal__printed(arena, "%s/fused", folder);
-	error = cache_make_both(arena, folder, units);
+	/* `folder` is .../nopal; the one around it is made where it is missing. */
+	around = nopal__copy_part(arena, folder, strlen(folder) - strlen("/nopal"));
+	error = cache_make(around, CACHE_AROUND_MODE);
+	if (!error)
+		error = cache_make(folder, CACHE_MODE);
+	if (!error)
+		error = cache_make(units, CACHE_MODE);
 	if (!error)
 		error = cache_open(folder, units);
 	if (!error)

@@ -146,18 +146,6 @@ bool nopal__registry_add(const struct nopal_microprotocol *microprotocol, const 
 
 /* ------------------------------------------------------------------- plugins */
 
-/* Folders where NAME.so may lie, in the order of looking. */
-static const char *registry_folders(struct nopal_arena *arena)
-{
-	const char *named = secure_getenv("NOPAL_PLUGINS");
-	struct nopal_text folders = { .arena = arena };
-
-	if (named && *named)
-		nopal__append(&folders, "%s:", named);
-	nopal__append(&folders, "%s", nopal_installed(NOPAL_INSTALLED_PLUGINS));
-	return nopal__text(&folders);
-}
-
 bool nopal__may_be_loaded(const char *path)
 {
 	const char *installed = nopal_installed(NOPAL_INSTALLED_PLUGINS);
@@ -219,16 +207,22 @@ static int registry_open(struct nopal_arena *arena, const char *path,
 static int registry_load(struct nopal_arena *arena, const char *name,
 			 struct nopal_problems *problems)
 {
-	const char *folders = registry_folders(arena);
-	const char *path = nopal__search(arena, folders, name, ".so", nopal__is_readable);
+	const char *named = secure_getenv("NOPAL_PLUGINS");
+	struct nopal_text folders = { .arena = arena };
+	const char *path;
 
+	if (named && *named)
+		nopal__append(&folders, "%s:", named);
+	nopal__append(&folders, "%s", nopal_installed(NOPAL_INSTALLED_PLUGINS));
+	path = nopal__search(arena, nopal__text(&folders), name, ".so", nopal__is_readable);
 	if (path)
 		return registry_open(arena, path, problems);
 	if (!arena->failed)
 		nopal_problems_add(problems, NULL, 0,
 				   "write plugin = \"./NAME.so\" where it lies beside the config, "
 				   "or put its folder into $NOPAL_PLUGINS",
-				   "there is no plugin %s.so; looked in %s", name, folders);
+				   "there is no plugin %s.so; looked in %s", name,
+				   nopal__text(&folders));
 	return -ENOENT;
 }
 
