@@ -15,9 +15,11 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <nopal/microprotocol.h>
 #include "base/problems.h"
@@ -33,16 +35,37 @@ enum {
 	LINK_MASK_BITS = 64,
 };
 
+struct link_unit {
+	const char *name;
+	int64_t scale;
+};
+
+struct link_quantity {
+	const char *name;  /* for people */
+	const char *units; /* for people: how to write one */
+	const struct link_unit *table;
+};
+
+struct link_parser;
+/* A word reads its arguments itself, or has one quantity of a field. */
+struct link_word {
+	const char *name;
+	void (*read)(struct link_parser *parser);
+	const struct link_quantity *quantity;
+	int64_t min, max;
+	size_t field, bytes;
+};
+
 enum link_scope { LINK_BOTH, LINK_FORWARD, LINK_REVERSE };
 struct link_parser {
-	const char *rest; /* what is not yet read */
+	const char *rest; /* text that is not yet read */
 	char token[LINK_TOKEN];
-	char word[LINK_TOKEN]; /* whose arguments are read */
+	const struct link_word *word; /* its arguments are being read */
 	struct nopal_problems *problems;
 	struct nopal_link *link; /* of the scope */
 	struct nopal_link forward, reverse;
 	enum link_scope scope;
-	uint32_t given; /* bit i: link_words[i], in this scope */
+	uint32_t given; /* bit i: link_words[i] in this scope */
 	bool bad, lost; /* lost until the next word that is known */
 };
 
@@ -62,9 +85,9 @@ __attribute__((format(printf, 3, 4))) static void link_refuse(struct link_parser
 	parser->bad = parser->lost = true;
 }
 
-static void link_refuse_name(struct link_parser *parser, const char *what, const char *const *names)
+static void link_refuse_name(struct link_parser *parser, const char *kind, const char *const *names)
 {
-	link_refuse(parser, NULL, "`%s` is not %s", parser->token, what);
+	link_refuse(parser, NULL, "`%s` is not %s", parser->token, kind);
 	nopal__problems_suggest(parser->problems, parser->token, names, "one of: ");
 }
 
@@ -109,27 +132,7 @@ static bool link_number_follows(const struct link_parser *parser)
 	return isdigit((unsigned char)*at) || *at == '.' || *at == '-' || *at == '+';
 }
 
-static bool link_word_follows(const struct link_parser *parser, const char *word)
-{
-	const char *at = link_skip_space(parser->rest);
-	size_t length = strlen(word);
-
-	return strncmp(at, word, length) == 0 &&
-	       (at[length] == '\0' || isspace((unsigned char)at[length]));
-}
-
 /* -------------------------------------------------------------- quantities */
-
-struct link_unit {
-	const char *name;
-	int64_t scale;
-};
-
-struct link_quantity {
-	const char *what;  /* for people */
-	const char *units; /* for people: how to write one */
-	const struct link_unit *table;
-};
 
 static const struct link_quantity link_time = {
 	"a time", "write its unit: ns, us, ms or s, as in 25ms",
@@ -153,25 +156,18 @@ static const struct link_quantity link_percent = { "a percentage", "write it wit
 static const struct link_quantity link_count = { "a count", "write a whole number, as in 400",
 						 (const struct link_unit[]){ { "", 1 }, { 0 } } };
 
-static bool link_same_unit(const char *a, const char *b)
-{
-	while (*a && tolower((unsigned char)*a) == *b)
-		a++, b++;
-	return !*a && !*b;
-}
-
 static const struct link_unit *link_find_unit(const struct link_quantity *quantity,
 					      const char *name)
 {
 	const struct link_unit *unit = quantity->table;
 
-	while (unit->name && !link_same_unit(name, unit->name))
+	while (unit->name && strcasecmp(name, unit->name) != 0)
 		unit++;
 	return unit->name ? unit : NULL;
 }
 
-/* Digits with at most one point: digits / divisor, both below 10^18.  Returns what follows; NULL
- * where there is no number, or a longer one. */
+/* Digits with at most one point: digits / divisor, both below 10^18.  Returns the text behind them;
+ * NULL where there is no number, or a longer one. */
 static const char *link_decimal(const char *at, int64_t *ret_digits, int64_t *ret_divisor)
 {
 	const int64_t max = INT64_MAX / LINK_DECIMAL - 1;
@@ -194,56 +190,46 @@ static const char *link_decimal(const char *at, int64_t *ret_digits, int64_t *re
 	return any ? at : NULL;
 }
 
-/* digits / divisor * scale, at most INT64_MAX; false where that is no whole number. */
-static bool link_scale(int64_t digits, int64_t divisor, int64_t scale, int64_t *ret_value)
-{
-	__extension__ __int128 value = (__int128)digits * scale;
-
-	if (value % divisor)
-		return false;
-	value /= divisor;
-	*ret_value = value > INT64_MAX ? INT64_MAX : (int64_t)value;
-	return true;
-}
-
-static void link_refuse_range(struct link_parser *parser, const struct link_unit *unit, int64_t min,
-			      int64_t max)
-{
-	char fix[LINK_TEXT];
-
-	snprintf(fix, sizeof(fix), "it lies between %lld%s and %lld%s",
-		 (long long)(min / unit->scale), unit->name, (long long)(max / unit->scale),
-		 unit->name);
-	link_refuse(parser, fix, "`%s %s` is out of range", parser->word, parser->token);
-}
-
-/* The next token as a quantity within [least, most] of base units. */
+/* The next token as a quantity within [min, max] of base units. */
 static bool link_quantity_read(struct link_parser *parser, const struct link_quantity *quantity,
 			       int64_t min, int64_t max, int64_t *ret_value)
 {
-	const struct link_unit *unit;
-	int64_t digits, divisor, value;
-	const char *end;
+	const char *word = parser->word->name, *end;
+	const struct link_unit *unit, *base = quantity->table;
+	__extension__ __int128 value;
+	int64_t digits, divisor;
+	char range[LINK_TEXT];
 
 	if (!link_number_follows(parser)) {
-		link_refuse(parser, quantity->units, "`%s` needs %s", parser->word, quantity->what);
+		link_refuse(parser, quantity->units, "`%s` needs %s", word, quantity->name);
 		return false;
 	}
 	link_next(parser);
 	end = link_decimal(parser->token, &digits, &divisor);
 	unit = end ? link_find_unit(quantity, end) : NULL;
-	if (!unit)
+	if (!unit) {
 		link_refuse(parser, quantity->units,
-			    end && !*end ? "`%s %s`: %s needs its unit" : "`%s %s`: not %s",
-			    parser->word, parser->token, quantity->what);
-	else if (!link_scale(digits, divisor, unit->scale, &value))
-		link_refuse(parser, "write fewer digits", "`%s %s`: finer than can be kept",
-			    parser->word, parser->token);
-	else if (value < min || value > max)
-		link_refuse_range(parser, quantity->table, min, max);
-	else
-		return *ret_value = value, true;
-	return false;
+			    end && !*end ? "`%s %s`: %s needs its unit" : "`%s %s`: not %s", word,
+			    parser->token, quantity->name);
+		return false;
+	}
+	value = digits;
+	value *= unit->scale;
+	if (value % divisor) {
+		link_refuse(parser, "write fewer digits", "`%s %s`: finer than can be kept", word,
+			    parser->token);
+		return false;
+	}
+	value /= divisor;
+	if (value < min || value > max) {
+		snprintf(range, sizeof(range), "it lies between %lld%s and %lld%s",
+			 (long long)(min / base->scale), base->name, (long long)(max / base->scale),
+			 base->name);
+		link_refuse(parser, range, "`%s %s` is out of range", word, parser->token);
+		return false;
+	}
+	*ret_value = (int64_t)value;
+	return true;
 }
 
 static bool link_time_read(struct link_parser *parser, int64_t *ret_ns)
@@ -251,25 +237,21 @@ static bool link_time_read(struct link_parser *parser, int64_t *ret_ns)
 	return link_quantity_read(parser, &link_time, 0, NOPAL__LINK_MAX_NS, ret_ns);
 }
 
-static bool link_percent_read(struct link_parser *parser, uint32_t *ret_ppm)
+/* A quantity that is kept in 32 bits. */
+static bool link_small_read(struct link_parser *parser, const struct link_quantity *quantity,
+			    uint32_t min, uint32_t max, uint32_t *ret_value)
 {
-	int64_t ppm;
+	int64_t value;
 
-	if (!link_quantity_read(parser, &link_percent, 0, NOPAL__MILLION, &ppm))
+	if (!link_quantity_read(parser, quantity, min, max, &value))
 		return false;
-	*ret_ppm = (uint32_t)ppm;
+	*ret_value = (uint32_t)value;
 	return true;
 }
 
-static bool link_count_read(struct link_parser *parser, uint32_t min, uint32_t max,
-			    uint32_t *ret_count)
+static bool link_percent_read(struct link_parser *parser, uint32_t *ret_ppm)
 {
-	int64_t count;
-
-	if (!link_quantity_read(parser, &link_count, min, max, &count))
-		return false;
-	*ret_count = (uint32_t)count;
-	return true;
+	return link_small_read(parser, &link_percent, 0, NOPAL__MILLION, ret_ppm);
 }
 
 /* ------------------------------------------------------------------- words */
@@ -288,13 +270,13 @@ static void link_word_delay(struct link_parser *parser)
 }
 
 /* The next token's place in a list, or -1 and a problem. */
-static int link_choice(struct link_parser *parser, const char *what, const char *const *names)
+static int link_choice(struct link_parser *parser, const char *kind, const char *const *names)
 {
 	link_next(parser);
 	for (int i = 0; names[i]; i++)
 		if (strcmp(parser->token, names[i]) == 0)
 			return i;
-	link_refuse_name(parser, what, names);
+	link_refuse_name(parser, kind, names);
 	return -1;
 }
 
@@ -337,44 +319,30 @@ static void link_loss_gemodel(struct link_parser *parser)
 		link_percent_read(parser, &link->ge_good_loss);
 }
 
-/* 0xHEX, its lowest bit the first datagram; `digits` is behind the 0x. */
-static bool link_mask_hex(const char *digits, uint64_t *ret_mask)
-{
-	size_t count = strlen(digits);
-
-	if (count == 0 || count > LINK_MASK_BITS / LINK_HEX_BITS ||
-	    strspn(digits, "0123456789abcdefABCDEF") < count)
-		return false;
-	*ret_mask = strtoull(digits, NULL, LINK_HEX);
-	return true;
-}
-
-/* Ones and zeros, the first for the first datagram. */
-static bool link_mask_bits(const char *bits, uint64_t *ret_mask)
-{
-	uint64_t mask = 0;
-	size_t count = strlen(bits);
-
-	if (count == 0 || count > LINK_MASK_BITS)
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		if (bits[i] != '0' && bits[i] != '1')
-			return false;
-		mask |= (uint64_t)(bits[i] == '1') << i;
-	}
-	*ret_mask = mask;
-	return true;
-}
-
+/* 0xHEX, its lowest bit the first datagram; or ones and zeros, the first for the first datagram. */
 static void link_loss_mask(struct link_parser *parser)
 {
-	uint64_t *mask = &parser->link->loss_mask;
-	bool hex;
+	const char *digits = parser->token;
+	uint64_t mask = 0;
+	size_t count;
+	bool good;
 
 	parser->link->loss_model = NOPAL_LOSS_MASK;
 	link_next(parser);
-	hex = strncmp(parser->token, "0x", 2) == 0 || strncmp(parser->token, "0X", 2) == 0;
-	if (!(hex ? link_mask_hex(parser->token + 2, mask) : link_mask_bits(parser->token, mask)))
+	if (strncasecmp(digits, "0x", 2) == 0) {
+		digits += 2;
+		count = strspn(digits, "0123456789abcdefABCDEF");
+		good = count <= LINK_MASK_BITS / LINK_HEX_BITS;
+		mask = strtoull(digits, NULL, LINK_HEX);
+	} else {
+		count = strspn(digits, "01");
+		good = count <= LINK_MASK_BITS;
+		for (size_t i = 0; good && i < count; i++)
+			mask |= (uint64_t)(digits[i] == '1') << i;
+	}
+	if (good && count > 0 && !digits[count])
+		parser->link->loss_mask = mask;
+	else
 		link_refuse(parser, "write at most 64 bits, as in 0x5 or 101",
 			    "`loss mask %s`: not a mask", parser->token);
 }
@@ -398,43 +366,20 @@ static void link_word_loss(struct link_parser *parser)
 		run[choice](parser);
 }
 
-static void link_word_duplicate(struct link_parser *parser)
-{
-	link_percent_read(parser, &parser->link->duplicate);
-}
-
-static void link_word_corrupt(struct link_parser *parser)
-{
-	link_percent_read(parser, &parser->link->corrupt);
-}
-
 static void link_word_reorder(struct link_parser *parser)
 {
+	const size_t length = strlen("gap");
+	const char *at;
+
 	link_percent_read(parser, &parser->link->reorder);
 	parser->link->gap = 1;
-	if (link_word_follows(parser, "gap")) {
+	at = link_skip_space(parser->rest);
+	if (strncmp(at, "gap", length) == 0 &&
+	    (!at[length] || isspace((unsigned char)at[length]))) {
 		link_next(parser);
-		link_count_read(parser, 1, NOPAL__LINK_MAX_PACKETS, &parser->link->gap);
+		link_small_read(parser, &link_count, 1, NOPAL__LINK_MAX_PACKETS,
+				&parser->link->gap);
 	}
-}
-
-static void link_word_rate(struct link_parser *parser)
-{
-	int64_t rate_bps;
-
-	if (link_quantity_read(parser, &link_rate, (int64_t)NOPAL__LINK_MIN_BPS,
-			       (int64_t)NOPAL__LINK_MAX_BPS, &rate_bps))
-		parser->link->rate_bps = (uint64_t)rate_bps;
-}
-
-static void link_word_limit(struct link_parser *parser)
-{
-	link_count_read(parser, 1, NOPAL__LINK_MAX_PACKETS, &parser->link->limit);
-}
-
-static void link_word_mtu(struct link_parser *parser)
-{
-	link_count_read(parser, NOPAL__LINK_MIN_MTU, NOPAL__LINK_MAX_MTU, &parser->link->mtu);
 }
 
 static void link_word_down(struct link_parser *parser)
@@ -452,20 +397,25 @@ static void link_word_ecn(struct link_parser *parser)
 	parser->link->ecn = true;
 }
 
-static void link_word_ce_threshold(struct link_parser *parser)
-{
-	link_time_read(parser, &parser->link->ce_threshold_ns);
-}
+#define LINK_FIELD(field)                                                                          \
+	offsetof(struct nopal_link, field), sizeof(((struct nopal_link *)0)->field)
 
-static const char *const link_words[] = {
-	"delay", "distribution", "loss", "duplicate", "corrupt",      "reorder", "rate",
-	"limit", "mtu",		 "down", "ecn",	      "ce_threshold", NULL,
+static const struct link_word link_words[] = {
+	{ "delay", .read = link_word_delay },
+	{ "distribution", .read = link_word_distribution },
+	{ "loss", .read = link_word_loss },
+	{ "duplicate", NULL, &link_percent, 0, NOPAL__MILLION, LINK_FIELD(duplicate) },
+	{ "corrupt", NULL, &link_percent, 0, NOPAL__MILLION, LINK_FIELD(corrupt) },
+	{ "reorder", .read = link_word_reorder },
+	{ "rate", NULL, &link_rate, NOPAL__LINK_MIN_BPS, NOPAL__LINK_MAX_BPS,
+	  LINK_FIELD(rate_bps) },
+	{ "limit", NULL, &link_count, 1, NOPAL__LINK_MAX_PACKETS, LINK_FIELD(limit) },
+	{ "mtu", NULL, &link_count, NOPAL__LINK_MIN_MTU, NOPAL__LINK_MAX_MTU, LINK_FIELD(mtu) },
+	{ "down", .read = link_word_down },
+	{ "ecn", .read = link_word_ecn },
+	{ "ce_threshold", NULL, &link_time, 0, NOPAL__LINK_MAX_NS, LINK_FIELD(ce_threshold_ns) },
 };
-static void (*const link_word_run[])(struct link_parser *) = {
-	link_word_delay,   link_word_distribution, link_word_loss, link_word_duplicate,
-	link_word_corrupt, link_word_reorder,	   link_word_rate, link_word_limit,
-	link_word_mtu,	   link_word_down,	   link_word_ecn,  link_word_ce_threshold,
-};
+enum { LINK_WORDS = sizeof(link_words) / sizeof(link_words[0]) };
 
 /* ---------------------------------------------------------------- the whole */
 
@@ -480,49 +430,63 @@ static void link_begin_scope(struct link_parser *parser)
 	parser->given = 0;
 }
 
-static void link_word(struct link_parser *parser)
+static void link_word_read(struct link_parser *parser, const struct link_word *word)
 {
-	int which;
+	char *field = (char *)parser->link + word->field;
+	int64_t value;
 
-	if (link_prefix(parser->token)) {
-		link_begin_scope(parser);
+	parser->word = word;
+	if (word->read)
+		word->read(parser);
+	else if (!link_quantity_read(parser, word->quantity, word->min, word->max, &value))
 		return;
-	}
-	for (which = 0; link_words[which]; which++)
-		if (strcmp(parser->token, link_words[which]) == 0)
-			break;
-	if (!link_words[which]) {
-		if (!parser->lost || !isdigit((unsigned char)*parser->token))
-			link_refuse_name(parser, "a word of a link", link_words);
-		return;
-	}
-	parser->lost = false;
-	if (parser->given & 1u << which)
-		link_refuse(parser, "give it once", "`%s` is given twice", parser->token);
-	parser->given |= 1u << which;
-	memcpy(parser->word, parser->token, sizeof(parser->word));
-	link_word_run[which](parser);
+	else if (word->bytes == sizeof(value))
+		memcpy(field, &value, sizeof(value));
+	else
+		memcpy(field, &(uint32_t){ (uint32_t)value }, sizeof(uint32_t));
 }
 
-static void link_idle(struct link_parser *parser, bool idle, const char *where, const char *cause,
-		      const char *fix)
+static void link_word(struct link_parser *parser)
 {
-	if (idle)
-		link_refuse(parser, fix, "%s%s", where, cause);
+	const char *names[LINK_WORDS + 1] = { NULL };
+
+	for (unsigned i = 0; i < LINK_WORDS; i++) {
+		names[i] = link_words[i].name;
+		if (strcmp(parser->token, names[i]) != 0)
+			continue;
+		parser->lost = false;
+		if (parser->given & 1u << i)
+			link_refuse(parser, "give it once", "`%s` is given twice", names[i]);
+		parser->given |= 1u << i;
+		link_word_read(parser, &link_words[i]);
+		return;
+	}
+	if (!parser->lost || !isdigit((unsigned char)*parser->token))
+		link_refuse_name(parser, "a word of a link", names);
 }
 
 /* Words that do nothing without another. */
 static void link_check(struct link_parser *parser, const struct nopal_link *link, const char *where)
 {
-	link_idle(parser, link->distribution && !link->jitter_ns, where,
+	const struct {
+		bool idle;
+		const char *cause, *fix;
+	} rules[] = {
+		{ link->distribution && !link->jitter_ns,
 		  "`distribution` without jitter does nothing",
-		  "add a jitter, as in `delay 20ms 5ms`");
-	link_idle(parser, link->reorder && !link->delay_ns, where,
-		  "`reorder` without delay does nothing: nothing is overtaken", "add `delay 10ms`");
-	link_idle(parser, link->ecn && !link->loss_model, where, "`ecn` without loss does nothing",
-		  "add `loss 1%`");
-	link_idle(parser, link->ce_threshold_ns && !link->rate_bps, where,
-		  "`ce_threshold` without rate does nothing: nothing waits", "add `rate 10mbit`");
+		  "add a jitter, as in `delay 20ms 5ms`" },
+		{ link->reorder && !link->delay_ns,
+		  "`reorder` without delay does nothing: nothing is overtaken",
+		  "add `delay 10ms`" },
+		{ link->ecn && !link->loss_model, "`ecn` without loss does nothing",
+		  "add `loss 1%`" },
+		{ link->ce_threshold_ns && !link->rate_bps,
+		  "`ce_threshold` without rate does nothing: nothing waits", "add `rate 10mbit`" },
+	};
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (rules[i].idle)
+			link_refuse(parser, rules[i].fix, "%s%s", where, rules[i].cause);
 }
 
 int nopal_link_parse(const char *text, struct nopal_link *ret_forward,
@@ -536,7 +500,10 @@ int nopal_link_parse(const char *text, struct nopal_link *ret_forward,
 
 	parser.link = &parser.forward;
 	while (link_next(&parser))
-		link_word(&parser);
+		if (link_prefix(parser.token))
+			link_begin_scope(&parser);
+		else
+			link_word(&parser);
 	if (!parser.bad && parser.scope == LINK_BOTH) {
 		link_check(&parser, &parser.forward, "");
 		parser.reverse = parser.forward;

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
+#include "base/ring.h"
 #include "io/emulator/link_engine.h"
 #include "io/sim/random.h"
 
@@ -32,7 +33,6 @@ __extension__ typedef unsigned __int128 link_unsigned_wide;
 
 enum {
 	LINK_BITS_A_BYTE = 8,
-	LINK_FIRST_ROOM = 64, /* power of two */
 	LINK_MASK_BITS = 64,
 	LINK_IP_BYTES = 20, /* IPv4 header: every fragment has one */
 	LINK_FRAGMENT_UNIT = 8,
@@ -56,13 +56,6 @@ enum {
  * of the sample. */
 #define LINK_PARETO_MEAN      INT64_C(1572864)
 #define LINK_PARETO_DEVIATION INT64_C(908093)
-
-static int64_t link_sample_uniform(uint64_t *stream)
-{
-	uint64_t draw = nopal__random_next(stream) >> 32;
-
-	return (int64_t)((draw * 2 * NOPAL__SAMPLE_ONE) >> 32) - NOPAL__SAMPLE_ONE;
-}
 
 static int64_t link_sample_normal(uint64_t *stream)
 {
@@ -120,36 +113,29 @@ int64_t nopal__link_sample(uint64_t *stream, enum nopal_distribution distributio
 	case NOPAL_UNIFORM:
 		break;
 	}
-	return link_sample_uniform(stream);
+	return (int64_t)(((nopal__random_next(stream) >> 32) * 2 * NOPAL__SAMPLE_ONE) >> 32) -
+	       NOPAL__SAMPLE_ONE;
 }
 
 /* ------------------------------------------------------------------- life */
 
-static bool link_time_is_sound(int64_t time_ns)
+/* Zeros of limit and mtu, which stand for the defaults, are filled before. */
+static bool link_is_sound(const struct nopal_link *link)
 {
-	return time_ns >= 0 && time_ns <= NOPAL__LINK_MAX_NS;
-}
-
-static bool link_shares_are_sound(const struct nopal_link *link)
-{
+	const int64_t times[] = { link->delay_ns, link->jitter_ns, link->ce_threshold_ns };
 	const uint32_t shares[] = {
 		link->delay_correlation, link->loss,	     link->ge_p,      link->ge_r,
 		link->ge_bad_loss,	 link->ge_good_loss, link->duplicate, link->corrupt,
 		link->reorder,
 	};
 
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+		if (times[i] < 0 || times[i] > NOPAL__LINK_MAX_NS)
+			return false;
 	for (size_t i = 0; i < sizeof(shares) / sizeof(*shares); i++)
 		if (shares[i] > NOPAL__MILLION)
 			return false;
-	return true;
-}
-
-/* Zeros of limit and mtu, which stand for the defaults, are filled before. */
-static bool link_is_sound(const struct nopal_link *link)
-{
-	return link_time_is_sound(link->delay_ns) && link_time_is_sound(link->jitter_ns) &&
-	       link_time_is_sound(link->ce_threshold_ns) && link_shares_are_sound(link) &&
-	       (link->rate_bps == 0 ||
+	return (link->rate_bps == 0 ||
 		(link->rate_bps >= NOPAL__LINK_MIN_BPS && link->rate_bps <= NOPAL__LINK_MAX_BPS)) &&
 	       link->limit <= NOPAL__LINK_MAX_PACKETS && link->mtu >= NOPAL__LINK_MIN_MTU &&
 	       link->mtu <= NOPAL__LINK_MAX_MTU;
@@ -219,33 +205,6 @@ uint32_t nopal__link_queued(struct nopal__link_engine *engine, int64_t now_ns)
 	return engine->queued;
 }
 
-/* Doubles the ring, its oldest first; false when out of memory. */
-static bool link_grow(struct nopal__link_engine *engine)
-{
-	uint32_t room = engine->room ? 2 * engine->room : LINK_FIRST_ROOM;
-	int64_t *leaves_ns = malloc(room * sizeof(*leaves_ns));
-
-	if (!leaves_ns)
-		return false;
-	for (uint32_t i = 0; i < engine->queued; i++)
-		leaves_ns[i] = engine->leaves_ns[(engine->first + i) & (engine->room - 1)];
-	free(engine->leaves_ns);
-	engine->leaves_ns = leaves_ns;
-	engine->first = 0;
-	engine->room = room;
-	return true;
-}
-
-static void link_note_queue(struct nopal_link_counters *counters, uint32_t queued,
-			    int64_t waited_ns)
-{
-	if (queued > counters->queue_peak)
-		counters->queue_peak = queued;
-	if (waited_ns > counters->queue_delay_peak_ns)
-		counters->queue_delay_peak_ns = waited_ns;
-	counters->queue_delay_sum_ns += waited_ns;
-}
-
 /* The link is busy for the time that `bytes` take; what a division leaves is carried, so that n
  * packets take exactly floor(n * time). */
 static void link_transmit(struct nopal__link_engine *engine, uint32_t bytes)
@@ -259,7 +218,7 @@ static void link_transmit(struct nopal__link_engine *engine, uint32_t bytes)
 	engine->free_rest = work % engine->link.rate_bps;
 }
 
-/* False: who sent it understands no marks. */
+/* False: the sender understands no marks. */
 static bool link_marks(struct nopal__link_engine *engine, uint8_t *ecn)
 {
 	if (*ecn == NOPAL_NOT_ECT)
@@ -274,13 +233,20 @@ static bool link_marks(struct nopal__link_engine *engine, uint8_t *ecn)
 static bool link_queue(struct nopal__link_engine *engine, uint32_t bytes, int64_t now_ns,
 		       uint8_t *ecn)
 {
+	struct nopal_link_counters *counters = &engine->counters;
 	uint32_t queued = nopal__link_queued(engine, now_ns);
 	int64_t waited_ns;
 
 	if (queued >= engine->link.limit)
 		return false;
-	if (queued == engine->room && !link_grow(engine))
-		return false;
+	if (queued == engine->room) {
+		int64_t *wider = nopal__ring_grow(engine->leaves_ns, &engine->first, &engine->room,
+						  sizeof(*wider));
+
+		if (!wider)
+			return false;
+		engine->leaves_ns = wider;
+	}
 	if (engine->free_ns < now_ns) {
 		engine->free_ns = now_ns;
 		engine->free_rest = 0;
@@ -295,50 +261,37 @@ static bool link_queue(struct nopal__link_engine *engine, uint32_t bytes, int64_
 		engine->leaves_ns[last] = engine->free_ns;
 		engine->queued = ++queued;
 	}
-	link_note_queue(&engine->counters, queued, waited_ns);
+	if (queued > counters->queue_peak)
+		counters->queue_peak = queued;
+	if (waited_ns > counters->queue_delay_peak_ns)
+		counters->queue_delay_peak_ns = waited_ns;
+	counters->queue_delay_sum_ns += waited_ns;
 	return true;
 }
 
 /* ------------------------------------------------------------------- loss */
 
-/* Gilbert and Elliott's two states: lose in the state, then perhaps change. */
-static bool link_loses_in_state(struct nopal__link_engine *engine)
-{
-	uint64_t *stream = &engine->stream[NOPAL__LINK_LOSS];
-	const struct nopal_link *link = &engine->link;
-	bool lost =
-		nopal__random_hits(stream, engine->bad ? link->ge_bad_loss : link->ge_good_loss);
-
-	if (nopal__random_hits(stream, engine->bad ? link->ge_r : link->ge_p))
-		engine->bad = !engine->bad;
-	return lost;
-}
-
 static bool link_loses(struct nopal__link_engine *engine)
 {
+	const struct nopal_link *link = &engine->link;
+	uint64_t *stream = &engine->stream[NOPAL__LINK_LOSS];
 	uint64_t which = engine->seen++;
+	bool lost;
 
-	switch (engine->link.loss_model) {
+	switch (link->loss_model) {
 	case NOPAL_LOSS_RANDOM:
-		return nopal__random_hits(&engine->stream[NOPAL__LINK_LOSS], engine->link.loss);
-	case NOPAL_LOSS_GEMODEL:
-		return link_loses_in_state(engine);
+		return nopal__random_hits(stream, link->loss);
+	case NOPAL_LOSS_GEMODEL: /* Gilbert and Elliott: lose in the state, then perhaps change */
+		lost = nopal__random_hits(stream,
+					  engine->bad ? link->ge_bad_loss : link->ge_good_loss);
+		engine->bad ^= nopal__random_hits(stream, engine->bad ? link->ge_r : link->ge_p);
+		return lost;
 	case NOPAL_LOSS_MASK:
-		return which < LINK_MASK_BITS && (engine->link.loss_mask >> which & 1);
+		return which < LINK_MASK_BITS && (link->loss_mask >> which & 1);
 	case NOPAL_LOSS_NONE:
 		break;
 	}
 	return false;
-}
-
-/* One fragment that is lost takes the others with it. */
-static bool link_loses_any(struct nopal__link_engine *engine, uint32_t pieces)
-{
-	bool lost = false;
-
-	for (; pieces; pieces--)
-		lost |= link_loses(engine);
-	return lost;
 }
 
 /* ------------------------------------------------------------------ delay */
@@ -358,7 +311,7 @@ static int64_t link_delay(struct nopal__link_engine *engine)
 	return delay_ns > 0 ? delay_ns : 0;
 }
 
-/* Does this copy overtake those that are on their way? */
+/* Does this copy overtake the copies that are on their way? */
 static bool link_overtakes(struct nopal__link_engine *engine)
 {
 	const struct nopal_link *link = &engine->link;
@@ -401,6 +354,7 @@ unsigned nopal__link_carry(struct nopal__link_engine *engine,
 	uint32_t pieces = link_pieces(engine, packet);
 	uint8_t ecn = packet->ecn;
 	unsigned copies = 1;
+	bool lost = false;
 
 	counters->entered++;
 	if (now_ns >= link->down_from_ns && now_ns < link->down_until_ns)
@@ -411,7 +365,9 @@ unsigned nopal__link_carry(struct nopal__link_engine *engine,
 			packet->length + engine->header_bytes + (pieces - 1) * LINK_IP_BYTES,
 			now_ns, &ecn))
 		return counters->overflowed++, 0;
-	if (link_loses_any(engine, pieces) && !(link->ecn && link_marks(engine, &ecn)))
+	for (; pieces; pieces--) /* a fragment that is lost takes the others with it */
+		lost |= link_loses(engine);
+	if (lost && !(link->ecn && link_marks(engine, &ecn)))
 		return counters->lost++, 0;
 	if (link_draws(engine, NOPAL__LINK_DUPLICATE, link->duplicate)) {
 		copies = NOPAL__LINK_COPIES;
@@ -424,4 +380,12 @@ unsigned nopal__link_carry(struct nopal__link_engine *engine,
 	counters->delivered += copies;
 	counters->delivered_bytes += (uint64_t)copies * packet->length;
 	return copies;
+}
+
+void nopal__link_flip(uint8_t *bytes, uint32_t length, uint64_t bit)
+{
+	if (length == 0)
+		return;
+	bit %= (uint64_t)length * LINK_BITS_A_BYTE;
+	bytes[bit / LINK_BITS_A_BYTE] ^= (uint8_t)(1u << bit % LINK_BITS_A_BYTE);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * link_engine.h -- one direction of a link: what becomes of a datagram.
+ * link_engine.h -- one direction of a link: the outcome of each datagram.
  *
  * The engine is told (packet, now) and answers with the copies that come out, and when.  It keeps
  * no datagrams, reads no clock and schedules nothing: the simulator, the UDP relay and the link
@@ -52,7 +52,7 @@ struct nopal__link_copy {
 	int64_t at_ns;
 	uint8_t ecn; /* enum nopal_ecn */
 	bool corrupt;
-	uint64_t bit; /* corrupt: flip payload bit `bit` modulo its bits */
+	uint64_t bit; /* corrupt: the bit for nopal__link_flip */
 };
 
 struct nopal__link_engine {
@@ -74,7 +74,7 @@ struct nopal__link_engine {
 int nopal__link_init(struct nopal__link_engine *engine, const struct nopal_link *link,
 		     uint32_t header_bytes, uint64_t seed);
 void nopal__link_fini(struct nopal__link_engine *engine);
-/* Other words from now on; what is queued leaves as it would have.  The loss mask and the gap count
+/* Other words from now on; queued packets leave as they would have.  The loss mask and the gap count
  * from the change.  Returns as init. */
 int nopal__link_change(struct nopal__link_engine *engine, const struct nopal_link *link);
 /* A datagram enters at `now_ns` (never before an earlier one's).  Returns the number of copies that
@@ -82,7 +82,7 @@ int nopal__link_change(struct nopal__link_engine *engine, const struct nopal_lin
 unsigned nopal__link_carry(struct nopal__link_engine *engine,
 			   const struct nopal__link_packet *packet, int64_t now_ns,
 			   struct nopal__link_copy ret[NOPAL__LINK_COPIES]);
-/* The same for one of `length` bytes about which there is nothing to say. */
+/* The same for a datagram of `length` bytes, without marks or fragments. */
 static inline unsigned nopal__link_enter(struct nopal__link_engine *engine, uint32_t length,
 					 int64_t now_ns,
 					 struct nopal__link_copy ret[NOPAL__LINK_COPIES])
@@ -90,6 +90,8 @@ static inline unsigned nopal__link_enter(struct nopal__link_engine *engine, uint
 	return nopal__link_carry(engine, &(struct nopal__link_packet){ .length = length }, now_ns,
 				 ret);
 }
+/* Damages a copy: flips bit `bit`, modulo the bits of its payload. */
+void nopal__link_flip(uint8_t *bytes, uint32_t length, uint64_t bit);
 /* Packets waiting or in transmission at `now_ns`. */
 uint32_t nopal__link_queued(struct nopal__link_engine *engine, int64_t now_ns);
 /* Is a datagram of `length` bytes within the MTU? */

@@ -2,10 +2,10 @@
 /*
  * sim.c -- the world in virtual time.
  *
- * A step goes to the next instant at which something happens and does all of it: first what was
+ * A step goes to the next instant that has an event and does all of it: first the events that were
  * scheduled for it, in the order of scheduling (packets come out of links and enter the next ones,
  * calls are made); then every endpoint that packets reached gets them all at once; then timers that
- * are due run.  What these send at the same instant comes in a later step.
+ * are due run.  Datagrams that these send at the same instant come in a later step.
  *
  * Nothing here reads a clock, and nothing depends on addresses in memory: the same seed and the
  * same calls give the same run on every machine.
@@ -78,33 +78,23 @@ static bool sim_ports_grow(struct sim *sim)
 	return true;
 }
 
-/* A port that nobody has on the host, or 0. */
-static uint16_t sim_free_port(struct sim *sim, uint32_t host)
-{
-	for (uint32_t number = SIM_FIRST_FREE_PORT; number <= UINT16_MAX; number++)
-		if (!sim_port_find(sim, host, (uint16_t)number))
-			return (uint16_t)number;
-	return 0;
-}
-
-/* Why the address cannot be opened: a negative error, or 0. */
+/* The host of the address, and a free port where none is given; negative errors. */
 static int sim_port_choose(struct sim *sim, struct nopal_address *local, uint32_t *ret_host,
 			   struct nopal_problems *problems)
 {
 	uint32_t host = nopal__sim_host_of(sim, local);
 
 	if (host == SIM_NONE) {
-		if (problems)
-			nopal_problems_add(problems, NULL, 0, "add a host first",
-					   "no such host in the simulation");
+		nopal_problems_add(problems, NULL, 0, "add a host first",
+				   "no such host in the simulation");
 		return -EADDRNOTAVAIL;
 	}
-	if (local->port == 0)
-		local->port = sim_free_port(sim, host);
+	for (uint32_t number = SIM_FIRST_FREE_PORT; !local->port && number <= UINT16_MAX; number++)
+		if (!sim_port_find(sim, host, (uint16_t)number))
+			local->port = (uint16_t)number;
 	if (local->port == 0 || sim_port_find(sim, host, local->port)) {
-		if (problems)
-			nopal_problems_add(problems, NULL, 0, "choose another port, or 0",
-					   "the port is in use on this host");
+		nopal_problems_add(problems, NULL, 0, "choose another port, or 0",
+				   "the port is in use on this host");
 		return -EADDRINUSE;
 	}
 	*ret_host = host;
@@ -149,30 +139,21 @@ static void sim_port_free(struct sim_port *port)
 	free(port);
 }
 
-static void sim_port_forget(struct sim *sim, struct sim_port *port)
-{
-	struct sim_port **at = sim_bucket(sim, port->host, port->number);
-
-	while (*at != port)
-		at = &(*at)->next;
-	*at = port->next;
-	sim->port_count--;
-}
-
 /* A port with arrivals of this instant goes after they are given back: its endpoint may be the one
  * that is reading them. */
 static void sim_port_close(struct nopal_world *world, struct nopal_endpoint *endpoint)
 {
 	struct sim *sim = sim_of(world);
 	struct nopal_port *face = nopal__endpoint_port(endpoint);
-	struct sim_port *port = face->handle;
+	struct sim_port *port = face->handle, **at;
 
 	if (!port)
 		return;
-	if (port->is_multicast)
-		nopal__sim_multicast_close(sim, port);
-	else
-		sim_port_forget(sim, port);
+	at = port->is_multicast ? &sim->multicasts : sim_bucket(sim, port->host, port->number);
+	sim->port_count -= !port->is_multicast;
+	while (*at != port)
+		at = &(*at)->next;
+	*at = port->next;
 	face->handle = NULL;
 	port->endpoint = NULL;
 	if (!port->ready)
@@ -181,25 +162,18 @@ static void sim_port_close(struct nopal_world *world, struct nopal_endpoint *end
 
 /* --------------------------------------------------------------- arrivals */
 
-/* The ports with arrivals have room for one more; false: out of memory. */
-static bool sim_ready_room(struct sim *sim)
-{
-	struct sim_port **ready =
-		nopal__sim_reserve(sim->ready, sim->ready_count, &sim->ready_room, sizeof(*ready));
-
-	if (ready)
-		sim->ready = ready;
-	return ready != NULL;
-}
-
 void nopal__sim_port_put(struct sim *sim, struct sim_port *port, struct sim_packet *packet)
 {
 	struct nopal_arrival *arrivals =
-		nopal__sim_reserve(port->arrivals, port->count, &port->room, sizeof(*arrivals));
+		nopal__reserve(port->arrivals, port->count, &port->room, sizeof(*arrivals));
+	struct sim_port **ready =
+		nopal__reserve(sim->ready, sim->ready_count, &sim->ready_room, sizeof(*ready));
 
 	if (arrivals)
 		port->arrivals = arrivals;
-	if (!arrivals || !sim_ready_room(sim)) {
+	if (ready)
+		sim->ready = ready;
+	if (!arrivals || !ready) {
 		nopal__sim_packet_drop(packet);
 		return;
 	}
@@ -212,42 +186,29 @@ void nopal__sim_port_put(struct sim *sim, struct sim_port *port, struct sim_pack
 	};
 	if (!port->ready) {
 		port->ready = true;
-		sim->ready[sim->ready_count++] = port;
+		ready[sim->ready_count++] = port;
 	}
 }
 
-static void sim_arrive(struct sim *sim, struct sim_packet *packet)
-{
-	struct sim_port *port = nopal_address_is_multicast(&packet->multicast)
-					? nopal__sim_multicast_port(sim, packet)
-					: sim_port_find(sim, packet->to_host, packet->to_port);
-
-	if (port)
-		nopal__sim_port_put(sim, port, packet);
-	else
-		nopal__sim_packet_drop(packet);
-}
-
-static void sim_port_give(struct sim_port *port)
-{
-	if (port->endpoint)
-		nopal__endpoint_receive(port->endpoint, port->arrivals, port->count);
-	for (uint32_t i = 0; i < port->count; i++)
-		nopal_buffer_unref(port->arrivals[i].buffer);
-	port->count = 0;
-	port->ready = false;
-	if (!port->endpoint)
-		sim_port_free(port);
-}
-
+/* The ports give the arrivals of this instant to their endpoints. */
 static void sim_give(struct sim *sim)
 {
-	for (uint32_t i = 0; i < sim->ready_count; i++)
-		sim_port_give(sim->ready[i]);
+	for (uint32_t ready = 0; ready < sim->ready_count; ready++) {
+		struct sim_port *port = sim->ready[ready];
+
+		if (port->endpoint)
+			nopal__endpoint_receive(port->endpoint, port->arrivals, port->count);
+		for (uint32_t i = 0; i < port->count; i++)
+			nopal_buffer_unref(port->arrivals[i].buffer);
+		port->count = 0;
+		port->ready = false;
+		if (!port->endpoint)
+			sim_port_free(port);
+	}
 	sim->ready_count = 0;
 }
 
-/* ---------------------------------------------------------------- the way */
+/* ---------------------------------------------------------------- the path */
 
 void nopal__sim_pass(struct sim *sim, uint32_t index, struct sim_packet *packet)
 {
@@ -264,65 +225,68 @@ void nopal__sim_pass(struct sim *sim, uint32_t index, struct sim_packet *packet)
 		copies[i] = nopal__sim_packet_copy(sim->pool, packet);
 	for (unsigned i = 0; i < count && copies[i]; i++) {
 		if (out[i].corrupt)
-			nopal__sim_packet_flip(copies[i], out[i].bit);
+			nopal__link_flip(copies[i]->bytes, copies[i]->length, out[i].bit);
 		copies[i]->ecn = out[i].ecn;
 		if (!nopal__sim_link_put(sim, index, out[i].at_ns, copies[i]))
 			nopal__sim_packet_drop(copies[i]);
 	}
 }
 
-/* A packet is at a node. */
 static void sim_packet_at(struct sim *sim, uint32_t node, struct sim_packet *packet)
 {
+	struct sim_port *port;
 	uint32_t link;
 
 	if (packet->to_host == SIM_NONE) {
 		nopal__sim_multicast_at(sim, node, packet);
 		return;
 	}
-	if (node == sim->hosts[packet->to_host]) {
-		sim_arrive(sim, packet);
+	if (node != sim->hosts[packet->to_host]) {
+		link = nopal__sim_route(sim, node, packet->to_host);
+		if (link == SIM_NONE)
+			nopal__sim_packet_drop(packet);
+		else
+			nopal__sim_pass(sim, link, packet);
 		return;
 	}
-	link = nopal__sim_route(sim, node, packet->to_host);
-	if (link == SIM_NONE)
-		nopal__sim_packet_drop(packet);
+	if (nopal_address_is_multicast(&packet->multicast))
+		port = nopal__sim_multicast_port(sim, packet);
 	else
-		nopal__sim_pass(sim, link, packet);
+		port = sim_port_find(sim, packet->to_host, packet->to_port);
+	if (port)
+		nopal__sim_port_put(sim, port, packet);
+	else
+		nopal__sim_packet_drop(packet);
 }
 
 static void sim_happen(struct sim *sim)
 {
-	struct sim_event event = sim->heap.events[0];
+	struct nopal__event event = sim->heap.events[0];
 
-	switch (event.kind) {
-	case SIM_LINK:
-		sim_packet_at(sim, sim->links[event.where].to,
-			      nopal__sim_link_take(sim, event.where));
-		return;
-	case SIM_PACKET:
-		nopal__sim_heap_pop(&sim->heap);
-		sim_packet_at(sim, event.where, event.packet);
-		return;
-	case SIM_CALL:
-		nopal__sim_heap_pop(&sim->heap);
-		event.call(event.user);
-		return;
+	if (event.kind == SIM_LINK) {
+		event.packet = nopal__sim_link_take(sim, event.where);
+		event.where = sim->links[event.where].to;
+	} else {
+		nopal__heap_pop(&sim->heap);
 	}
+	if (event.kind == SIM_CALL)
+		event.call(event.user);
+	else
+		sim_packet_at(sim, event.where, event.packet);
 }
 
 /* Packets that a host sends itself do not touch a link. */
 static bool sim_loop_back(struct sim *sim, struct sim_packet *packet)
 {
-	return nopal__sim_heap_push(&sim->heap,
-				    &(struct sim_event){ .time_ns = sim->world.now_ns,
-							 .order = sim->order++,
-							 .kind = SIM_PACKET,
-							 .where = sim->hosts[packet->to_host],
-							 .packet = packet });
+	return nopal__heap_push(&sim->heap,
+				&(struct nopal__event){ .time_ns = sim->world.now_ns,
+							.order = sim->order++,
+							.kind = SIM_PACKET,
+							.where = sim->hosts[packet->to_host],
+							.packet = packet });
 }
 
-/* A port's address, of the family of whom it speaks to, as the network sees it. */
+/* A port's address as the network sees it, of the family of the destination. */
 static struct nopal_address sim_from(const struct sim_port *port, const struct nopal_address *to)
 {
 	struct nopal_address from = nopal__endpoint_port(port->endpoint)->local;
@@ -370,7 +334,7 @@ static enum nopal_transmitted sim_transmit(struct nopal_world *world,
 	struct sim_port *port = nopal__endpoint_port(endpoint)->handle;
 	uint32_t host = nopal__sim_host_of(sim, train->to);
 	uint32_t stride = train->stride ? train->stride : train->length;
-	uint32_t link = SIM_NONE, at = 0;
+	uint32_t link = SIM_NONE, at = 0, length = train->length;
 
 	if (!port || (host == SIM_NONE && !nopal_address_is_multicast(train->to)))
 		return NOPAL_UNSENT;
@@ -378,14 +342,14 @@ static enum nopal_transmitted sim_transmit(struct nopal_world *world,
 		link = nopal__sim_route(sim, sim->hosts[port->host], host);
 	if (host != SIM_NONE && link == SIM_NONE && host != port->host)
 		return NOPAL_UNSENT;
+	if (length > stride)
+		length = stride;
 	if (link != SIM_NONE && !train->fragments &&
-	    !nopal__link_fits(&sim->links[link].engine,
-			      train->length < stride ? train->length : stride))
+	    !nopal__link_fits(&sim->links[link].engine, length))
 		return NOPAL_TOO_BIG;
 	do {
-		uint32_t left = train->length - at;
-		uint32_t length = left < stride ? left : stride;
-
+		if (length > train->length - at)
+			length = train->length - at;
 		if (!sim_datagram_leave(sim, link, port, train, at, length))
 			return NOPAL_UNSENT;
 		at += length;
@@ -404,7 +368,7 @@ static int64_t sim_next(const struct sim *sim)
 	return next_ns < sim->world.now_ns ? sim->world.now_ns : next_ns;
 }
 
-/* All that happens at `instant_ns`, which is the next. */
+/* All events of `instant_ns`, which is the next. */
 static void sim_go(struct sim *sim, int64_t instant_ns)
 {
 	struct nopal_world *world = &sim->world;
@@ -445,13 +409,13 @@ int nopal_sim_run(struct nopal_world *world, int64_t until_ns)
 int nopal_sim_at(struct nopal_world *world, int64_t time_ns, void (*call)(void *user), void *user)
 {
 	struct sim *sim = sim_of(world);
-	const struct sim_event event = { .time_ns = time_ns,
-					 .order = sim->order++,
-					 .kind = SIM_CALL,
-					 .call = call,
-					 .user = user };
+	const struct nopal__event event = { .time_ns = time_ns,
+					    .order = sim->order++,
+					    .kind = SIM_CALL,
+					    .call = call,
+					    .user = user };
 
-	return nopal__sim_heap_push(&sim->heap, &event) ? 0 : -ENOMEM;
+	return nopal__heap_push(&sim->heap, &event) ? 0 : -ENOMEM;
 }
 
 /* ------------------------------------------------------------- the outside */
@@ -464,7 +428,7 @@ struct nopal_endpoint *nopal_sim_endpoint(struct nopal_world *world, int host, u
 	return nopal_endpoint_open(world, &local, NULL);
 }
 
-/* It arrives in the next step, at the present time. */
+/* The datagram arrives in the next step, at the present time. */
 void nopal_sim_inject(struct nopal_world *world, struct nopal_endpoint *endpoint,
 		      const struct nopal_address *from, const void *bytes, size_t length)
 {
@@ -559,10 +523,9 @@ struct nopal_world *nopal_sim_new(uint64_t seed)
 {
 	struct sim *sim = calloc(1, sizeof(*sim));
 
-	if (!sim)
-		return NULL;
-	sim->pool = nopal__sim_pool_new();
-	if (!sim->pool) {
+	if (sim)
+		sim->pool = calloc(1, sizeof(*sim->pool));
+	if (!sim || !sim->pool) {
 		free(sim);
 		return NULL;
 	}

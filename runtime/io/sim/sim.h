@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim.h -- what the files of the simulated world share.
+ * sim.h -- private to the files of the simulated world.
  *
  *   sim.c           the world: time, steps, ports, arrivals
  *   sim_topology.c  hosts, routers, links and routes
  *   sim_multicast.c one packet to many hosts
- *   sim_events.c    what happens next
- *   sim_packet.c    datagrams and their pool
+ *   sim_packet.c    datagrams, their pool, and the links' rings
  *
  *   transmit > packet > link (engine, ring) > ... > link > port > core
  *
- * What happens is ordered by (time, order): the order counts everything that was ever scheduled, so
+ * Events are ordered by (time, order): the order counts everything that was ever scheduled, so
  * that equal times are told apart in one way only.  A link keeps its packets in a ring while they
- * come out in order, and only the first of them is in the heap; those that overtake are in the heap
- * themselves.
+ * come out in order, and only the first of them is in the heap; packets that overtake are in the
+ * heap themselves.
  */
 #ifndef NOPAL_SIM_H
 #define NOPAL_SIM_H
 
 #include "ports/world.h"
+#include "io/emulator/heap.h"
 #include "io/emulator/link_engine.h"
 
 struct sim_port;
 
 struct sim_packet {
-	struct nopal_buffer buffer; /* what the core sees; must be first */
+	struct nopal_buffer buffer; /* as the core sees it; must be first */
 	struct sim_packet *next;    /* in the pool */
 	struct nopal_address from;
-	uint32_t to_host; /* SIM_NONE: to all that hear `multicast` */
+	uint32_t to_host; /* SIM_NONE: to all ports that joined `multicast` */
 	uint16_t to_port;
-	struct nopal_address multicast; /* where it goes, as it was written */
+	struct nopal_address multicast; /* the destination as it was written */
 	uint32_t length;
 	bool fragments; /* may go in several packets of IP */
 	uint8_t ecn;	/* enum nopal_ecn */
@@ -41,31 +41,14 @@ enum sim_size { SIM_SMALL, SIM_LARGE, SIM_SIZES };
 
 struct sim_pool {
 	struct sim_packet *free[SIM_SIZES];
-	uint64_t made, away; /* packets that exist, and that are in use */
-	bool closed;	     /* the world is gone: the last packet frees it */
+	uint64_t away; /* packets in use */
+	bool closed;   /* the world is gone: the last packet frees it */
 };
 
 enum sim_event_kind {
-	SIM_LINK,   /* the first packet of a link's ring comes out */
+	SIM_LINK,   /* the first packet of the ring of link `where` comes out */
 	SIM_PACKET, /* `packet` comes out at node `where` */
 	SIM_CALL,
-};
-
-struct sim_event {
-	int64_t time_ns;
-	uint64_t order;
-	enum sim_event_kind kind;
-	uint32_t where; /* link or node */
-	union {
-		struct sim_packet *packet;
-		void (*call)(void *user);
-	};
-	void *user;
-};
-
-struct sim_heap {
-	struct sim_event *events;
-	uint32_t count, room;
 };
 
 /* A packet on its way through a link. */
@@ -81,7 +64,7 @@ struct sim_link {
 	struct nopal__link_engine engine;
 	uint32_t from, to;	    /* nodes */
 	uint32_t next_out, next_in; /* links of the same node, or SIM_NONE */
-	uint64_t multicast;	    /* the last of sim->casting that went here */
+	uint64_t multicast;	    /* sim->casting of the last packet that went here */
 	bool deaf;		    /* no multicast passes */
 	struct sim_flight *ring;
 	uint32_t first, flying, room;
@@ -114,7 +97,7 @@ struct sim {
 	uint64_t seed;
 	uint64_t random; /* stream of world->ops->random */
 	uint64_t order;	 /* of the next thing to schedule */
-	struct sim_heap heap;
+	struct nopal__heap heap;
 	struct sim_pool *pool;
 
 	struct sim_node *nodes;
@@ -128,7 +111,7 @@ struct sim {
 	struct sim_port **ports; /* buckets: a power of two */
 	uint32_t port_count, port_buckets;
 	struct sim_port *multicasts; /* at multicast addresses, oldest first */
-	uint64_t casting;	     /* counts packets to such at nodes */
+	uint64_t casting;	     /* counts multicast packets at nodes */
 	struct sim_port **ready;     /* with arrivals at this instant, in order */
 	uint32_t ready_count, ready_room;
 
@@ -142,10 +125,6 @@ static inline struct sim *sim_of(struct nopal_world *world)
 	return (struct sim *)world;
 }
 
-/* The array with room for one more of `size` bytes; NULL when out of memory:
- * then it is as it was. */
-void *nopal__sim_reserve(void *array, uint32_t count, uint32_t *room, size_t size);
-
 /* sim.c */
 /* A packet is at its port: it waits until the instant's packets are all in. */
 void nopal__sim_port_put(struct sim *sim, struct sim_port *port, struct sim_packet *packet);
@@ -154,44 +133,35 @@ void nopal__sim_pass(struct sim *sim, uint32_t link, struct sim_packet *packet);
 
 /* sim_multicast.c */
 int nopal__sim_multicast_open(struct sim *sim, struct nopal_endpoint *endpoint);
-void nopal__sim_multicast_close(struct sim *sim, struct sim_port *port);
-/* Where a packet that was injected is heard at its host; NULL: nowhere. */
+/* The port that receives an injected packet at its host; NULL: none has joined. */
 struct sim_port *nopal__sim_multicast_port(struct sim *sim, const struct sim_packet *packet);
 /* A packet to a multicast address is at a node; takes it over. */
 void nopal__sim_multicast_at(struct sim *sim, uint32_t node, struct sim_packet *packet);
 
 /* sim_topology.c */
-/* No multicast passes a link, as where a router knows of none; or it does again. */
+/* Multicast passes a link no more, as where a router knows of no receiver; or passes again. */
 void nopal__sim_deafen(struct nopal_world *world, int from, int to, bool deaf);
 
 /* sim_packet.c */
-struct sim_pool *nopal__sim_pool_new(void);
 void nopal__sim_pool_close(struct sim_pool *pool);
 /* A copy of the bytes, with one reference; NULL when out of memory. */
 struct sim_packet *nopal__sim_packet_new(struct sim_pool *pool, const void *bytes, uint32_t length);
 struct sim_packet *nopal__sim_packet_copy(struct sim_pool *pool, const struct sim_packet *packet);
-void nopal__sim_packet_flip(struct sim_packet *packet, uint64_t bit);
 static inline void nopal__sim_packet_drop(struct sim_packet *packet)
 {
 	nopal_buffer_unref(&packet->buffer);
 }
 
-/* sim_events.c */
-/* Drops what is in the rings and in the heap. */
+/* Drops the packets of the rings and of the heap. */
 void nopal__sim_drop_all(struct sim *sim);
-/* False when out of memory. */
-bool nopal__sim_heap_push(struct sim_heap *heap, const struct sim_event *event);
-void nopal__sim_heap_pop(struct sim_heap *heap);
-/* The first event got a later key: let it sink. */
-void nopal__sim_heap_sink(struct sim_heap *heap);
-/* Puts a packet behind those of the link, to come out at `time_ns`; false when out of memory. */
+/* Puts a packet behind the others of the link, to come out at `time_ns`; false when out of memory. */
 bool nopal__sim_link_put(struct sim *sim, uint32_t link, int64_t time_ns,
 			 struct sim_packet *packet);
 /* Takes the packet that comes out next: the link's event is the heap's first. */
 struct sim_packet *nopal__sim_link_take(struct sim *sim, uint32_t link);
 
 /* sim_topology.c */
-/* The host's address of IPv6; whoever is spoken to by it answers from it, and a port is the same at
+/* The host's address of IPv6: sessions to it are answered from it, and a port is the same at
  * both. */
 void nopal__sim_address6(int host, uint16_t port, struct nopal_address *ret_address);
 /* The link from a node towards a host, or SIM_NONE. */

@@ -4,8 +4,8 @@
  * 224.0.0.0/4 or ff00::/8 goes to every port that was opened there, over each link of
  * the tree of shortest paths once.
  *
- * Nothing is said to routers: who hears is known at once, everywhere.  The sender's own host does
- * not hear itself.
+ * There is no IGMP: routers know at once which hosts have joined.  The sender's own host does not
+ * receive its packets.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,15 +35,6 @@ int nopal__sim_multicast_open(struct sim *sim, struct nopal_endpoint *endpoint)
 	*at = port;
 	face->handle = port;
 	return 0;
-}
-
-void nopal__sim_multicast_close(struct sim *sim, struct sim_port *port)
-{
-	struct sim_port **at = &sim->multicasts;
-
-	while (*at != port)
-		at = &(*at)->next;
-	*at = port->next;
 }
 
 static bool joined(const struct sim_port *port, const struct nopal_address *group)
@@ -76,7 +67,7 @@ static bool is_on_way(struct sim *sim, uint32_t from, uint32_t through, uint32_t
 	return from == through;
 }
 
-/* One of those that hear it, as seen from a node that the packet has come to. */
+/* Towards one port that has joined, from a node that the packet has come to. */
 static void multicast_towards(struct sim *sim, uint32_t node, struct sim_port *port,
 			      struct sim_packet *packet)
 {
@@ -86,7 +77,7 @@ static void multicast_towards(struct sim *sim, uint32_t node, struct sim_port *p
 	if (node != sim->hosts[port->host]) {
 		link = nopal__sim_route(sim, node, port->host);
 		if (link == SIM_NONE || sim->links[link].multicast == sim->casting)
-			return; /* no way, or it went there */
+			return; /* no route, or the packet went there */
 		if (sim->links[link].deaf)
 			return;
 		sim->links[link].multicast = sim->casting;

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim_packet.c -- datagrams of the simulated network, and their pool.
+ * sim_packet.c -- datagrams of the simulated network: their pool, and the rings of the links.
  *
  * Every datagram is a buffer of its own.  The core keeps those that it still reads and gives them
  * back by their references; a packet that comes back waits in the pool, so that a steady state
  * allocates nothing.  Packets may outlive their world: the last one takes the pool with it.
+ *
+ * While a link's packets come out in the order of their going in (no jitter, no reordering), each
+ * waits in the ring of its link, and the heap of events holds one entry a link: its depth does not
+ * grow with the packets in flight.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ring.h"
 #include "io/sim/sim.h"
 
 enum {
 	/* Bytes of a small packet, header included: an Ethernet MTU fits. */
 	SIM_SMALL_BYTES = 2048,
 	SIM_LARGE_BYTES = 65536 + sizeof(struct sim_packet),
-	SIM_BITS_A_BYTE = 8,
 };
 
 static uint32_t sim_packet_capacity(enum sim_size size)
@@ -27,11 +31,6 @@ static uint32_t sim_packet_capacity(enum sim_size size)
 static enum sim_size sim_packet_size(uint32_t length)
 {
 	return length <= sim_packet_capacity(SIM_SMALL) ? SIM_SMALL : SIM_LARGE;
-}
-
-struct sim_pool *nopal__sim_pool_new(void)
-{
-	return calloc(1, sizeof(struct sim_pool));
 }
 
 static void sim_pool_free(struct sim_pool *pool)
@@ -66,23 +65,6 @@ static void sim_packet_release(struct nopal_buffer *buffer)
 		sim_pool_free(pool);
 }
 
-static struct sim_packet *sim_packet_make(struct sim_pool *pool, enum sim_size size)
-{
-	uint32_t capacity = sim_packet_capacity(size);
-	struct sim_packet *packet = malloc(sizeof(*packet) + capacity);
-
-	if (!packet)
-		return NULL;
-	packet->buffer = (struct nopal_buffer){
-		.capacity = capacity,
-		.bytes = packet->bytes,
-		.release = sim_packet_release,
-		.owner = pool,
-	};
-	pool->made++;
-	return packet;
-}
-
 struct sim_packet *nopal__sim_packet_new(struct sim_pool *pool, const void *bytes, uint32_t length)
 {
 	enum sim_size size = sim_packet_size(length);
@@ -90,12 +72,21 @@ struct sim_packet *nopal__sim_packet_new(struct sim_pool *pool, const void *byte
 
 	if (length > sim_packet_capacity(SIM_LARGE))
 		return NULL;
-	if (packet)
+	if (packet) {
 		pool->free[size] = packet->next;
-	else
-		packet = sim_packet_make(pool, size);
-	if (!packet)
-		return NULL;
+	} else {
+		uint32_t capacity = sim_packet_capacity(size);
+
+		packet = malloc(sizeof(*packet) + capacity);
+		if (!packet)
+			return NULL;
+		packet->buffer = (struct nopal_buffer){
+			.capacity = capacity,
+			.bytes = packet->bytes,
+			.release = sim_packet_release,
+			.owner = pool,
+		};
+	}
 	pool->away++;
 	packet->buffer.references = 1;
 	packet->length = length;
@@ -121,10 +112,68 @@ struct sim_packet *nopal__sim_packet_copy(struct sim_pool *pool, const struct si
 	return copy;
 }
 
-void nopal__sim_packet_flip(struct sim_packet *packet, uint64_t bit)
+/* ------------------------------------------------------------------ rings */
+
+static struct sim_flight *sim_flight_at(struct sim_link *link, uint32_t index)
 {
-	if (packet->length == 0)
-		return;
-	bit %= (uint64_t)packet->length * SIM_BITS_A_BYTE;
-	packet->bytes[bit / SIM_BITS_A_BYTE] ^= (uint8_t)(1u << bit % SIM_BITS_A_BYTE);
+	return &link->ring[(link->first + index) & (link->room - 1)];
+}
+
+bool nopal__sim_link_put(struct sim *sim, uint32_t index, int64_t time_ns,
+			 struct sim_packet *packet)
+{
+	struct sim_link *link = &sim->links[index];
+	struct nopal__event event = { .time_ns = time_ns, .order = sim->order++ };
+
+	if (link->flying && sim_flight_at(link, link->flying - 1)->time_ns > time_ns) {
+		event.kind = SIM_PACKET; /* overtakes the packets of the ring */
+		event.where = link->to;
+		event.packet = packet;
+		return nopal__heap_push(&sim->heap, &event);
+	}
+	if (link->flying == link->room) {
+		struct sim_flight *wider =
+			nopal__ring_grow(link->ring, &link->first, &link->room, sizeof(*wider));
+
+		if (!wider)
+			return false;
+		link->ring = wider;
+	}
+	event.kind = SIM_LINK;
+	event.where = index;
+	if (link->flying == 0 && !nopal__heap_push(&sim->heap, &event))
+		return false;
+	*sim_flight_at(link, link->flying++) =
+		(struct sim_flight){ .time_ns = time_ns, .order = event.order, .packet = packet };
+	return true;
+}
+
+struct sim_packet *nopal__sim_link_take(struct sim *sim, uint32_t index)
+{
+	struct sim_link *link = &sim->links[index];
+	struct sim_packet *packet = sim_flight_at(link, 0)->packet;
+
+	link->first = (link->first + 1) & (link->room - 1);
+	if (--link->flying == 0) {
+		nopal__heap_pop(&sim->heap);
+		return packet;
+	}
+	sim->heap.events[0].time_ns = sim_flight_at(link, 0)->time_ns;
+	sim->heap.events[0].order = sim_flight_at(link, 0)->order;
+	nopal__heap_sink(&sim->heap);
+	return packet;
+}
+
+void nopal__sim_drop_all(struct sim *sim)
+{
+	while (sim->heap.count) {
+		struct nopal__event event = sim->heap.events[0];
+
+		if (event.kind == SIM_LINK)
+			event.packet = nopal__sim_link_take(sim, event.where);
+		else
+			nopal__heap_pop(&sim->heap);
+		if (event.kind != SIM_CALL)
+			nopal__sim_packet_drop(event.packet);
+	}
 }

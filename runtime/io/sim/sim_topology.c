@@ -3,7 +3,7 @@
  * sim_topology.c -- hosts, routers, links and the routes between them.
  *
  * Nodes are hosts and routers; a link leads from a node to a node.  Packets take a path of fewest
- * links, and hosts forward what is not for them, so that the leaves of a star reach each other.
+ * links, and hosts forward packets for others, so that the leaves of a star reach each other.
  * Routes to a host are found when the first packet for it leaves, by a search backwards from it,
  * and kept: then each hop is one load.
  *
@@ -137,13 +137,13 @@ static int sim_node_new(struct sim *sim, bool is_router, uint32_t **list, uint32
 			uint32_t *room)
 {
 	struct sim_node *nodes =
-		nopal__sim_reserve(sim->nodes, sim->node_count, &sim->node_room, sizeof(*nodes));
+		nopal__reserve(sim->nodes, sim->node_count, &sim->node_room, sizeof(*nodes));
 	uint32_t *grown;
 
 	if (!nodes)
 		return -ENOMEM;
 	sim->nodes = nodes;
-	grown = nopal__sim_reserve(*list, *count, room, sizeof(*grown));
+	grown = nopal__reserve(*list, *count, room, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	*list = grown;
@@ -155,28 +155,20 @@ static int sim_node_new(struct sim *sim, bool is_router, uint32_t **list, uint32
 	return (int)(*count)++;
 }
 
-static int sim_router_new(struct sim *sim)
+int nopal_sim_host(struct nopal_world *world)
 {
-	return sim_node_new(sim, true, &sim->routers, &sim->router_count, &sim->router_room);
-}
+	struct sim *sim = sim_of(world);
 
-static int sim_host_new(struct sim *sim)
-{
 	if (sim->host_count >= SIM_MAX_HOSTS)
 		return -ENOSPC;
 	return sim_node_new(sim, false, &sim->hosts, &sim->host_count, &sim->host_room);
-}
-
-int nopal_sim_host(struct nopal_world *world)
-{
-	return sim_host_new(sim_of(world));
 }
 
 static int sim_link_new(struct sim *sim, uint32_t from, uint32_t to, const struct nopal_link *words)
 {
 	static const struct nopal_link ideal;
 	struct sim_link *links =
-		nopal__sim_reserve(sim->links, sim->link_count, &sim->link_room, sizeof(*links));
+		nopal__reserve(sim->links, sim->link_count, &sim->link_room, sizeof(*links));
 	uint32_t index = sim->link_count;
 	uint64_t seed = nopal__random_seed(sim->seed, SIM_STREAM_LINKS + index);
 	int error;
@@ -229,7 +221,7 @@ static uint32_t sim_named_node(const struct sim *sim, int name)
 	return number < sim->host_count ? sim->hosts[number] : SIM_NONE;
 }
 
-/* The first link between two routers on the way to a host. */
+/* The first link between two routers on the path to a host. */
 static uint32_t sim_bottleneck(struct sim *sim, uint32_t from, uint32_t to)
 {
 	uint32_t link = SIM_NONE;
@@ -304,32 +296,28 @@ bool nopal_sim_link_counters(const struct nopal_world *world, int from, int to,
 
 /* -------------------------------------------------------------- topologies */
 
-/* One side's host of a pair, on its edge. */
-static int sim_edge_new(struct sim *sim, int router, const struct nopal_link *edge)
-{
-	int host = sim_host_new(sim);
-
-	if (host < 0)
-		return host;
-	return sim_pair_new(sim, sim->hosts[host], sim->routers[router], edge, edge);
-}
-
 /* Returns the number of the first host, or a negative error. */
 int nopal_sim_dumbbell(struct nopal_world *world, int count, const struct nopal_link *edge,
 		       const struct nopal_link *forward, const struct nopal_link *reverse)
 {
 	struct sim *sim = sim_of(world);
 	int first = (int)sim->host_count;
-	int left = sim_router_new(sim), right = sim_router_new(sim);
-	int error;
+	int router[2], error;
 
-	if (left < 0 || right < 0)
-		return -ENOMEM;
-	error = sim_pair_new(sim, sim->routers[left], sim->routers[right], forward, reverse);
-	for (int i = 0; i < count && !error; i++) {
-		error = sim_edge_new(sim, left, edge);
-		if (!error)
-			error = sim_edge_new(sim, right, edge);
+	for (int side = 0; side < 2; side++) {
+		router[side] = sim_node_new(sim, true, &sim->routers, &sim->router_count,
+					    &sim->router_room);
+		if (router[side] < 0)
+			return router[side];
+	}
+	error = sim_pair_new(sim, sim->routers[router[0]], sim->routers[router[1]], forward,
+			     reverse);
+	for (int i = 0; i < 2 * count && !error; i++) { /* left, right, left, ... */
+		int host = nopal_sim_host(world);
+
+		error = host < 0 ? host
+				 : sim_pair_new(sim, sim->hosts[host], sim->routers[router[i % 2]],
+						edge, edge);
 	}
 	return error ? error : first;
 }
@@ -338,11 +326,11 @@ int nopal_sim_star(struct nopal_world *world, int count, const struct nopal_link
 		   const struct nopal_link *reverse)
 {
 	struct sim *sim = sim_of(world);
-	int first = sim_host_new(sim);
+	int first = nopal_sim_host(world);
 	int error = first < 0 ? first : 0;
 
 	for (int i = 0; i < count && !error; i++) {
-		int leaf = sim_host_new(sim);
+		int leaf = nopal_sim_host(world);
 
 		error = leaf < 0 ? leaf
 				 : sim_pair_new(sim, sim->hosts[first], sim->hosts[leaf], forward,
