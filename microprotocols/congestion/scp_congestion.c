@@ -21,15 +21,10 @@
  *            the rate has a quarter of slack, so
  *            that the window, not the rate, sets the pace.
  */
-#include "window_rules.h"
+#include "window_round.h"
 
-enum { SCP_RATE = WINDOW_MIN_RTT + 1 };
-enum {
-	/* Rate over window / round trip: 5/4 steady, 2 where it doubles. */
-	SCP_SLACK = 5,
-	SCP_START_SLACK = 8,
-	SCP_SLACK_PER = 4,
-};
+/* Rate in quarters of window / round trip: 5/4 steady, 2 where the window doubles. */
+enum { SCP_SLACK = 5, SCP_START_SLACK = 8, SCP_SLACK_PER = 4 };
 
 struct scp_congestion_parameters {
 	struct window_parameters window;
@@ -37,21 +32,16 @@ struct scp_congestion_parameters {
 };
 
 struct scp_congestion {
-	struct loss_epoch epoch;
-	uint64_t round_end; /* packet number that ends the round */
-	int64_t round_began_ns;
-	int64_t round_bytes; /* arrived in the round */
-	bool round_limited;  /* the application was the limit in it */
+	struct window_round round;
 };
 
-static void scp_pace(struct nopal_at at, int64_t window, uint64_t slack)
+static void scp_pace(struct nopal_at at, int64_t window, int64_t slack)
 {
 	int64_t srtt = nopal_shared_get(at, WINDOW_RTT);
+	uint64_t bytes = (uint64_t)(window * slack / SCP_SLACK_PER);
 
 	if (srtt > 0)
-		nopal_shared_set(
-			at, SCP_RATE,
-			(int64_t)nopal_rate_of((uint64_t)window * slack / SCP_SLACK_PER, srtt));
+		nopal_shared_set(at, WINDOW_RATE, (int64_t)nopal_rate_of(bytes, srtt));
 }
 
 static int64_t scp_keep(struct nopal_at at, int64_t window)
@@ -67,18 +57,18 @@ static void scp_timed_out(struct nopal_at at)
 	scp_pace(at, nopal_body_limit(at.session), SCP_START_SLACK);
 }
 
-static void scp_end_round(struct nopal_at at)
+static void scp_judge(struct nopal_at at)
 {
 	const struct scp_congestion_parameters *set = nopal_parameters(at);
-	const struct scp_congestion *scp = nopal_state(at);
+	const struct window_round *round = nopal_state(at);
 	int64_t window = nopal_shared_get(at, WINDOW_BYTES);
-	int64_t held = window_rules_held(scp->round_bytes, nopal_shared_get(at, WINDOW_MIN_RTT),
-					 at.session->now_ns - scp->round_began_ns);
+	int64_t held = window_rules_held(round->acked_bytes, nopal_shared_get(at, WINDOW_MIN_RTT),
+					 at.session->now_ns - round->began_ns);
 	bool starting = window_rules_is_slow_start(at);
 
 	if (starting)
-		starting = scp->round_bytes - held <= set->extra;
-	else if (!scp->epoch.recovering && !scp->round_limited)
+		starting = round->acked_bytes - held <= set->extra;
+	else if (!round->epoch.recovering && !round->limited)
 		/* Never faster than one `extra` a round. */
 		window = held < window ? held + set->extra : window + set->extra;
 	if (!starting)
@@ -87,44 +77,14 @@ static void scp_end_round(struct nopal_at at)
 	scp_pace(at, window, starting ? SCP_START_SLACK : SCP_SLACK);
 }
 
-static void scp_begin_round(struct nopal_session *session, struct scp_congestion *scp)
-{
-	scp->round_end = nopal_next_packet_number(session);
-	scp->round_began_ns = session->now_ns;
-	scp->round_bytes = 0;
-	scp->round_limited = false;
-}
-
-static enum nopal_verdict scp_on_ack(struct nopal_at at, struct nopal_ack *ack)
-{
-	struct scp_congestion *scp = nopal_state(at);
-	int64_t acked = (int64_t)ack->newly_acked_bytes;
-	bool limited = nopal_shared_get(at, WINDOW_APP_LIMITED);
-
-	scp->round_bytes += acked;
-	scp->round_limited |= limited;
-	if (loss_epoch_ends(at.session, &scp->epoch))
-		scp_begin_round(at.session, scp);
-	else if (window_rules_is_slow_start(at) && !limited)
-		nopal_shared_get(at, WINDOW_BYTES) += acked;
-	if (acked && ack->largest >= scp->round_end) {
-		scp_end_round(at);
-		scp_begin_round(at.session, scp);
-	}
-	return NOPAL_CONTINUE;
-}
-
-static void scp_opened(struct nopal_at at)
-{
-	struct scp_congestion *scp = nopal_state(at);
-
-	scp->round_began_ns = at.session->now_ns;
-}
-
 static const struct window_rules scp_congestion_rules = {
 	.keep = scp_keep,
+	.resolves = window_round_resolves,
+	.see = window_round_count,
+	.after = window_round_end,
+	.judge = scp_judge,
 	.timed_out = scp_timed_out,
-	.opened = scp_opened,
+	.opened = window_round_begin,
 };
 
 static const struct nopal_parameter scp_congestion_table[] = {
@@ -134,41 +94,12 @@ static const struct nopal_parameter scp_congestion_table[] = {
 	{ 0 },
 };
 
-static const struct nopal_binding scp_congestion_bindings[] = {
-	WINDOW_REACTIONS,
-	NOPAL_ON(ACK_PROCESSED, scp_on_ack, .after = "loss_detection"),
-	{ 0 },
-};
-
-static const struct nopal_relation scp_congestion_needs[] = {
-	{ "acknowledgement", "it acts on what arrived and what did not" },
-	{ "rtt", "the round trip is what it watches" },
-	{ "window_mechanism", "somebody has to keep the window" },
-	{ "rate_mechanism", "somebody has to keep the rate" },
-	{ 0 },
-};
-
-static const struct nopal_shared scp_congestion_shared[] = {
-	WINDOW_SHARED,
-	WINDOW_SHARED_RTT("smoothed_rtt_ns"),
-	[SCP_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0, "bits of bodies a second; 0: no limit" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_scp_congestion = {
-	.abi = NOPAL_ABI,
+	WINDOW_RULES_PACED(scp_congestion),
 	.name = "scp_congestion",
 	.family = "congestion",
 	.summary = "keep a constant few bytes queued, for smooth streaming",
-	.provides =
-		NOPAL_ROLES({ "congestion_policy", true }, { "window_policy" }, { "rate_policy" }),
-	.needs = scp_congestion_needs,
-	.promises = window_rules_promises,
 	.parameters_size = sizeof(struct scp_congestion_parameters),
 	.parameters = scp_congestion_table,
-	.shared = scp_congestion_shared,
-	.bindings = scp_congestion_bindings,
-	.rules = &scp_congestion_rules,
-	.state_size = sizeof(struct scp_congestion),
-	.open = window_rules_open,
+	.shared = window_rules_shared_paced,
 };

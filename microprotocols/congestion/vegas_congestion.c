@@ -19,8 +19,7 @@
  *            send again is not decided here (section III.A of the paper is the
  *            detection's business).
  */
-#include "rtt_round.h"
-#include "window_rules.h"
+#include "window_round.h"
 
 struct vegas_parameters {
 	struct window_parameters window;
@@ -28,11 +27,7 @@ struct vegas_parameters {
 };
 
 struct vegas_congestion {
-	struct loss_epoch epoch;
-	struct rtt_round round;
-	int64_t round_window; /* as it began */
-	bool limited;	      /* the application was the limit in it */
-	bool stands;	      /* a round of slow start in which the window stands still */
+	struct window_round round;
 };
 
 /* What is acknowledged in a round left before it, at the window that it began with.  Only what left
@@ -44,12 +39,13 @@ static void vegas_judge(struct nopal_at at)
 	const struct vegas_parameters *set = nopal_parameters(at);
 	const struct vegas_congestion *vegas = nopal_state(at);
 	int64_t window = nopal_shared_get(at, WINDOW_BYTES);
-	int64_t min_ns = nopal_shared_get(at, WINDOW_MIN_RTT);
-	int64_t held = window_rules_held(vegas->round_window, min_ns, vegas->round.min_ns);
-	int64_t queued = vegas->round_window - held;
+	int64_t held =
+		window_rules_held(vegas->round.window_bytes, nopal_shared_get(at, WINDOW_MIN_RTT),
+				  vegas->round.rtt.min_ns);
+	int64_t queued = vegas->round.window_bytes - held;
 
 	if (window_rules_is_slow_start(at)) {
-		if (vegas->stands || queued <= set->gamma)
+		if (vegas->round.judged % 2 || queued <= set->gamma)
 			return;
 		window = held + set->gamma;
 		nopal_shared_set(at, WINDOW_THRESHOLD, loss_epoch_min(at.session, window));
@@ -61,58 +57,30 @@ static void vegas_judge(struct nopal_at at)
 	nopal_shared_set(at, WINDOW_BYTES, loss_epoch_min(at.session, window));
 }
 
-static void vegas_see(struct nopal_at at, const struct nopal_ack *ack)
-{
-	struct vegas_congestion *vegas = nopal_state(at);
-	int64_t latest_ns = nopal_shared_get(at, WINDOW_RTT);
-	bool over = rtt_round_is_over(&vegas->round, ack);
-
-	if (over && vegas->round.samples && !vegas->limited && !vegas->epoch.recovering) {
-		vegas_judge(at);
-		vegas->stands = !vegas->stands;
-	}
-	if (over) {
-		rtt_round_begin(at.session, &vegas->round);
-		vegas->round_window = nopal_shared_get(at, WINDOW_BYTES);
-		vegas->limited = false;
-	}
-	vegas->limited |= nopal_shared_get(at, WINDOW_APP_LIMITED);
-	if (rtt_round_sample(&vegas->round, ack, latest_ns) && !vegas->epoch.recovering &&
-	    vegas->round.samples == RTT_ROUND_ENOUGH && window_rules_is_slow_start(at))
-		vegas_judge(at);
-}
-
+/* Every other round the window stands still. */
 static int64_t vegas_start(struct nopal_at at, int64_t window, const struct nopal_ack *ack)
 {
 	const struct vegas_congestion *vegas = nopal_state(at);
-	int64_t acked = vegas->stands ? 0 : (int64_t)ack->newly_acked_bytes;
+	int64_t acked = vegas->round.judged % 2 ? 0 : (int64_t)ack->newly_acked_bytes;
 
 	return window_rules_start(at, window, acked);
 }
 
-/* The first window is the first round. */
-static void vegas_opened(struct nopal_at at)
-{
-	struct vegas_congestion *vegas = nopal_state(at);
-
-	vegas->round_window = nopal_shared_get(at, WINDOW_BYTES);
-	vegas->round.end = (uint64_t)vegas->round_window / nopal_body_limit(at.session);
-}
-
-/* Slow start is next where it was a timeout. */
+/* The slow start that follows a timeout begins by doubling. */
 static int64_t vegas_keep(struct nopal_at at, int64_t window)
 {
 	struct vegas_congestion *vegas = nopal_state(at);
 
-	vegas->stands = false;
+	vegas->round.judged = 0;
 	return window / 2;
 }
 
 static const struct window_rules vegas_congestion_rules = {
 	.keep = vegas_keep,
 	.start = vegas_start,
-	.see = vegas_see,
-	.opened = vegas_opened,
+	.see = window_round_compare,
+	.judge = vegas_judge,
+	.opened = window_round_begin_first,
 };
 
 static void vegas_validate(const void *parameters, struct nopal_problems *problems)
@@ -120,7 +88,7 @@ static void vegas_validate(const void *parameters, struct nopal_problems *proble
 	const struct vegas_parameters *set = parameters;
 
 	if (set->beta < set->alpha)
-		nopal_problem(problems, "beta", "what is too much is less than what is too little",
+		nopal_problem(problems, "beta", "too much queued would be less than too little",
 			      "make beta at least alpha");
 }
 

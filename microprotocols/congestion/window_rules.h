@@ -41,8 +41,9 @@ enum {
 	[WINDOW_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,                           \
 			   "first window of earlier sessions, where it is larger" }
 
-/* A policy's own round trips, behind WINDOW_SHARED: as is, smoothed or latest, and the least. */
-enum { WINDOW_RTT = WINDOW_NEXT, WINDOW_MIN_RTT };
+/* A policy's own round trips, behind WINDOW_SHARED: as is, smoothed or latest, and the least; and
+ * the rate, where the policy sets it, too. */
+enum { WINDOW_RTT = WINDOW_NEXT, WINDOW_MIN_RTT, WINDOW_RATE };
 #define WINDOW_SHARED_RTT(name)                                                                    \
 	[WINDOW_RTT] = { name, NOPAL_READ, 0, "with the time in queues" }, [WINDOW_MIN_RTT] = {    \
 		"minimum_rtt_ns", NOPAL_READ, 0, "without queues"                                  \
@@ -62,6 +63,14 @@ static const struct nopal_shared window_rules_shared_smoothed[] = {
 static const struct nopal_shared window_rules_shared_latest[] = {
 	WINDOW_SHARED,
 	WINDOW_SHARED_RTT("latest_rtt_ns"),
+	{ 0 },
+};
+
+static const struct nopal_shared window_rules_shared_paced[] = {
+	WINDOW_SHARED,
+	WINDOW_SHARED_RTT("smoothed_rtt_ns"),
+	[WINDOW_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
+			  "bits of bodies a second; 0: no limit" },
 	{ 0 },
 };
 
@@ -97,8 +106,10 @@ struct window_rules {
 	window_keep *keep;
 	/* (optional) Slow start of one's own. */
 	window_start *start;
-	/* (optional) Before the window moves with an ack that acknowledged something. */
-	window_sees *see;
+	/* (optional) Before and after the window moves with an ack that acknowledged something. */
+	window_sees *see, *after;
+	/* (optional) Once a round (window_round.h). */
+	window_told *judge;
 	/* (optional) Does the loss begin a recovery?  Where it was not out at the reduction. */
 	window_begins *begins;
 	/* (optional) Does the ack end it?  Where all that was out is resolved. */
@@ -215,6 +226,8 @@ static inline enum nopal_verdict window_rules_on_ack(struct nopal_at at, struct 
 						    : !loss_epoch_is_resolved(at.session, epoch);
 	else if (!nopal_shared_get(at, WINDOW_APP_LIMITED))
 		window_rules_grow(at, ack);
+	if (rules->after)
+		rules->after(at, ack);
 	return NOPAL_CONTINUE;
 }
 
@@ -251,6 +264,23 @@ static inline int64_t window_rules_held(int64_t bytes, int64_t min_ns, int64_t r
 	if (rtt_ns <= min_ns)
 		return bytes;
 	return (int64_t)nopal_scale((uint64_t)bytes, (uint64_t)min_ns, (uint64_t)rtt_ns);
+}
+
+/* The window after `acked` more bytes, where a whole window of them brings `step`; `*rest`: of the
+ * last division. */
+static inline int64_t window_rules_step(int64_t window, int64_t step, int64_t acked, uint64_t *rest)
+{
+	uint64_t sum = (uint64_t)step * (uint64_t)acked + *rest;
+
+	*rest = sum % (uint64_t)window;
+	return window + (int64_t)(sum / (uint64_t)window);
+}
+
+/* Fast convergence (RFC 9438, section 4.7): the window to come back to after a loss at `window`,
+ * which left `kept`.  A flow whose window shrinks from loss to loss leaves room for others. */
+static inline int64_t window_rules_converge(int64_t before, int64_t window, int64_t kept)
+{
+	return window < before ? (window + kept) / 2 : window;
 }
 
 static inline int64_t window_rules_half(struct nopal_at at, int64_t window)
@@ -298,15 +328,34 @@ static const struct nopal_relation window_rules_needs_rtt[] = {
 	{ 0 },
 };
 
+static const struct nopal_role window_rules_provides_paced[] = {
+	{ "congestion_policy", true },
+	{ "window_policy", false },
+	{ "rate_policy", false },
+	{ 0 },
+};
+
+static const struct nopal_relation window_rules_needs_paced[] = {
+	{ "acknowledgement", "it acts on what arrived and what did not" },
+	{ "window_mechanism", "somebody has to keep the window" },
+	{ "rtt", "the round trip tells when, or how far, it grows" },
+	{ "rate_mechanism", "somebody has to keep the rate" },
+	{ 0 },
+};
+
 static const struct nopal_parameter window_rules_table[] = {
 	WINDOW_INITIAL,
 	{ 0 },
 };
 
-/* What the descriptors of all these policies have in common. */
-#define WINDOW_RULES(policy, roles)                                                                \
-	.abi = NOPAL_ABI, .provides = window_rules_provides, .needs = roles,                       \
-	.promises = window_rules_promises, .bindings = window_rules_bindings,                      \
+/* The part of the descriptor that all these policies share. */
+#define WINDOW_RULES_BASE(policy)                                                                  \
+	.abi = NOPAL_ABI, .promises = window_rules_promises, .bindings = window_rules_bindings,    \
 	.rules = &policy##_rules, .open = window_rules_open, .state_size = sizeof(struct policy)
+#define WINDOW_RULES(policy, roles)                                                                \
+	WINDOW_RULES_BASE(policy), .provides = window_rules_provides, .needs = roles
+#define WINDOW_RULES_PACED(policy)                                                                 \
+	WINDOW_RULES_BASE(policy), .provides = window_rules_provides_paced,                        \
+				   .needs = window_rules_needs_paced
 
 #endif
