@@ -51,23 +51,16 @@ static int64_t bic_grow(struct nopal_at at, int64_t window, int64_t acked)
 {
 	struct bic_congestion *bic = nopal_state(at);
 	int64_t step = bic_step(bic, window, nopal_body_limit(at.session));
-	uint64_t sum = (uint64_t)step * (uint64_t)acked + bic->growth_rest;
 
-	bic->growth_rest = sum % (uint64_t)window;
-	return window + (int64_t)(sum / (uint64_t)window);
+	return window_rules_step(window, step, acked, &bic->growth_rest);
 }
 
-/* With fast convergence: a flow whose window shrinks from loss to loss searches lower, and leaves
- * room for others. */
 static int64_t bic_keep(struct nopal_at at, int64_t window)
 {
 	struct bic_congestion *bic = nopal_state(at);
 	int64_t left = window - window / BIC_PART;
 
-	if (window < bic->target_bytes)
-		bic->target_bytes = (window + left) / 2;
-	else
-		bic->target_bytes = window;
+	bic->target_bytes = window_rules_converge(bic->target_bytes, window, left);
 	if (window < BIC_LEGACY * (int64_t)nopal_body_limit(at.session))
 		return window / 2;
 	return left;

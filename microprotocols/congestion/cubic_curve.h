@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cubic_curve.h -- the cube of time by which CUBIC's window grows (RFC 9438, section 4.2).
+ * cubic_curve.h -- the two windows that CUBIC follows after a loss: a cube of time (RFC 9438,
+ * section 4.2), and what Reno would have by now (section 4.3).
  *
  *   window(t) = C (t - K)^3 + W_max      K = cbrt((W_max - window(0)) / C)
  *
@@ -21,10 +22,17 @@ enum {
 	CUBIC_CURVE_MAX_TICKS = 2000000,
 };
 #define CUBIC_CURVE_CUBED_SECOND (1000 * NOPAL_SECOND)
+/* RFC 9438: alpha = 3 (1 - beta) / (1 + beta) = 9/17. */
+enum { CUBIC_CURVE_ALPHA = 9, CUBIC_CURVE_ALPHA_PER = 17 };
 
 struct cubic_curve {
 	int64_t maximum_bytes; /* W_max */
+	int64_t prior_bytes;   /* window before the last reduction; 0: none, or a timeout */
 	int64_t k_ticks;
+	int64_t elapsed_ns;		 /* t */
+	int64_t reno_bytes;		 /* W_est */
+	uint64_t reno_rest, growth_rest; /* of the last divisions */
+	bool begun;
 };
 
 /* Largest r with r^3 <= value. */
@@ -42,24 +50,31 @@ static inline uint64_t cubic_curve_root(uint64_t value)
 	return root;
 }
 
-/* The curve begins at `window`: K is how long it takes to be back at W_max. */
-static inline void cubic_curve_begin(struct cubic_curve *curve, int64_t window,
-				     uint32_t segment_bytes)
+/* Before the window grows, `passed_ns` after the ack before.  The curve begins at `window` after each
+ * reduction: K is the time until the window is back at W_max. */
+static inline void cubic_curve_pass(struct cubic_curve *curve, int64_t window, int64_t passed_ns,
+				    uint32_t segment_bytes)
 {
-	int64_t missing = curve->maximum_bytes - window;
-
-	curve->k_ticks = 0;
-	if (missing > 0)
-		curve->k_ticks = (int64_t)cubic_curve_root(
-			nopal_scale((uint64_t)missing * CUBIC_CURVE_PER, CUBIC_CURVE_CUBED_SECOND,
-				    (uint64_t)segment_bytes * CUBIC_CURVE_C));
+	curve->elapsed_ns += passed_ns;
+	if (curve->begun)
+		return;
+	if (!curve->prior_bytes || curve->maximum_bytes < window)
+		curve->maximum_bytes = window;
+	curve->k_ticks = (int64_t)cubic_curve_root(
+		nopal_scale((uint64_t)(curve->maximum_bytes - window) * CUBIC_CURVE_PER,
+			    CUBIC_CURVE_CUBED_SECOND, (uint64_t)segment_bytes * CUBIC_CURVE_C));
+	curve->elapsed_ns = 0;
+	curve->reno_bytes = window;
+	curve->reno_rest = 0;
+	curve->growth_rest = 0;
+	curve->begun = true;
 }
 
-/* The window of this time, at least 0. */
-static inline int64_t cubic_curve_at(const struct cubic_curve *curve, int64_t time_ns,
+/* The window of `ahead_ns` from now, at least 0. */
+static inline int64_t cubic_curve_at(const struct cubic_curve *curve, int64_t ahead_ns,
 				     uint32_t segment_bytes)
 {
-	int64_t away = time_ns / CUBIC_CURVE_TICK - curve->k_ticks;
+	int64_t away = (curve->elapsed_ns + ahead_ns) / CUBIC_CURVE_TICK - curve->k_ticks;
 	uint64_t side = (uint64_t)(away < 0 ? -away : away);
 	int64_t bytes;
 
@@ -70,6 +85,20 @@ static inline int64_t cubic_curve_at(const struct cubic_curve *curve, int64_t ti
 	if (away >= 0)
 		return curve->maximum_bytes + bytes;
 	return curve->maximum_bytes > bytes ? curve->maximum_bytes - bytes : 0;
+}
+
+/* Reno's window after `acked` more bytes: it grows more slowly up to the window of the loss. */
+static inline int64_t cubic_curve_reno(struct cubic_curve *curve, int64_t window, int64_t acked,
+				       uint32_t segment_bytes)
+{
+	bool slower = curve->reno_bytes < curve->prior_bytes;
+	uint64_t alpha = slower ? CUBIC_CURVE_ALPHA : CUBIC_CURVE_ALPHA_PER;
+	uint64_t per = CUBIC_CURVE_ALPHA_PER * (uint64_t)window;
+	uint64_t sum = (uint64_t)acked * segment_bytes * alpha + curve->reno_rest;
+
+	curve->reno_bytes += (int64_t)(sum / per);
+	curve->reno_rest = sum % per;
+	return curve->reno_bytes;
 }
 
 #endif
