@@ -21,17 +21,14 @@
  *            slow phase is never the first.  The first round of a recovery does not
  *            conserve packets.  A timeout during which nothing at all was delivered
  *            closes the window to four segments, not to one, and others leave it as
- *            it is.  The window is twice the product in startup, too, for who sends has
+ *            it is.  The window is twice the product in startup, too, for the sender has
  *            no more than that unfinished; it has room for four segments on top where
  *            the draft has three send quanta.
  */
-#include "bbr_gain.h"
+#include "bbr_filters.h"
 #include "bbr_model.h"
 #include "delivery_rate.h"
-#include "full_pipe.h"
 #include "known_window.h"
-#include "largest_rate.h"
-#include "least_rtt.h"
 
 /* Shared variables: of all policies, of the model, of its modifiers. */
 enum {
@@ -64,12 +61,25 @@ enum {
 	BBR_SLOW_MAX,
 	BBR_LOW_PERCENT,
 };
-/* Lengths in rounds are those of the paper. */
+
+enum bbr_mode {
+	BBR_STARTUP,
+	BBR_DRAIN,
+	BBR_PROBE_BANDWIDTH,
+	BBR_PROBE_RTT,
+};
+/* Gains in percent, as in the paper; 2.77 is 4 ln 2 (BBR's own derivation of startup, 2018). */
 enum {
+	BBR_UNITY = 100,
+	BBR_STARTUP_GAIN = 277,
+	BBR_DRAIN_GAIN = 36,
+	BBR_PHASES = 8,
+	BBR_SLOW_PHASE = 1,
 	BBR_WINDOW_GAIN = 200,
 	BBR_MIN_SEGMENTS = 4,
 	BBR_JUMP = 3, /* bytes for each that is acked, below a rate that is known */
 };
+static const uint8_t bbr_phase_gain[BBR_PHASES] = { 125, 75, 100, 100, 100, 100, 100, 100 };
 #define BBR_PROBE_RTT_NS (200 * NOPAL_MILLISECOND)
 
 struct bbr_congestion_parameters {
@@ -96,7 +106,17 @@ struct bbr_congestion {
 
 static uint32_t bbr_gain(const struct bbr_congestion *bbr)
 {
-	return bbr_gain_of(bbr->mode, bbr->phase);
+	switch (bbr->mode) {
+	case BBR_STARTUP:
+		return BBR_STARTUP_GAIN;
+	case BBR_DRAIN:
+		return BBR_DRAIN_GAIN;
+	case BBR_PROBE_BANDWIDTH:
+		return bbr_phase_gain[bbr->phase];
+	case BBR_PROBE_RTT:
+		break;
+	}
+	return BBR_UNITY;
 }
 
 /* Bytes that a rate carries in the least round trip. */
@@ -116,36 +136,30 @@ static uint64_t bbr_in_flight(struct nopal_at at)
 	return (uint64_t)nopal_shared_get(at, BBR_IN_FLIGHT);
 }
 
-/* The rate of `which`, as a modifier has it. */
-static uint64_t bbr_startup_bps(struct nopal_at at, unsigned which)
+/* The rate that startup goes to at once. */
+static uint64_t bbr_min_bps(struct nopal_at at)
 {
-	return (uint64_t)nopal_shared_get(at, which);
+	return (uint64_t)nopal_shared_get(at, BBR_MIN_BPS);
 }
 
-/* Is what leaves now surely no more than the bottleneck takes? */
-static bool bbr_is_slow(struct nopal_at at)
-{
-	const struct bbr_congestion *bbr = nopal_state(at);
-	uint64_t min_bps = bbr_startup_bps(at, BBR_MIN_BPS);
-
-	if (bbr->mode == BBR_STARTUP)
-		return nopal_shared_get(at, BBR_WINDOW) < (int64_t)bbr_carried(bbr, min_bps);
-	return bbr->mode == BBR_PROBE_RTT || bbr_gain(bbr) < BBR_UNITY;
-}
-
-/* The model, for those who modify it. */
+/* The model, for the parts that modify it.  Slow: what leaves now is surely no more than the
+ * bottleneck takes. */
 static void bbr_publish(struct nopal_at at)
 {
 	const struct bbr_congestion *bbr = nopal_state(at);
+	bool slow = bbr->mode == BBR_PROBE_RTT || bbr_gain(bbr) < BBR_UNITY;
 
+	if (bbr->mode == BBR_STARTUP)
+		slow = nopal_shared_get(at, BBR_WINDOW) <
+		       (int64_t)bbr_carried(bbr, bbr_min_bps(at));
 	nopal_shared_set(at, BBR_BANDWIDTH, (int64_t)bbr->bandwidth_bps);
 	nopal_shared_set(at, BBR_PATH_RTT, bbr->min.ns);
 	nopal_shared_set(at, BBR_ROUND, (int64_t)bbr->round.count);
-	nopal_shared_set(at, BBR_SLOW, bbr_is_slow(at));
+	nopal_shared_set(at, BBR_SLOW, slow);
 	nopal_shared_set(at, BBR_STARTING, bbr->mode == BBR_STARTUP);
 }
 
-/* ------------------------------------------------------- what segments tell */
+/* ------------------------------------------------ events of single segments */
 
 static enum nopal_verdict bbr_congestion_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
@@ -158,7 +172,7 @@ static enum nopal_verdict bbr_congestion_on_send(struct nopal_at at, struct nopa
 	return NOPAL_CONTINUE;
 }
 
-/* It turned out that packets overtake: startup begins again. */
+/* Packets turned out to overtake each other: startup begins again. */
 static void bbr_heed_overtaking(struct nopal_at at)
 {
 	struct bbr_congestion *bbr = nopal_state(at);
@@ -200,28 +214,21 @@ static enum nopal_verdict bbr_congestion_on_timeout(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* --------------------------------------------------------- what an ack tells */
-
-/* What the bottleneck passed in the interval of the sample. */
-static uint64_t bbr_passed(struct nopal_at at)
-{
-	const struct bbr_congestion *bbr = nopal_state(at);
-	uint64_t early_max = (uint64_t)nopal_shared_get(at, BBR_EARLY_LIMIT);
-
-	return delivery_amount(&bbr->delivery, early_max) +
-	       (uint64_t)nopal_shared_get(at, BBR_ALSO_PASSED);
-}
+/* ----------------------------------------------------------- the bandwidth */
 
 static void bbr_note_rate(struct nopal_at at)
 {
 	struct bbr_congestion *bbr = nopal_state(at);
 	int64_t interval = delivery_interval(at.session, &bbr->delivery);
+	uint64_t early_max = (uint64_t)nopal_shared_get(at, BBR_EARLY_LIMIT);
+	uint64_t passed = delivery_amount(&bbr->delivery, early_max) +
+			  (uint64_t)nopal_shared_get(at, BBR_ALSO_PASSED);
 	uint64_t rate;
 
-	/* Shorter than any round trip: it was an earlier transmission's ack. */
+	/* Shorter than any round trip: an earlier transmission was acknowledged. */
 	if (interval <= 0 || interval < bbr->min.ns)
 		return;
-	rate = nopal_rate_of(bbr_passed(at), interval);
+	rate = nopal_rate_of(passed, interval);
 	if (!bbr->delivery.sample.limited || rate >= bbr->bandwidth_bps)
 		bbr->bandwidth_bps = largest_rate_keep(&bbr->rates, bbr->round.count, rate);
 }
@@ -262,20 +269,7 @@ static void bbr_check_phase(struct nopal_at at)
 		bbr_enter_phase(at.session, bbr, bbr->phase + 1);
 }
 
-/* What was four segments becomes what it was; a larger share grows back. */
-static void bbr_leave_probe_rtt(struct nopal_at at)
-{
-	struct bbr_congestion *bbr = nopal_state(at);
-
-	bbr->min.found_ns = at.session->now_ns;
-	if (!nopal_shared_get(at, BBR_LOW_PERCENT))
-		nopal_shared_set(at, BBR_WINDOW, bbr->prior_window);
-	if (bbr->pipe.full)
-		bbr_enter_probe_bandwidth(at.session, bbr);
-	else
-		bbr->mode = BBR_STARTUP;
-}
-
+/* The window of probe rtt: four segments, or a share of the product. */
 static uint64_t bbr_low_window(struct nopal_at at)
 {
 	const struct bbr_congestion *bbr = nopal_state(at);
@@ -286,46 +280,37 @@ static uint64_t bbr_low_window(struct nopal_at at)
 	return low > min ? low : min;
 }
 
-/* For a round and 200 ms; where the window stays larger, the shorter of both will do. */
-static bool bbr_was_low(struct nopal_at at)
-{
-	const struct bbr_congestion *bbr = nopal_state(at);
-	bool round = bbr->delivery.sample.delivered >= bbr->low_round_end;
-	bool lasted = at.session->now_ns - bbr->low_since_ns > BBR_PROBE_RTT_NS;
-
-	if (nopal_shared_get(at, BBR_LOW_PERCENT))
-		return round || lasted;
-	return round && lasted;
-}
-
+/* The flight stays low for a round and 200 ms; where a share of the product is kept, the shorter of
+ * both will do.  Then a window of four segments becomes the one before; a larger share grows back. */
 static void bbr_check_probe_rtt(struct nopal_at at)
 {
 	struct bbr_congestion *bbr = nopal_state(at);
+	bool shares = nopal_shared_get(at, BBR_LOW_PERCENT), round, lasted;
 
-	/* What four segments deliver says nothing of the bandwidth. */
-	if (!nopal_shared_get(at, BBR_LOW_PERCENT))
+	/* The rate that four segments deliver says nothing of the bandwidth. */
+	if (!shares)
 		bbr->delivery.limited_until = bbr->delivery.delivered + bbr_in_flight(at);
 	if (bbr->low_since_ns < 0) {
 		if (bbr_in_flight(at) > bbr_low_window(at))
 			return;
 		bbr->low_since_ns = at.session->now_ns;
 		bbr->low_round_end = bbr->delivery.delivered;
-	} else if (bbr_was_low(at)) {
-		bbr_leave_probe_rtt(at);
+		return;
 	}
+	round = bbr->delivery.sample.delivered >= bbr->low_round_end;
+	lasted = at.session->now_ns - bbr->low_since_ns > BBR_PROBE_RTT_NS;
+	if (shares ? !round && !lasted : !round || !lasted)
+		return;
+	bbr->min.found_ns = at.session->now_ns;
+	if (!shares)
+		nopal_shared_set(at, BBR_WINDOW, bbr->prior_window);
+	if (bbr->pipe.full)
+		bbr_enter_probe_bandwidth(at.session, bbr);
+	else
+		bbr->mode = BBR_STARTUP;
 }
 
-static void bbr_check_pipe(struct nopal_at at)
-{
-	struct bbr_congestion *bbr = nopal_state(at);
-
-	if (nopal_shared_get(at, BBR_STANDS) || nopal_shared_get(at, BBR_OVERFLOWS))
-		bbr->pipe.full = true;
-	full_pipe_note(&bbr->pipe, bbr->round.began && !bbr->delivery.sample.limited,
-		       bbr->bandwidth_bps);
-}
-
-/* A queue has to go: startup is over, or the slow phase begins. */
+/* A part asks for the queue to go: startup is over, or the slow phase begins. */
 static void bbr_heed_drain(struct nopal_at at)
 {
 	struct bbr_congestion *bbr = nopal_state(at);
@@ -343,7 +328,10 @@ static void bbr_check_mode(struct nopal_at at, bool rtt_is_old)
 {
 	struct bbr_congestion *bbr = nopal_state(at);
 
-	bbr_check_pipe(at);
+	if (nopal_shared_get(at, BBR_STANDS) || nopal_shared_get(at, BBR_OVERFLOWS))
+		bbr->pipe.full = true;
+	full_pipe_note(&bbr->pipe, bbr->round.began && !bbr->delivery.sample.limited,
+		       bbr->bandwidth_bps);
 	if (bbr->mode == BBR_STARTUP && bbr->pipe.full)
 		bbr->mode = BBR_DRAIN;
 	if (bbr->mode == BBR_DRAIN && bbr_in_flight(at) <= bbr_product(bbr, BBR_UNITY))
@@ -367,8 +355,8 @@ static void bbr_set_rate(struct nopal_at at)
 	const struct bbr_congestion_parameters *set = nopal_parameters(at);
 	const struct bbr_congestion *bbr = nopal_state(at);
 	uint64_t before = (uint64_t)nopal_shared_get(at, BBR_RATE);
-	uint64_t min_bps = bbr_startup_bps(at, BBR_MIN_BPS);
-	uint64_t max_bps = bbr_startup_bps(at, BBR_MAX_BPS);
+	uint64_t min_bps = bbr_min_bps(at);
+	uint64_t max_bps = (uint64_t)nopal_shared_get(at, BBR_MAX_BPS);
 	uint64_t base = bbr->bandwidth_bps;
 	uint64_t rate;
 
@@ -383,28 +371,22 @@ static void bbr_set_rate(struct nopal_at at)
 		nopal_shared_set(at, BBR_RATE, (int64_t)rate);
 }
 
-static uint64_t bbr_target(struct nopal_at at)
-{
-	const struct bbr_congestion *bbr = nopal_state(at);
-	uint64_t max_bps = bbr_startup_bps(at, BBR_MAX_BPS);
-
-	if (bbr->mode == BBR_STARTUP && max_bps)
-		return bbr_carried(bbr, max_bps);
-	return bbr_product(bbr, BBR_WINDOW_GAIN) + (uint64_t)nopal_shared_get(at, BBR_BURST_BYTES);
-}
-
 static void bbr_set_window(struct nopal_at at, uint64_t acked)
 {
 	const struct bbr_congestion_parameters *set = nopal_parameters(at);
 	const struct bbr_congestion *bbr = nopal_state(at);
 	uint64_t min = BBR_MIN_SEGMENTS * (uint64_t)nopal_body_limit(at.session);
 	uint64_t window = (uint64_t)nopal_shared_get(at, BBR_WINDOW);
-	uint64_t target = bbr_target(at) + min;
-	uint64_t min_bps = bbr_startup_bps(at, BBR_MIN_BPS);
+	uint64_t max_bps = (uint64_t)nopal_shared_get(at, BBR_MAX_BPS);
+	uint64_t target =
+		bbr_product(bbr, BBR_WINDOW_GAIN) + (uint64_t)nopal_shared_get(at, BBR_BURST_BYTES);
 
+	if (bbr->mode == BBR_STARTUP && max_bps)
+		target = bbr_carried(bbr, max_bps);
+	target += min;
 	if (bbr->pipe.full)
 		window = window + acked < target ? window + acked : target;
-	else if (window < bbr_carried(bbr, min_bps))
+	else if (window < bbr_carried(bbr, bbr_min_bps(at)))
 		window += BBR_JUMP * acked;
 	else if (window < target || bbr->delivery.delivered < (uint64_t)set->initial)
 		window += acked;
@@ -413,26 +395,17 @@ static void bbr_set_window(struct nopal_at at, uint64_t acked)
 	nopal_shared_set(at, BBR_WINDOW, (int64_t)(window > min ? window : min));
 }
 
-/* The round trip that this ack tells of; 0: none. */
-static int64_t bbr_rtt(struct nopal_at at, const struct nopal_ack *ack)
-{
-	int64_t usual_ns = nopal_shared_get(at, BBR_USUAL);
-
-	if (usual_ns >= 0)
-		return usual_ns;
-	if (!ack->largest_is_new || ack->largest_sent_ns < 0)
-		return 0;
-	return nopal_shared_get(at, BBR_LATEST_RTT);
-}
-
 static enum nopal_verdict bbr_congestion_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct bbr_congestion *bbr = nopal_state(at);
+	int64_t rtt_ns = nopal_shared_get(at, BBR_USUAL);
 	bool old;
 
 	bbr_heed_overtaking(at);
 	bbr_heed_drain(at);
-	old = min_rtt_take(&bbr->min, at.session->now_ns, bbr_rtt(at, ack));
+	if (rtt_ns < 0)
+		rtt_ns = bbr_timed_rtt(ack, nopal_shared_get(at, BBR_LATEST_RTT));
+	old = min_rtt_take(&bbr->min, at.session->now_ns, rtt_ns);
 	if (bbr->delivery.sample.any) {
 		delivery_round_note(&bbr->round, &bbr->delivery);
 		bbr_note_rate(at);
@@ -492,26 +465,26 @@ static const struct nopal_shared bbr_congestion_shared[] = {
 	[BBR_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0, "1: nothing more to send" },
 	[BBR_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
 			"first window of earlier sessions, where it is larger" },
-	[BBR_BANDWIDTH] = BBR_MODEL_BANDWIDTH(NOPAL_WRITE),
-	[BBR_PATH_RTT] = BBR_MODEL_MIN_RTT(NOPAL_WRITE),
-	[BBR_ROUND] = BBR_MODEL_ROUND(NOPAL_WRITE),
-	[BBR_SLOW] = BBR_MODEL_SLOW(NOPAL_WRITE),
-	[BBR_STARTING] = BBR_MODEL_STARTING(NOPAL_WRITE),
-	[BBR_SAMPLE] = BBR_MODEL_SAMPLE(NOPAL_WRITE),
-	[BBR_LIMITED] = BBR_MODEL_LIMITED(NOPAL_WRITE),
-	[BBR_USUAL] = BBR_USUAL_RTT(NOPAL_READ_OPTIONAL),
-	[BBR_OVERTOOK] = BBR_OVERTAKEN(NOPAL_READ_OPTIONAL),
-	[BBR_EARLY] = BBR_EARLY_RTT(NOPAL_READ_OPTIONAL),
-	[BBR_EARLY_LIMIT] = BBR_EARLY_MAX(NOPAL_READ_OPTIONAL),
-	[BBR_ALSO_PASSED] = BBR_PASSED(NOPAL_READ_OPTIONAL),
-	[BBR_MIN_BPS] = BBR_STARTUP_MIN(NOPAL_READ_OPTIONAL),
-	[BBR_MAX_BPS] = BBR_STARTUP_MAX(NOPAL_READ_OPTIONAL),
-	[BBR_OVERFLOWS] = BBR_LOSES(NOPAL_READ_OPTIONAL),
-	[BBR_STANDS] = BBR_QUEUE_STANDS(NOPAL_READ_OPTIONAL),
-	[BBR_BURST_BYTES] = BBR_BURST(NOPAL_READ_OPTIONAL),
-	[BBR_REQUESTS] = BBR_DRAINS(NOPAL_READ_OPTIONAL),
-	[BBR_SLOW_MAX] = BBR_SLOW_ROUNDS(NOPAL_READ_OPTIONAL),
-	[BBR_LOW_PERCENT] = BBR_PROBE_RTT_PERCENT(NOPAL_READ_OPTIONAL),
+	[BBR_BANDWIDTH] = { BBR_MODEL_BANDWIDTH(NOPAL_WRITE) },
+	[BBR_PATH_RTT] = { BBR_MODEL_MIN_RTT(NOPAL_WRITE) },
+	[BBR_ROUND] = { BBR_MODEL_ROUND(NOPAL_WRITE) },
+	[BBR_SLOW] = { BBR_MODEL_SLOW(NOPAL_WRITE) },
+	[BBR_STARTING] = { BBR_MODEL_STARTING(NOPAL_WRITE) },
+	[BBR_SAMPLE] = { BBR_MODEL_SAMPLE(NOPAL_WRITE) },
+	[BBR_LIMITED] = { BBR_MODEL_LIMITED(NOPAL_WRITE) },
+	[BBR_USUAL] = { BBR_USUAL_RTT(NOPAL_READ_OPTIONAL) },
+	[BBR_OVERTOOK] = { BBR_OVERTAKEN(NOPAL_READ_OPTIONAL) },
+	[BBR_EARLY] = { BBR_EARLY_RTT(NOPAL_READ_OPTIONAL) },
+	[BBR_EARLY_LIMIT] = { BBR_EARLY_MAX(NOPAL_READ_OPTIONAL) },
+	[BBR_ALSO_PASSED] = { BBR_PASSED(NOPAL_READ_OPTIONAL) },
+	[BBR_MIN_BPS] = { BBR_STARTUP_MIN(NOPAL_READ_OPTIONAL) },
+	[BBR_MAX_BPS] = { BBR_STARTUP_MAX(NOPAL_READ_OPTIONAL) },
+	[BBR_OVERFLOWS] = { BBR_LOSES(NOPAL_READ_OPTIONAL) },
+	[BBR_STANDS] = { BBR_QUEUE_STANDS(NOPAL_READ_OPTIONAL) },
+	[BBR_BURST_BYTES] = { BBR_BURST(NOPAL_READ_OPTIONAL) },
+	[BBR_REQUESTS] = { BBR_DRAINS(NOPAL_READ_OPTIONAL) },
+	[BBR_SLOW_MAX] = { BBR_SLOW_ROUNDS(NOPAL_READ_OPTIONAL) },
+	[BBR_LOW_PERCENT] = { BBR_PROBE_RTT_PERCENT(NOPAL_READ_OPTIONAL) },
 	{ 0 },
 };
 

@@ -100,8 +100,7 @@ static enum nopal_verdict loss_compensation_on_ack(struct nopal_at at, struct no
 {
 	struct loss_compensation *self = nopal_state(at);
 	int64_t path_ns = nopal_shared_get(at, LOSS_COMPENSATION_PATH_RTT);
-	bool timed = ack->largest_is_new && ack->largest_sent_ns >= 0;
-	int64_t rtt_ns = timed ? nopal_shared_get(at, LOSS_COMPENSATION_LATEST) : 0;
+	int64_t rtt_ns = bbr_timed_rtt(ack, nopal_shared_get(at, LOSS_COMPENSATION_LATEST));
 
 	if (nopal_shared_get(at, LOSS_COMPENSATION_SAMPLE) < 0)
 		return NOPAL_CONTINUE;
@@ -136,11 +135,11 @@ static const struct nopal_attribute loss_compensation_attributes[] = {
 };
 
 static const struct nopal_shared loss_compensation_shared[] = {
-	[LOSS_COMPENSATION_PASSED] = BBR_PASSED(NOPAL_WRITE),
-	[LOSS_COMPENSATION_SHARE] = BBR_RANDOM_LOSS(NOPAL_WRITE),
-	[LOSS_COMPENSATION_SLOW] = BBR_MODEL_SLOW(NOPAL_READ),
-	[LOSS_COMPENSATION_SAMPLE] = BBR_MODEL_SAMPLE(NOPAL_READ),
-	[LOSS_COMPENSATION_PATH_RTT] = BBR_MODEL_MIN_RTT(NOPAL_READ),
+	[LOSS_COMPENSATION_PASSED] = { BBR_PASSED(NOPAL_WRITE) },
+	[LOSS_COMPENSATION_SHARE] = { BBR_RANDOM_LOSS(NOPAL_WRITE) },
+	[LOSS_COMPENSATION_SLOW] = { BBR_MODEL_SLOW(NOPAL_READ) },
+	[LOSS_COMPENSATION_SAMPLE] = { BBR_MODEL_SAMPLE(NOPAL_READ) },
+	[LOSS_COMPENSATION_PATH_RTT] = { BBR_MODEL_MIN_RTT(NOPAL_READ) },
 	[LOSS_COMPENSATION_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0, "did it meet a queue" },
 	{ 0 },
 };

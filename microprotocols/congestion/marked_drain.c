@@ -35,8 +35,8 @@ static const struct nopal_binding marked_drain_bindings[] = {
 };
 
 static const struct nopal_shared marked_drain_shared[] = {
-	[MARKED_DRAIN_REQUESTS] = BBR_DRAINS(NOPAL_WRITE),
-	[MARKED_DRAIN_BANDWIDTH] = BBR_MODEL_BANDWIDTH(NOPAL_READ),
+	[MARKED_DRAIN_REQUESTS] = { BBR_DRAINS(NOPAL_WRITE) },
+	[MARKED_DRAIN_BANDWIDTH] = { BBR_MODEL_BANDWIDTH(NOPAL_READ) },
 	{ 0 },
 };
 

@@ -36,8 +36,8 @@ static const struct nopal_parameter queue_drain_parameters[] = {
 };
 
 static const struct nopal_shared queue_drain_shared[] = {
-	[QUEUE_DRAIN_MAX] = BBR_SLOW_ROUNDS(NOPAL_WRITE),
-	[QUEUE_DRAIN_PROBE] = BBR_PROBE_RTT_PERCENT(NOPAL_WRITE),
+	[QUEUE_DRAIN_MAX] = { BBR_SLOW_ROUNDS(NOPAL_WRITE) },
+	[QUEUE_DRAIN_PROBE] = { BBR_PROBE_RTT_PERCENT(NOPAL_WRITE) },
 	{ 0 },
 };
 

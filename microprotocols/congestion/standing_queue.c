@@ -29,9 +29,8 @@ struct standing_queue_part {
 static enum nopal_verdict standing_queue_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct standing_queue_part *self = nopal_state(at);
-	bool timed = ack->largest_is_new && ack->largest_sent_ns >= 0;
 	int64_t path_ns = nopal_shared_get(at, STANDING_QUEUE_PATH_RTT);
-	int64_t rtt_ns = timed ? nopal_shared_get(at, STANDING_QUEUE_LATEST) : 0;
+	int64_t rtt_ns = bbr_timed_rtt(ack, nopal_shared_get(at, STANDING_QUEUE_LATEST));
 
 	if (nopal_shared_get(at, STANDING_QUEUE_OVERTAKEN) && !self->overtakes) {
 		standing_queue_begin(&self->queue);
@@ -62,12 +61,12 @@ static const struct nopal_binding standing_queue_bindings[] = {
 };
 
 static const struct nopal_shared standing_queue_shared[] = {
-	[STANDING_QUEUE_STANDS] = BBR_QUEUE_STANDS(NOPAL_WRITE),
+	[STANDING_QUEUE_STANDS] = { BBR_QUEUE_STANDS(NOPAL_WRITE) },
 	[STANDING_QUEUE_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0, "with what is queued" },
-	[STANDING_QUEUE_PATH_RTT] = BBR_MODEL_MIN_RTT(NOPAL_READ),
-	[STANDING_QUEUE_SAMPLE] = BBR_MODEL_SAMPLE(NOPAL_READ),
-	[STANDING_QUEUE_LIMITED] = BBR_MODEL_LIMITED(NOPAL_READ),
-	[STANDING_QUEUE_OVERTAKEN] = BBR_OVERTAKEN(NOPAL_READ_OPTIONAL),
+	[STANDING_QUEUE_PATH_RTT] = { BBR_MODEL_MIN_RTT(NOPAL_READ) },
+	[STANDING_QUEUE_SAMPLE] = { BBR_MODEL_SAMPLE(NOPAL_READ) },
+	[STANDING_QUEUE_LIMITED] = { BBR_MODEL_LIMITED(NOPAL_READ) },
+	[STANDING_QUEUE_OVERTAKEN] = { BBR_OVERTAKEN(NOPAL_READ_OPTIONAL) },
 	{ 0 },
 };
 

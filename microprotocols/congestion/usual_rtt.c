@@ -134,8 +134,7 @@ static int64_t usual_rtt_early_max(struct nopal_at at)
 static enum nopal_verdict usual_rtt_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct usual_rtt *usual = nopal_state(at);
-	bool timed = ack->largest_is_new && ack->largest_sent_ns >= 0;
-	int64_t rtt_ns = timed ? nopal_shared_get(at, USUAL_RTT_LATEST) : 0;
+	int64_t rtt_ns = bbr_timed_rtt(ack, nopal_shared_get(at, USUAL_RTT_LATEST));
 
 	usual_rtt_look(at, ack);
 	nopal_shared_set(at, USUAL_RTT_USUAL, usual_rtt_sample(usual, rtt_ns));
@@ -152,13 +151,13 @@ static const struct nopal_binding usual_rtt_bindings[] = {
 };
 
 static const struct nopal_shared usual_rtt_shared[] = {
-	[USUAL_RTT_USUAL] = BBR_USUAL_RTT(NOPAL_WRITE),
-	[USUAL_RTT_OVERTAKEN] = BBR_OVERTAKEN(NOPAL_WRITE),
-	[USUAL_RTT_EARLY] = BBR_EARLY_RTT(NOPAL_WRITE),
-	[USUAL_RTT_EARLY_MAX] = BBR_EARLY_MAX(NOPAL_WRITE),
+	[USUAL_RTT_USUAL] = { BBR_USUAL_RTT(NOPAL_WRITE) },
+	[USUAL_RTT_OVERTAKEN] = { BBR_OVERTAKEN(NOPAL_WRITE) },
+	[USUAL_RTT_EARLY] = { BBR_EARLY_RTT(NOPAL_WRITE) },
+	[USUAL_RTT_EARLY_MAX] = { BBR_EARLY_MAX(NOPAL_WRITE) },
 	[USUAL_RTT_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0, "samples" },
-	[USUAL_RTT_PATH] = BBR_MODEL_MIN_RTT(NOPAL_READ),
-	[USUAL_RTT_BANDWIDTH] = BBR_MODEL_BANDWIDTH(NOPAL_READ),
+	[USUAL_RTT_PATH] = { BBR_MODEL_MIN_RTT(NOPAL_READ) },
+	[USUAL_RTT_BANDWIDTH] = { BBR_MODEL_BANDWIDTH(NOPAL_READ) },
 	{ 0 },
 };
 
