@@ -76,27 +76,20 @@ static enum nopal_verdict ecn_response_on_carried(struct nopal_at at, struct nop
 	return NOPAL_CONTINUE;
 }
 
-static void ecn_response_tell(struct nopal_at at)
+static void ecn_response_report(struct nopal_at at)
 {
 	struct ecn_response *self = nopal_state(at);
 	struct nopal_writer writer;
 	struct nopal_segment *segment =
 		nopal_control_begin(at, ECN_RESPONSE_MARKS, ECN_RESPONSE_MAX_BYTES, &writer);
 
-	if (!segment)
-		return;
-	nopal_write(&writer, self->latest, ECN_RESPONSE_NUMBER_BYTES);
-	nopal_write_varint(&writer, self->marked);
-	nopal_write_varint(&writer, self->spoiled);
-	nopal_control_send(at.session, segment, nopal_written(&writer));
-	self->told_ns = at.session->now_ns;
-}
-
-static void ecn_response_report(struct nopal_at at)
-{
-	struct ecn_response *self = nopal_state(at);
-
-	ecn_response_tell(at);
+	if (segment) {
+		nopal_write(&writer, self->latest, ECN_RESPONSE_NUMBER_BYTES);
+		nopal_write_varint(&writer, self->marked);
+		nopal_write_varint(&writer, self->spoiled);
+		nopal_control_send(at.session, segment, nopal_written(&writer));
+		self->told_ns = at.session->now_ns;
+	}
 	if (self->repeats)
 		nopal_timer_start(at, ECN_RESPONSE_REPORT,
 				  at.session->now_ns + ECN_RESPONSE_REPEAT_NS[self->repeats - 1]);
@@ -122,7 +115,7 @@ static enum nopal_verdict ecn_response_on_turn_end(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* What is due goes at the end of this turn. */
+/* A report that is due goes at the end of this turn. */
 static void ecn_response_when_report(struct nopal_at at)
 {
 	struct ecn_response *self = nopal_state(at);
@@ -171,31 +164,6 @@ static enum nopal_verdict ecn_response_on_timeout(struct nopal_at at, struct nop
 	return NOPAL_CONTINUE;
 }
 
-/* The packet whose low bits these are; false: it never left. */
-static bool ecn_response_packet(struct nopal_session *session, uint64_t wire, uint64_t *ret_packet)
-{
-	uint64_t next = nopal_next_packet_number(session);
-	uint32_t behind = (uint32_t)(next - 1) - (uint32_t)wire;
-
-	if (!next || behind > next - 1)
-		return false;
-	*ret_packet = next - 1 - behind;
-	return true;
-}
-
-/* A later packet is marked: nothing is raised for what is told again. */
-static void ecn_response_take(struct nopal_at at, uint64_t packet, uint64_t marked)
-{
-	struct ecn_response *self = nopal_state(at);
-
-	if ((int64_t)marked > nopal_shared_get(at, ECN_RESPONSE_MARKED))
-		nopal_shared_set(at, ECN_RESPONSE_MARKED, (int64_t)marked);
-	if (!marked || !self->marking || packet < self->raised_at)
-		return;
-	self->raised_at = nopal_next_packet_number(at.session);
-	nopal_raise_CONGESTION_MARKED(at.session, at.session);
-}
-
 static enum nopal_verdict ecn_response_on_marks(struct nopal_at at, struct nopal_segment *segment)
 {
 	const struct ecn_response_parameters *set = nopal_parameters(at);
@@ -203,13 +171,22 @@ static enum nopal_verdict ecn_response_on_marks(struct nopal_at at, struct nopal
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t wire = nopal_read(&reader, ECN_RESPONSE_NUMBER_BYTES);
 	uint64_t marked = nopal_read_varint(&reader);
-	uint64_t spoiled = nopal_read_varint(&reader), packet;
+	uint64_t spoiled = nopal_read_varint(&reader);
+	uint64_t next = nopal_next_packet_number(at.session);
+	uint32_t behind = (uint32_t)(next - 1) - (uint32_t)wire;
 
-	if (!nopal_read_complete(&reader) || !ecn_response_packet(at.session, wire, &packet))
+	/* The packet whose low bits these are has to have left. */
+	if (!nopal_read_complete(&reader) || !next || behind > next - 1)
 		return NOPAL_STOP;
 	if (self->marking && spoiled >= (uint64_t)set->vanished)
 		ecn_response_mark(at.session, self, false);
-	ecn_response_take(at, packet, marked);
+	if ((int64_t)marked > nopal_shared_get(at, ECN_RESPONSE_MARKED))
+		nopal_shared_set(at, ECN_RESPONSE_MARKED, (int64_t)marked);
+	/* A repeated report names no later packet. */
+	if (!marked || !self->marking || next - 1 - behind < self->raised_at)
+		return NOPAL_STOP;
+	self->raised_at = next;
+	nopal_raise_CONGESTION_MARKED(at.session, at.session);
 	return NOPAL_STOP;
 }
 
@@ -248,7 +225,7 @@ static const struct nopal_binding ecn_response_bindings[] = {
 static const struct nopal_relation ecn_response_needs[] = {
 	{ "network", "marks are on datagrams" },
 	{ "acknowledgement", "packets need their numbers, and a sign that any arrive" },
-	{ "congestion_policy", "who may be marked must give way to marks" },
+	{ "congestion_policy", "a sender that may be marked must give way to marks" },
 	{ 0 },
 };
 

@@ -64,7 +64,7 @@ static int64_t rate_cc_quantum(const struct rate_cc *gate, struct nopal_at at)
 	return quantum > millisecond ? quantum : millisecond;
 }
 
-/* What policy and receiver allow; 0: no limit. */
+/* The rate that policy and receiver allow; 0: no limit. */
 static int64_t rate_cc_rate(struct nopal_at at)
 {
 	int64_t rate = nopal_shared_get(at, RATE_CC_RATE);
@@ -75,7 +75,7 @@ static int64_t rate_cc_rate(struct nopal_at at)
 	return rate > 0 && rate <= RATE_CC_MAX_BPS ? rate : 0;
 }
 
-/* What the bucket holds; what was let go is paid, whatever the rate is now: were it taken from a
+/* Room of the bucket.  Segments that were let go are paid, whatever the rate is now: taken from a
  * smaller bucket, a slower rate would pay for a faster one.  A segment may be longer than any
  * quantum, where it is a whole message. */
 static int64_t rate_cc_full(struct nopal_at at)
@@ -119,23 +119,16 @@ static void rate_cc_refill(struct nopal_at at)
 		rate_cc_change(at, rate);
 }
 
-/* Does nobody else hold it?  The window, where there is one, is always last. */
-static bool rate_cc_is_ready(struct nopal_at at, const struct nopal_segment *segment,
-			     bool has_window)
-{
-	uint32_t others = segment->waiting[NOPAL_SEND] & ~nopal_hold_bit(at, NOPAL_SEND);
-
-	return has_window ? (others & (others - 1)) == 0 : others == 0;
-}
-
 static enum rate_cc_verdict rate_cc_may_go(struct nopal_at at, const struct nopal_segment *segment)
 {
 	struct rate_cc *gate = nopal_state(at);
 	int64_t window = nopal_shared_get(at, RATE_CC_WINDOW);
 	int64_t granted = nopal_shared_get(at, RATE_CC_GRANTED_BYTES);
 	int64_t taken = nopal_shared_get(at, RATE_CC_IN_FLIGHT) + granted;
+	uint32_t others = segment->waiting[NOPAL_SEND] & ~nopal_hold_bit(at, NOPAL_SEND);
 
-	if (!rate_cc_is_ready(at, segment, window != INT64_MAX))
+	/* Of other gates the window, where there is one, is always last. */
+	if (window != INT64_MAX ? others & (others - 1) : others)
 		return RATE_CC_KEPT_BACK;
 	if (taken > 0 && window - taken < segment->body.length)
 		return RATE_CC_NO_ROOM;
@@ -204,7 +197,7 @@ static void rate_cc_let_go(struct nopal_at at)
 		nopal_timer_stop(at, RATE_CC_QUANTUM);
 }
 
-static void rate_cc_want(struct nopal_at at, struct nopal_segment *segment)
+static enum nopal_verdict rate_cc_on_wanted(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct rate_cc *gate = nopal_state(at);
 
@@ -212,37 +205,27 @@ static void rate_cc_want(struct nopal_at at, struct nopal_segment *segment)
 		rate_cc_refill(at);
 		if (rate_cc_may_go(at, segment) == RATE_CC_GO) {
 			rate_cc_grant(at, segment);
-			return;
+			return NOPAL_CONTINUE;
 		}
 	}
 	if (nopal_lanes_insert(at.session, &gate->waiting, segment) < 0)
 		nopal_session_break(at.session, NOPAL_RESOURCE, "no room to queue for the rate");
-}
-
-static enum nopal_verdict rate_cc_on_to_net(struct nopal_at at, struct nopal_segment *segment)
-{
-	rate_cc_want(at, segment);
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict rate_cc_on_resend(struct nopal_at at, struct nopal_segment *segment)
-{
-	rate_cc_want(at, segment);
-	return NOPAL_CONTINUE;
-}
-
-static void rate_cc_forget_grant(struct nopal_at at, struct nopal_segment *segment)
+static enum nopal_verdict rate_cc_on_done(struct nopal_at at, struct nopal_segment *segment)
 {
 	nopal_shared_get(at, RATE_CC_GRANTED_BYTES) -=
 		(int64_t)nopal_get(at, segment, RATE_CC_GRANTED);
 	nopal_set(at, segment, RATE_CC_GRANTED, 0);
+	return NOPAL_CONTINUE;
 }
 
 static enum nopal_verdict rate_cc_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct rate_cc *gate = nopal_state(at);
 
-	rate_cc_forget_grant(at, segment);
+	rate_cc_on_done(at, segment);
 	if (!gate->rate_bps)
 		return NOPAL_CONTINUE;
 	rate_cc_refill(at);
@@ -250,13 +233,7 @@ static enum nopal_verdict rate_cc_on_send(struct nopal_at at, struct nopal_segme
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict rate_cc_on_done(struct nopal_at at, struct nopal_segment *segment)
-{
-	rate_cc_forget_grant(at, segment);
-	return NOPAL_CONTINUE;
-}
-
-/* While the timer runs what waits goes in quanta; a new rate is a new timer. */
+/* While the timer runs, segments go in quanta; a new rate is a new timer. */
 static enum nopal_verdict rate_cc_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
 	const struct rate_cc *gate = nopal_state(at);
@@ -282,10 +259,10 @@ static const struct nopal_parameter rate_cc_parameters[] = {
 };
 
 static const struct nopal_binding rate_cc_bindings[] = {
-	NOPAL_ON(SEGMENT_TO_NET, rate_cc_on_to_net, .kinds = NOPAL_CARRIED,
+	NOPAL_ON(SEGMENT_TO_NET, rate_cc_on_wanted, .kinds = NOPAL_CARRIED,
 		 .after = "driver|reliability|acknowledgement|flow_control",
 		 .before = "window_mechanism"),
-	NOPAL_ON(SEGMENT_RESEND, rate_cc_on_resend, .kinds = NOPAL_CARRIED,
+	NOPAL_ON(SEGMENT_RESEND, rate_cc_on_wanted, .kinds = NOPAL_CARRIED,
 		 .before = "window_mechanism"),
 	NOPAL_ON(SEND_SEGMENT, rate_cc_on_send, .kinds = NOPAL_CARRIED),
 	NOPAL_ON(SEGMENT_DONE, rate_cc_on_done, .kinds = NOPAL_CARRIED),

@@ -102,40 +102,39 @@ static uint64_t tfrc_received_max(const struct tfrc *tfrc)
 
 /* ------------------------------------------------------------------ the rate */
 
-/* Section 4.5: the shorter this round trip against the usual, the faster. */
-static uint64_t tfrc_damped(struct nopal_at at)
+/* Of the latest round trip. */
+static uint64_t tfrc_root(struct nopal_at at)
 {
-	const struct tfrc_parameters *set = nopal_parameters(at);
-	struct tfrc *tfrc = nopal_state(at);
 	uint64_t latest = (uint64_t)nopal_shared_get(at, TFRC_LATEST_RTT);
-	uint64_t root = response_root(latest << (2 * TFRC_ROOT_BITS));
 
-	if (!set->damping || !root || !tfrc->root_mean)
-		return tfrc->rate_bps;
-	if (root * TFRC_MAX_DAMPING < tfrc->root_mean)
-		root = tfrc->root_mean / TFRC_MAX_DAMPING;
-	return nopal_scale(tfrc->rate_bps, tfrc->root_mean, root);
+	return response_root(latest << (2 * TFRC_ROOT_BITS));
 }
 
 static void tfrc_note_root(struct nopal_at at)
 {
 	struct tfrc *tfrc = nopal_state(at);
-	uint64_t latest = (uint64_t)nopal_shared_get(at, TFRC_LATEST_RTT);
-	uint64_t root = response_root(latest << (2 * TFRC_ROOT_BITS));
+	uint64_t root = tfrc_root(at);
 
 	if (tfrc->root_mean)
 		root = (TFRC_DAMPING * tfrc->root_mean + root) / TFRC_DAMPING_PARTS;
 	tfrc->root_mean = root;
 }
 
+/* Section 4.5: the shorter this round trip against the usual, the faster. */
 static void tfrc_share(struct nopal_at at)
 {
+	const struct tfrc_parameters *set = nopal_parameters(at);
 	struct tfrc *tfrc = nopal_state(at);
-	uint64_t min = tfrc_min(at), rate;
+	uint64_t min = tfrc_min(at), root = tfrc_root(at), rate;
 
 	if (tfrc->rate_bps < min)
 		tfrc->rate_bps = min;
-	rate = tfrc_damped(at);
+	rate = tfrc->rate_bps;
+	if (set->damping && root && tfrc->root_mean) {
+		if (root * TFRC_MAX_DAMPING < tfrc->root_mean)
+			root = tfrc->root_mean / TFRC_MAX_DAMPING;
+		rate = nopal_scale(rate, tfrc->root_mean, root);
+	}
 	nopal_shared_set(at, TFRC_RATE, rate < INT64_MAX ? (int64_t)rate : INT64_MAX);
 }
 
@@ -234,26 +233,20 @@ static enum nopal_verdict tfrc_on_send(struct nopal_at at, struct nopal_segment 
 	return NOPAL_CONTINUE;
 }
 
-/* Section 6.3.1: the interval before the first event is the one at which TCP would have the rate
- * that was received. */
-static uint64_t tfrc_first_interval(struct nopal_at at)
-{
-	const struct tfrc *tfrc = nopal_state(at);
-	int64_t srtt = nopal_shared_get(at, TFRC_SRTT);
-	uint64_t rate = tfrc_received_max(tfrc);
-
-	if (!tfrc->heard)
-		return TFRC_FIRST_LOST;
-	return RESPONSE_UNITY / response_events(nopal_body_limit(at.session), srtt, rate);
-}
-
-/* An event has begun. */
+/* An event has begun.  The interval before the first one is that at which TCP would have the rate
+ * that was received (section 6.3.1). */
 static void tfrc_suffer(struct nopal_at at)
 {
 	struct tfrc *tfrc = nopal_state(at);
+	uint64_t packets = TFRC_FIRST_LOST;
 
-	if (!tfrc->intervals.count)
-		loss_intervals_close(&tfrc->intervals, tfrc_first_interval(at));
+	if (!tfrc->intervals.count) {
+		if (tfrc->heard)
+			packets = RESPONSE_UNITY / response_events(nopal_body_limit(at.session),
+								   nopal_shared_get(at, TFRC_SRTT),
+								   tfrc_received_max(tfrc));
+		loss_intervals_close(&tfrc->intervals, packets);
+	}
 	if (tfrc->heard)
 		tfrc_set(at);
 }
@@ -299,20 +292,6 @@ static enum nopal_verdict tfrc_on_marked(struct nopal_at at, struct nopal_sessio
 
 /* --------------------------------------------------------- what an ack tells */
 
-/* Section 4.3, step 3.  Where the application limits, what is received says nothing of the path:
- * the set only grows. */
-static void tfrc_note_received(struct tfrc *tfrc, int64_t elapsed_ns)
-{
-	uint64_t received = nopal_rate_of(tfrc->round_acked, elapsed_ns);
-	uint64_t sent = nopal_rate_of(tfrc->round_sent, elapsed_ns);
-	uint64_t max = tfrc_received_max(tfrc);
-
-	if (sent < tfrc->rate_bps / TFRC_LIMITED_PARTS * TFRC_LIMITED_PART && received < max)
-		received = max;
-	tfrc->received_bps[1] = tfrc->received_bps[0];
-	tfrc->received_bps[0] = received;
-}
-
 static void tfrc_begin_round(struct nopal_session *session, struct tfrc *tfrc)
 {
 	tfrc->round_began_ns = session->now_ns;
@@ -320,12 +299,21 @@ static void tfrc_begin_round(struct nopal_session *session, struct tfrc *tfrc)
 	tfrc->round_sent = 0;
 }
 
+/* Section 4.3, step 3.  Where the application limits, the rate of arrival says nothing of the path:
+ * the set only grows. */
 static void tfrc_end_round(struct nopal_at at)
 {
 	struct tfrc *tfrc = nopal_state(at);
+	int64_t elapsed_ns = at.session->now_ns - tfrc->round_began_ns;
+	uint64_t received = nopal_rate_of(tfrc->round_acked, elapsed_ns);
+	uint64_t sent = nopal_rate_of(tfrc->round_sent, elapsed_ns);
+	uint64_t max = tfrc_received_max(tfrc);
 
 	tfrc_note_root(at);
-	tfrc_note_received(tfrc, at.session->now_ns - tfrc->round_began_ns);
+	if (sent < tfrc->rate_bps / TFRC_LIMITED_PARTS * TFRC_LIMITED_PART && received < max)
+		received = max;
+	tfrc->received_bps[1] = tfrc->received_bps[0];
+	tfrc->received_bps[0] = received;
 	tfrc_set(at);
 	tfrc_begin_round(at.session, tfrc);
 	tfrc_time_silence(at);
@@ -351,29 +339,6 @@ static void tfrc_begin(struct nopal_at at)
 	tfrc_time_silence(at);
 }
 
-static void tfrc_end_silence(struct nopal_at at)
-{
-	struct tfrc *tfrc = nopal_state(at);
-
-	if (!tfrc->any_timed_out || tfrc->timed_out > tfrc->largest)
-		return;
-	tfrc->any_timed_out = false;
-	if (loss_intervals_lost(&tfrc->intervals, tfrc->timed_out, tfrc->timed_out_left_ns,
-				nopal_shared_get(at, TFRC_SRTT)))
-		tfrc_suffer(at);
-}
-
-/* Something arrived, but where acks tell a cumulative ack alone nobody knows what. */
-static void tfrc_note_feedback(struct nopal_at at)
-{
-	const struct tfrc *tfrc = nopal_state(at);
-
-	if (!tfrc->heard)
-		return;
-	tfrc_share(at);
-	tfrc_time_silence(at);
-}
-
 static enum nopal_verdict tfrc_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct tfrc *tfrc = nopal_state(at);
@@ -384,9 +349,18 @@ static enum nopal_verdict tfrc_on_ack(struct nopal_at at, struct nopal_ack *ack)
 	if (ack->largest > tfrc->largest)
 		tfrc->largest = ack->largest;
 	tfrc->answered = true;
-	tfrc_end_silence(at);
+	if (tfrc->any_timed_out && tfrc->timed_out <= tfrc->largest) {
+		tfrc->any_timed_out = false;
+		if (loss_intervals_lost(&tfrc->intervals, tfrc->timed_out, tfrc->timed_out_left_ns,
+					srtt))
+			tfrc_suffer(at);
+	}
+	/* Something arrived; where acks tell a cumulative ack alone, nobody knows which segment. */
 	if (!ack->newly_acked_bytes) {
-		tfrc_note_feedback(at);
+		if (tfrc->heard) {
+			tfrc_share(at);
+			tfrc_time_silence(at);
+		}
 		return NOPAL_CONTINUE;
 	}
 	tfrc->round_acked += ack->newly_acked_bytes;

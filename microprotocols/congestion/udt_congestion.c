@@ -97,7 +97,7 @@ static uint64_t udt_congestion_rate(struct nopal_at at)
 	return (uint64_t)nopal_shared_get(at, UDT_CONGESTION_RATE);
 }
 
-/* A round trip, and what an ack may wait for the next one. */
+/* A round trip, and the time that an ack may wait for the next one. */
 static int64_t udt_congestion_trip(struct nopal_at at)
 {
 	const struct udt_congestion_parameters *set = nopal_parameters(at);
@@ -260,25 +260,18 @@ static enum nopal_verdict udt_congestion_on_marked(struct nopal_at at,
 
 /* --------------------------------------------------------- what an ack tells */
 
-/* The largest rate of delivery is the capacity, until a queue stands at less. */
-static void udt_congestion_fade(struct nopal_at at)
-{
-	struct udt_congestion *udt = nopal_state(at);
-
-	if (udt->delivery.sample.delivered < udt->round_end)
-		return;
-	udt->round_end = udt->delivery.delivered;
-	if (udt_congestion_is_queued(at))
-		udt->capacity_bps -= udt->capacity_bps / UDT_CONGESTION_FADE;
-}
-
 static void udt_congestion_learn(struct nopal_at at)
 {
 	struct udt_congestion *udt = nopal_state(at);
 	int64_t interval = delivery_interval(at.session, &udt->delivery);
 	uint64_t rate;
 
-	udt_congestion_fade(at);
+	/* The largest rate of delivery is the capacity, until a queue stands at less. */
+	if (udt->delivery.sample.delivered >= udt->round_end) {
+		udt->round_end = udt->delivery.delivered;
+		if (udt_congestion_is_queued(at))
+			udt->capacity_bps -= udt->capacity_bps / UDT_CONGESTION_FADE;
+	}
 	/* Shorter than any round trip: it was an earlier transmission's ack. */
 	if (interval <= 0 || interval < nopal_shared_get(at, UDT_CONGESTION_MIN_RTT))
 		return;
@@ -292,25 +285,18 @@ static void udt_congestion_learn(struct nopal_at at)
 	udt->arrival_bps += rate / UDT_CONGESTION_FILTER - udt->arrival_bps / UDT_CONGESTION_FILTER;
 }
 
-/* Below what filled a queue, or little above, only a part of the capacity is taken to be left. */
-static bool udt_congestion_is_cautious(struct nopal_at at)
-{
-	const struct udt_congestion *udt = nopal_state(at);
-	uint64_t filled = udt->filled_bps / UDT_CONGESTION_PERIOD_PER * UDT_CONGESTION_PERIOD;
-
-	return udt_congestion_rate(at) < filled;
-}
-
-/* What the link has left, by all that is known. */
+/* The part of the link that is left, by all that is known.  Below the rate that filled a queue, or
+ * little above, only a part of the capacity is taken to be left. */
 static uint64_t udt_congestion_left(struct nopal_at at)
 {
 	const struct udt_congestion *udt = nopal_state(at);
 	bool queued = udt_congestion_is_queued(at);
 	uint64_t rate = udt_congestion_rate(at);
+	uint64_t filled = udt->filled_bps / UDT_CONGESTION_PERIOD_PER * UDT_CONGESTION_PERIOD;
 	uint64_t capacity = udt->capacity_bps * (queued ? 1 : 2);
 	uint64_t left = capacity > rate ? capacity - rate : 0;
 
-	if (left > capacity / UDT_CONGESTION_CAUTION && udt_congestion_is_cautious(at))
+	if (left > capacity / UDT_CONGESTION_CAUTION && rate < filled)
 		left = capacity / UDT_CONGESTION_CAUTION;
 	if (!queued && left < UDT_CONGESTION_ROOM_BPS)
 		left = UDT_CONGESTION_ROOM_BPS;
@@ -333,32 +319,13 @@ static void udt_congestion_grow(struct nopal_at at)
 								      (uint64_t)set->interval_ns));
 }
 
-static void udt_congestion_end_interval(struct nopal_at at)
-{
-	struct udt_congestion *udt = nopal_state(at);
-
-	udt->grown_ns = at.session->now_ns;
-	if (!udt->lost && !nopal_shared_get(at, UDT_CONGESTION_APP_LIMITED))
-		udt_congestion_grow(at);
-	udt->lost = false;
-}
-
-/* The window doubles in a round trip, and the rate spreads it. */
-static void udt_congestion_start(struct nopal_at at, uint64_t acked)
-{
-	uint64_t window;
-
-	if (!nopal_shared_get(at, UDT_CONGESTION_APP_LIMITED))
-		nopal_shared_get(at, UDT_CONGESTION_WINDOW) += (int64_t)acked;
-	window = (uint64_t)nopal_shared_get(at, UDT_CONGESTION_WINDOW);
-	udt_congestion_set_rate(
-		at, nopal_rate_of(UDT_CONGESTION_START_SLACK * window, udt_congestion_trip(at)));
-}
-
+/* In slow start the window doubles in a round trip, and the rate spreads it. */
 static enum nopal_verdict udt_congestion_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	const struct udt_congestion_parameters *set = nopal_parameters(at);
 	struct udt_congestion *udt = nopal_state(at);
+	bool limited = nopal_shared_get(at, UDT_CONGESTION_APP_LIMITED);
+	int64_t window = nopal_shared_get(at, UDT_CONGESTION_WINDOW);
 
 	if (!ack->newly_acked_bytes)
 		return NOPAL_CONTINUE;
@@ -366,12 +333,21 @@ static enum nopal_verdict udt_congestion_on_ack(struct nopal_at at, struct nopal
 		udt_congestion_learn(at);
 	delivery_end_ack(&udt->delivery);
 	if (!udt->steady) {
-		udt_congestion_start(at, ack->newly_acked_bytes);
+		if (!limited)
+			window += (int64_t)ack->newly_acked_bytes;
+		nopal_shared_set(at, UDT_CONGESTION_WINDOW, window);
+		udt_congestion_set_rate(at,
+					nopal_rate_of(UDT_CONGESTION_START_SLACK * (uint64_t)window,
+						      udt_congestion_trip(at)));
 		return NOPAL_CONTINUE;
 	}
 	udt_congestion_set_window(at, udt->arrival_bps);
-	if (at.session->now_ns - udt->grown_ns >= set->interval_ns)
-		udt_congestion_end_interval(at);
+	if (at.session->now_ns - udt->grown_ns >= set->interval_ns) {
+		udt->grown_ns = at.session->now_ns;
+		if (!udt->lost && !limited)
+			udt_congestion_grow(at);
+		udt->lost = false;
+	}
 	return NOPAL_CONTINUE;
 }
 

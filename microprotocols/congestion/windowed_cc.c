@@ -5,8 +5,7 @@
  * The window mechanism; a policy sets the window.  It is the last gate: it lets a segment go only
  * when its own bit is the only one left, so that the window holds at the transmission itself and
  * nothing that another gate keeps back takes room.  Room is charged as a segment is let go and
- * given back once:
- * a local attribute remembers how much.
+ * given back once: a local attribute remembers how much.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (b) and footnote 2.
  * Differs:   counts bytes, not packets; a resend needs a new grant (its bit is not sticky); what is
@@ -28,7 +27,7 @@ enum {
 	WINDOWED_CC_RATE_GRANTED,
 };
 
-/* What lies in the network once the segment's share is `bytes`. */
+/* Bytes in the network, once the segment's share is `bytes`. */
 static void windowed_cc_charge(struct nopal_at at, struct nopal_segment *segment, uint32_t bytes)
 {
 	int64_t before = (int64_t)nopal_get(at, segment, WINDOWED_CC_CHARGE);
@@ -58,7 +57,7 @@ static void windowed_cc_grant(struct nopal_at at, struct nopal_segment *segment)
 	nopal_release(at, segment, NOPAL_SEND);
 }
 
-static void windowed_cc_want(struct nopal_at at, struct nopal_segment *segment)
+static enum nopal_verdict windowed_cc_on_wanted(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct windowed_cc *gate = nopal_state(at);
 
@@ -67,17 +66,6 @@ static void windowed_cc_want(struct nopal_at at, struct nopal_segment *segment)
 		windowed_cc_grant(at, segment);
 	else if (nopal_lanes_insert(at.session, &gate->waiting, segment) < 0)
 		nopal_session_break(at.session, NOPAL_RESOURCE, "no room to queue for the window");
-}
-
-static enum nopal_verdict windowed_cc_on_to_net(struct nopal_at at, struct nopal_segment *segment)
-{
-	windowed_cc_want(at, segment);
-	return NOPAL_CONTINUE;
-}
-
-static enum nopal_verdict windowed_cc_on_resend(struct nopal_at at, struct nopal_segment *segment)
-{
-	windowed_cc_want(at, segment);
 	return NOPAL_CONTINUE;
 }
 
@@ -88,32 +76,25 @@ static enum nopal_verdict windowed_cc_on_off_network(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* False: it waits for room. */
-static bool windowed_cc_try_behind(struct nopal_at at, struct nopal_queue *queue, uint32_t *place)
-{
-	struct nopal_segment *segment = nopal_queue_at(at.session, queue, *place);
-
-	if (!segment || segment->done || !nopal_holds(at, segment, NOPAL_SEND) ||
-	    !windowed_cc_is_ready(at, segment)) {
-		++*place;
-		return true;
-	}
-	if (!windowed_cc_fits(at, segment))
-		return false;
-	nopal_queue_remove(queue, *place);
-	windowed_cc_grant(at, segment);
-	return true;
-}
-
-/* The rate let one go, and then came one that is to go before it, and waits for the credit that the
- * first has and would keep for ever. */
+/* False: no room is left.  The rate let one segment go, and then came one that is to go before it,
+ * and waits for the credit that the first has and would keep for ever. */
 static bool windowed_cc_drain_behind(struct nopal_at at, struct nopal_queue *queue)
 {
 	uint32_t place = 1;
 
-	while (place < queue->count && nopal_shared_get(at, WINDOWED_CC_RATE_GRANTED) > 0)
-		if (!windowed_cc_try_behind(at, queue, &place))
+	while (place < queue->count && nopal_shared_get(at, WINDOWED_CC_RATE_GRANTED) > 0) {
+		struct nopal_segment *segment = nopal_queue_at(at.session, queue, place);
+
+		if (!segment || segment->done || !nopal_holds(at, segment, NOPAL_SEND) ||
+		    !windowed_cc_is_ready(at, segment)) {
+			place++;
+			continue;
+		}
+		if (!windowed_cc_fits(at, segment))
 			return false;
+		nopal_queue_remove(queue, place);
+		windowed_cc_grant(at, segment);
+	}
 	return true;
 }
 
@@ -137,21 +118,11 @@ static void windowed_cc_drain(struct nopal_at at)
 	}
 }
 
-/* Who waits for the peer waits here, too: does anybody else?  With a window that has room, those
- * wait for the rate. */
-static bool windowed_cc_is_idle(struct nopal_at at)
-{
-	const struct windowed_cc *gate = nopal_state(at);
-	const struct nopal_queue *lane = gate->waiting.lane;
-	uint32_t count = lane[NOPAL_LANE_AGAIN].count + lane[NOPAL_LANE_URGENT].count +
-			 lane[NOPAL_LANE_FIRST].count;
-
-	return count <= nopal_shared_get(at, WINDOWED_CC_FLOW_BLOCKED);
-}
-
 static enum nopal_verdict windowed_cc_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
 	struct windowed_cc *gate = nopal_state(at);
+	const struct nopal_queue *lane = gate->waiting.lane;
+	uint32_t count;
 	bool room;
 
 	(void)subject;
@@ -159,7 +130,12 @@ static enum nopal_verdict windowed_cc_on_turn_end(struct nopal_at at, struct nop
 		windowed_cc_drain(at);
 	room = nopal_shared_get(at, WINDOWED_CC_IN_FLIGHT) + nopal_body_limit(at.session) <=
 	       nopal_shared_get(at, WINDOWED_CC_WINDOW);
-	nopal_shared_set(at, WINDOWED_CC_APP_LIMITED, room && windowed_cc_is_idle(at));
+	/* Segments that wait for the peer wait here, too.  With a window that has room, others wait
+	 * for the rate. */
+	count = lane[NOPAL_LANE_AGAIN].count + lane[NOPAL_LANE_URGENT].count +
+		lane[NOPAL_LANE_FIRST].count;
+	nopal_shared_set(at, WINDOWED_CC_APP_LIMITED,
+			 room && count <= nopal_shared_get(at, WINDOWED_CC_FLOW_BLOCKED));
 	return NOPAL_CONTINUE;
 }
 
@@ -171,9 +147,9 @@ static void windowed_cc_idle(struct nopal_at at)
 }
 
 static const struct nopal_binding windowed_cc_bindings[] = {
-	NOPAL_ON(SEGMENT_TO_NET, windowed_cc_on_to_net, .kinds = NOPAL_CARRIED,
+	NOPAL_ON(SEGMENT_TO_NET, windowed_cc_on_wanted, .kinds = NOPAL_CARRIED,
 		 .after = "driver|reliability|acknowledgement|flow_control|rate_mechanism"),
-	NOPAL_ON(SEGMENT_RESEND, windowed_cc_on_resend, .kinds = NOPAL_CARRIED),
+	NOPAL_ON(SEGMENT_RESEND, windowed_cc_on_wanted, .kinds = NOPAL_CARRIED),
 	/* Before anybody asks to send it again: that is a charge of its own. */
 	NOPAL_ON(SEGMENT_LOST, windowed_cc_on_off_network, .kinds = NOPAL_CARRIED,
 		 .before = "reliability"),
