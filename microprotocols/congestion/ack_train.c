@@ -58,24 +58,11 @@ static void ack_train_end_round(struct nopal_at at)
 	self->round_lost = self->lost;
 }
 
-/* Where packets overtake, what the first ones told is void. */
-static void ack_train_tell(struct nopal_at at)
-{
-	struct ack_train_part *self = nopal_state(at);
-	uint64_t seen_bps = (uint64_t)nopal_shared_get(at, ACK_TRAIN_BANDWIDTH);
-
-	if (nopal_shared_get(at, ACK_TRAIN_OVERTAKEN)) {
-		self->train.rate_bps = 0;
-		nopal_shared_set(at, ACK_TRAIN_OVERFLOWS, 0);
-	}
-	nopal_shared_set(at, ACK_TRAIN_MIN_BPS, (int64_t)self->train.rate_bps);
-	nopal_shared_set(at, ACK_TRAIN_MAX_BPS, (int64_t)ack_train_max(&self->train, seen_bps));
-}
-
 static enum nopal_verdict ack_train_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct ack_train_part *self = nopal_state(at);
 	int64_t sample = nopal_shared_get(at, ACK_TRAIN_SAMPLE);
+	uint64_t seen_bps = (uint64_t)nopal_shared_get(at, ACK_TRAIN_BANDWIDTH);
 
 	if (!self->delivered)
 		self->first_end = nopal_next_packet_number(at.session);
@@ -86,7 +73,13 @@ static enum nopal_verdict ack_train_on_ack(struct nopal_at at, struct nopal_ack 
 		ack_train_end_round(at);
 	if (sample < (int64_t)self->first_end)
 		ack_train_note(&self->train, at.session->now_ns, self->delivered);
-	ack_train_tell(at);
+	/* Where packets overtake, the spacing of the first acks is void. */
+	if (nopal_shared_get(at, ACK_TRAIN_OVERTAKEN)) {
+		self->train.rate_bps = 0;
+		nopal_shared_set(at, ACK_TRAIN_OVERFLOWS, 0);
+	}
+	nopal_shared_set(at, ACK_TRAIN_MIN_BPS, (int64_t)self->train.rate_bps);
+	nopal_shared_set(at, ACK_TRAIN_MAX_BPS, (int64_t)ack_train_max(&self->train, seen_bps));
 	return NOPAL_CONTINUE;
 }
 

@@ -27,6 +27,7 @@ struct fast_congestion {
 	int64_t counted_bytes; /* acked since the last update */
 };
 
+/* The part of the window that is not queued. */
 static int64_t fast_held(struct nopal_at at, int64_t window)
 {
 	return window_rules_held(window, nopal_shared_get(at, WINDOW_MIN_RTT),

@@ -43,7 +43,7 @@ static int64_t highspeed_place(struct nopal_session *session, int64_t window)
 	return (here - low) * BINARY_LOG_UNITY / (high - low);
 }
 
-/* ... and what is as far from `low` to `high`. */
+/* The point between `low` and `high` at this place. */
 static int64_t highspeed_between(int64_t low, int64_t high, int64_t place)
 {
 	return low + (high - low) * place / BINARY_LOG_UNITY;

@@ -3,8 +3,8 @@
  * loss_compensation -- random loss counts as passed by the bottleneck, for BBR
  *
  * BBR sends at the rate of delivery.  Where a share p is lost behind the bottleneck, that is (1 -
- * p) of what the bottleneck passed, and the link is left idle in part.  Here what was lost within a
- * sample counts as passed, up to the share that is random.
+ * p) of the bytes that the bottleneck passed, and the link is left idle in part.  Here bytes lost
+ * within a sample count as passed, up to the share that is random.
  *
  * The random share is measured on transmissions in slow phases alone: loss that our own sending
  * causes is absent there.  A slow phase that still sees a queue counts as free of loss, so that a
@@ -60,7 +60,7 @@ static enum nopal_verdict loss_compensation_on_received(struct nopal_at at,
 	uint64_t bytes = segment->body.length;
 
 	self->delivered += bytes;
-	/* What was counted as lost has arrived. */
+	/* The segment was counted as lost, and has arrived. */
 	if (nopal_has(at, LOSS_COMPENSATION_LATE) &&
 	    nopal_get(at, segment, LOSS_COMPENSATION_LATE) && self->lost >= bytes)
 		self->lost -= bytes;
@@ -86,27 +86,22 @@ static enum nopal_verdict loss_compensation_on_lost(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* Of the sample of an ack, beyond what was delivered. */
-static uint64_t loss_compensation_passed(struct nopal_session *session,
-					 const struct loss_compensation *self)
-{
-	uint64_t delivered = self->delivered - self->delivered_before;
-	uint64_t lost = self->lost > self->lost_before ? self->lost - self->lost_before : 0;
-
-	return random_loss_passed(session, &self->random, delivered, lost) - delivered;
-}
-
 static enum nopal_verdict loss_compensation_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct loss_compensation *self = nopal_state(at);
 	int64_t path_ns = nopal_shared_get(at, LOSS_COMPENSATION_PATH_RTT);
 	int64_t rtt_ns = bbr_timed_rtt(ack, nopal_shared_get(at, LOSS_COMPENSATION_LATEST));
 
+	uint64_t delivered = self->delivered - self->delivered_before;
+	uint64_t lost = self->lost > self->lost_before ? self->lost - self->lost_before : 0;
+	uint64_t passed;
+
 	if (nopal_shared_get(at, LOSS_COMPENSATION_SAMPLE) < 0)
 		return NOPAL_CONTINUE;
 	random_loss_end_ack(at.session, &self->random, !standing_queue_is_small(rtt_ns, path_ns));
-	nopal_shared_set(at, LOSS_COMPENSATION_PASSED,
-			 (int64_t)loss_compensation_passed(at.session, self));
+	/* In the interval of the sample, beyond the bytes that were delivered. */
+	passed = random_loss_passed(at.session, &self->random, delivered, lost) - delivered;
+	nopal_shared_set(at, LOSS_COMPENSATION_PASSED, (int64_t)passed);
 	nopal_shared_set(at, LOSS_COMPENSATION_SHARE,
 			 (int64_t)random_loss_share(at.session, &self->random));
 	return NOPAL_CONTINUE;

@@ -26,27 +26,20 @@ struct pacing_parameters {
 };
 
 struct pacing {
-	/* What the rate was computed from. */
+	/* The rate was computed from these. */
 	int64_t window_bytes, srtt_ns, gain_ppm;
 };
 
-static int64_t pacing_gain(struct nopal_at at)
-{
-	const struct pacing_parameters *set = nopal_parameters(at);
-	int64_t window = nopal_shared_get(at, PACING_WINDOW);
-
-	return window < nopal_shared_get(at, PACING_THRESHOLD) / 2 ? set->start_ppm
-								   : set->steady_ppm;
-}
-
-/* All that changes window or round trip is over by then; what waits for the rate hears of it in the
+/* All that changes window or round trip is over by then; segments that wait for the rate leave in the
  * same turn. */
 static enum nopal_verdict pacing_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
+	const struct pacing_parameters *set = nopal_parameters(at);
 	struct pacing *pacing = nopal_state(at);
 	int64_t window = nopal_shared_get(at, PACING_WINDOW);
 	int64_t srtt = nopal_shared_get(at, PACING_SRTT);
-	int64_t gain = pacing_gain(at);
+	bool starting = window < nopal_shared_get(at, PACING_THRESHOLD) / 2;
+	int64_t gain = starting ? set->start_ppm : set->steady_ppm;
 	uint64_t rate;
 
 	(void)subject;
@@ -88,8 +81,8 @@ static const struct nopal_relation pacing_needs[] = {
 static const struct nopal_shared pacing_shared[] = {
 	[PACING_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
 			  "bits of bodies a second; 0: no limit" },
-	[PACING_WINDOW] = { "congestion_window_bytes", NOPAL_READ, 0, "what is spread" },
-	[PACING_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0, "what it is spread over" },
+	[PACING_WINDOW] = { "congestion_window_bytes", NOPAL_READ, 0, "bytes that are spread" },
+	[PACING_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0, "time that the window is spread over" },
 	[PACING_THRESHOLD] = { "slow_start_threshold_bytes", NOPAL_READ_OPTIONAL, 0,
 			       "slow start below it" },
 	[PACING_KNOWN] = { "known_rtt_ns", NOPAL_READ_OPTIONAL, 0,

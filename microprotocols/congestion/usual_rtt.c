@@ -7,8 +7,8 @@
  *
  * Where packets overtake, the newest of an ack is the one that did, and an ack may have overtaken
  * others itself.  Once that shows, all that was learned is void, startup begins again, and a sample
- * is the largest of 64 segments, each from the transmission that is known to have arrived.  What an
- * ack that overtook tells early is then no bandwidth.
+ * is the largest of 64 segments, each from the transmission that is known to have arrived.  Bytes that
+ * an ack tells early, for it overtook, are then no bandwidth.
  *
  * Paper:     none; a modification of BBR (bbr_congestion).
  * Differs:   nothing.
@@ -43,8 +43,8 @@ struct usual_rtt {
 	int64_t whole_ns; /* of a whole batch, to be taken; or 0 */
 };
 
-/* What was overtaken has a better round trip than what was thought until then; `rtt_ns` is 0 where
- * an ack was. */
+/* A segment that was overtaken has a truer round trip than the samples before; `rtt_ns` is 0 where an
+ * ack was. */
 static void usual_rtt_overtaken(struct nopal_at at, int64_t rtt_ns)
 {
 	struct usual_rtt *usual = nopal_state(at);
@@ -54,18 +54,6 @@ static void usual_rtt_overtaken(struct nopal_at at, int64_t rtt_ns)
 	usual->batch_ns = 0;
 	usual->whole_ns = 0;
 	nopal_shared_set(at, USUAL_RTT_OVERTAKEN, rtt_ns > 0 ? rtt_ns : 1);
-}
-
-/* A segment arrived that left, as its number or before, `rtt_ns` ago. */
-static void usual_rtt_batch(struct usual_rtt *usual, int64_t rtt_ns)
-{
-	if (rtt_ns > usual->batch_ns)
-		usual->batch_ns = rtt_ns;
-	if (++usual->batch < USUAL_RTT_BATCH)
-		return;
-	usual->whole_ns = usual->batch_ns;
-	usual->batch_ns = 0;
-	usual->batch = 0;
 }
 
 static enum nopal_verdict usual_rtt_on_received(struct nopal_at at, struct nopal_segment *segment)
@@ -78,29 +66,22 @@ static enum nopal_verdict usual_rtt_on_received(struct nopal_at at, struct nopal
 	if (!left_ns && segment->transmissions == 1)
 		left_ns = segment->transmitted_ns;
 	if (left_ns) {
-		usual_rtt_batch(usual, at.session->now_ns - left_ns);
+		int64_t rtt_ns = at.session->now_ns - left_ns;
+
+		if (rtt_ns > usual->batch_ns)
+			usual->batch_ns = rtt_ns;
+		if (++usual->batch >= USUAL_RTT_BATCH) {
+			usual->whole_ns = usual->batch_ns;
+			usual->batch_ns = 0;
+			usual->batch = 0;
+		}
 		if (!usual->overtakes && segment->packet_number < usual->largest)
-			usual_rtt_overtaken(at, at.session->now_ns - left_ns);
+			usual_rtt_overtaken(at, rtt_ns);
 	}
-	/* What arrives sooner after its transmission than is usual now came with an ack that
-	 * overtook. */
+	/* Acknowledged sooner after its transmission than is usual: by an ack that overtook. */
 	if (usual->overtakes)
 		nopal_shared_set(at, USUAL_RTT_EARLY, latest_ns - latest_ns / USUAL_RTT_PART);
 	return NOPAL_CONTINUE;
-}
-
-/* An ack that knows less than one that was here already: acks overtake.  What came with the largest
- * and is not in a part of a report, a later one tells. */
-static void usual_rtt_look(struct nopal_at at, const struct nopal_ack *ack)
-{
-	struct usual_rtt *usual = nopal_state(at);
-
-	if (ack->largest < usual->largest) {
-		if (!usual->overtakes)
-			usual_rtt_overtaken(at, 0);
-	} else if (!ack->told_end) {
-		usual->largest = ack->largest;
-	}
 }
 
 /* A round trip that others will have too; 0: not known now. */
@@ -121,25 +102,29 @@ static int64_t usual_rtt_sample(struct usual_rtt *usual, int64_t rtt_ns)
 	return rtt_ns;
 }
 
-/* How many bytes of an ack may come early: others would have told of them in the same time. */
-static int64_t usual_rtt_early_max(struct nopal_at at)
-{
-	uint64_t product = nopal_rate_bytes((uint64_t)nopal_shared_get(at, USUAL_RTT_BANDWIDTH),
-					    nopal_shared_get(at, USUAL_RTT_PATH));
-
-	return (int64_t)(product / USUAL_RTT_EARLY_PART) +
-	       USUAL_RTT_EARLY_SEGMENTS * (int64_t)nopal_body_limit(at.session);
-}
-
 static enum nopal_verdict usual_rtt_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct usual_rtt *usual = nopal_state(at);
 	int64_t rtt_ns = bbr_timed_rtt(ack, nopal_shared_get(at, USUAL_RTT_LATEST));
+	uint64_t product;
 
-	usual_rtt_look(at, ack);
+	/* An ack that knows less than an earlier one: acks overtake.  A report in parts tells of its
+	 * largest packet in each, and of the others in later ones. */
+	if (ack->largest < usual->largest) {
+		if (!usual->overtakes)
+			usual_rtt_overtaken(at, 0);
+	} else if (!ack->told_end) {
+		usual->largest = ack->largest;
+	}
 	nopal_shared_set(at, USUAL_RTT_USUAL, usual_rtt_sample(usual, rtt_ns));
-	if (usual->overtakes)
-		nopal_shared_set(at, USUAL_RTT_EARLY_MAX, usual_rtt_early_max(at));
+	if (!usual->overtakes)
+		return NOPAL_CONTINUE;
+	/* An ack may tell of so many bytes early: others would have told of them in the same time. */
+	product = nopal_rate_bytes((uint64_t)nopal_shared_get(at, USUAL_RTT_BANDWIDTH),
+				   nopal_shared_get(at, USUAL_RTT_PATH));
+	nopal_shared_set(at, USUAL_RTT_EARLY_MAX,
+			 (int64_t)(product / USUAL_RTT_EARLY_PART) +
+				 USUAL_RTT_EARLY_SEGMENTS * (int64_t)nopal_body_limit(at.session));
 	return NOPAL_CONTINUE;
 }
 

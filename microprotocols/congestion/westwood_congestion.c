@@ -55,35 +55,28 @@ static int64_t westwood_keep(struct nopal_at at, int64_t window)
 	return loss_epoch_min(at.session, (int64_t)nopal_rate_bytes(westwood->bps, min_ns));
 }
 
-static void westwood_end_sample(struct nopal_session *session, struct westwood_congestion *westwood,
-				int64_t elapsed_ns)
-{
-	uint64_t rate_bps = nopal_rate_of(westwood->sample_bytes, elapsed_ns);
-	uint64_t before = westwood->bps;
-
-	if (before)
-		rate_bps = before - before / WESTWOOD_FILTER + rate_bps / WESTWOOD_FILTER;
-	if (!westwood->sample_limited || rate_bps >= before)
-		westwood->bps = rate_bps;
-	westwood->sample_began_ns = session->now_ns;
-	westwood->sample_bytes = 0;
-	westwood->sample_limited = false;
-}
-
-/* Counts the ack, ends a sample that is as long as a round trip, and learns from a recovery. */
+/* A sample is as long as a round trip.  The threshold learns from a recovery, too. */
 static void westwood_see(struct nopal_at at, const struct nopal_ack *ack)
 {
 	struct westwood_congestion *westwood = nopal_state(at);
-	int64_t long_ns = nopal_shared_get(at, WINDOW_RTT);
 	int64_t elapsed_ns = at.session->now_ns - westwood->sample_began_ns;
-	int64_t window = nopal_shared_get(at, WINDOW_BYTES);
+	uint64_t before = westwood->bps, rate_bps;
 
 	westwood->sample_bytes += ack->newly_acked_bytes;
 	westwood->sample_limited |= nopal_shared_get(at, WINDOW_APP_LIMITED);
-	if (elapsed_ns >= long_ns && elapsed_ns >= WESTWOOD_MIN_NS)
-		westwood_end_sample(at.session, westwood, elapsed_ns);
+	if (elapsed_ns >= nopal_shared_get(at, WINDOW_RTT) && elapsed_ns >= WESTWOOD_MIN_NS) {
+		rate_bps = nopal_rate_of(westwood->sample_bytes, elapsed_ns);
+		if (before)
+			rate_bps = before - before / WESTWOOD_FILTER + rate_bps / WESTWOOD_FILTER;
+		if (!westwood->sample_limited || rate_bps >= before)
+			westwood->bps = rate_bps;
+		westwood->sample_began_ns = at.session->now_ns;
+		westwood->sample_bytes = 0;
+		westwood->sample_limited = false;
+	}
 	if (westwood->epoch.recovering && loss_epoch_is_resolved(at.session, &westwood->epoch))
-		nopal_shared_set(at, WINDOW_THRESHOLD, westwood_keep(at, window));
+		nopal_shared_set(at, WINDOW_THRESHOLD,
+				 westwood_keep(at, nopal_shared_get(at, WINDOW_BYTES)));
 }
 
 static void westwood_opened(struct nopal_at at)

@@ -93,7 +93,7 @@ struct window_parameters {
 typedef int64_t window_grow(struct nopal_at at, int64_t window, int64_t acked);
 /* The window after this ack, in slow start. */
 typedef int64_t window_start(struct nopal_at at, int64_t window, const struct nopal_ack *ack);
-/* What a loss leaves of the window; more than there is becomes the threshold alone. */
+/* The window that a loss leaves; more than there is becomes the threshold alone. */
 typedef int64_t window_keep(struct nopal_at at, int64_t window);
 typedef bool window_begins(struct nopal_at at, const struct nopal_segment *segment);
 typedef bool window_resolves(struct nopal_at at, const struct nopal_ack *ack);
@@ -231,20 +231,13 @@ static inline enum nopal_verdict window_rules_on_ack(struct nopal_at at, struct 
 	return NOPAL_CONTINUE;
 }
 
-static inline void window_rules_begin(struct nopal_at at)
-{
-	const struct window_rules *rules = window_rules_of(at);
-
-	if (rules->opened)
-		rules->opened(at);
-}
-
 static inline int window_rules_open(struct nopal_at at)
 {
 	const struct window_parameters *set = nopal_parameters(at);
 
 	nopal_shared_set(at, WINDOW_BYTES, set->initial);
-	window_rules_begin(at);
+	if (window_rules_of(at)->opened)
+		window_rules_of(at)->opened(at);
 	return 0;
 }
 
@@ -254,11 +247,12 @@ static inline enum nopal_verdict window_rules_on_open_session(struct nopal_at at
 {
 	(void)subject;
 	known_window_begin(at, WINDOW_BYTES, WINDOW_KNOWN);
-	window_rules_begin(at);
+	if (window_rules_of(at)->opened)
+		window_rules_of(at)->opened(at);
 	return NOPAL_CONTINUE;
 }
 
-/* What would fill the path without a queue, of bytes that took `rtt_ns`. */
+/* The bytes that fill the path without a queue, of bytes that took `rtt_ns`. */
 static inline int64_t window_rules_held(int64_t bytes, int64_t min_ns, int64_t rtt_ns)
 {
 	if (rtt_ns <= min_ns)
@@ -289,17 +283,14 @@ static inline int64_t window_rules_half(struct nopal_at at, int64_t window)
 	return window / 2;
 }
 
-/* Losses before what is lost is asked to leave again. */
-#define WINDOW_REACTIONS                                                                           \
-	NOPAL_ON(OPEN_SESSION, window_rules_on_open_session, .before = "connection"),              \
-		NOPAL_ON(SEGMENT_LOST, window_rules_on_lost, .kinds = NOPAL_CARRIED,               \
-			 .before = "reliability"),                                                 \
-		NOPAL_ON(SEGMENT_TIMEOUT, window_rules_on_timeout, .kinds = NOPAL_CARRIED,         \
-			 .before = "reliability"),                                                 \
-		NOPAL_ON(CONGESTION_MARKED, window_rules_on_marked)
-
+/* Losses before reliability asks for the segment to leave again. */
 static const struct nopal_binding window_rules_bindings[] = {
-	WINDOW_REACTIONS,
+	NOPAL_ON(OPEN_SESSION, window_rules_on_open_session, .before = "connection"),
+	NOPAL_ON(SEGMENT_LOST, window_rules_on_lost, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(SEGMENT_TIMEOUT, window_rules_on_timeout, .kinds = NOPAL_CARRIED,
+		 .before = "reliability"),
+	NOPAL_ON(CONGESTION_MARKED, window_rules_on_marked),
 	NOPAL_ON(ACK_PROCESSED, window_rules_on_ack, .after = "loss_detection"),
 	{ 0 },
 };
