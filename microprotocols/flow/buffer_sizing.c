@@ -78,15 +78,6 @@ static void buffer_sizing_age(struct buffer_sizing_need *need)
 	need->lately = 0;
 }
 
-static void buffer_sizing_start(struct nopal_at at)
-{
-	const struct buffer_sizing_parameters *set = nopal_parameters(at);
-	int64_t trips_ns = BUFFER_SIZING_TRIPS * nopal_shared_get(at, BUFFER_SIZING_SMOOTHED);
-
-	nopal_timer_start(at, BUFFER_SIZING_REVIEW,
-			  at.session->now_ns + (trips_ns > set->idle_ns ? trips_ns : set->idle_ns));
-}
-
 static int64_t buffer_sizing_spare(const struct buffer_sizing *self)
 {
 	int64_t min = BUFFER_SIZING_MESSAGES * self->message.max;
@@ -100,6 +91,7 @@ static void buffer_sizing_apply(struct nopal_at at)
 	const struct buffer_sizing_parameters *set = nopal_parameters(at);
 	struct buffer_sizing *self = nopal_state(at);
 	int64_t limit = set->factor * self->trip.max;
+	int64_t trips_ns = BUFFER_SIZING_TRIPS * nopal_shared_get(at, BUFFER_SIZING_SMOOTHED);
 
 	if (self->growing)
 		limit *= BUFFER_SIZING_GROWTH;
@@ -108,7 +100,9 @@ static void buffer_sizing_apply(struct nopal_at at)
 	if (limit <= set->min)
 		limit = set->min;
 	else if (!nopal_timer_running(at, BUFFER_SIZING_REVIEW))
-		buffer_sizing_start(at);
+		nopal_timer_start(at, BUFFER_SIZING_REVIEW,
+				  at.session->now_ns +
+					  (trips_ns > set->idle_ns ? trips_ns : set->idle_ns));
 	nopal_send_limit_set(at.session, (uint64_t)limit);
 }
 
@@ -157,7 +151,7 @@ static enum nopal_verdict buffer_sizing_on_message(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* Who makes other bytes of a message than it has is forgiven when none is open. */
+/* A part that changes the length of a message is forgiven when none is open. */
 static enum nopal_verdict buffer_sizing_on_done(struct nopal_at at, struct nopal_message *message)
 {
 	struct buffer_sizing *self = nopal_state(at);
@@ -185,7 +179,7 @@ static enum nopal_verdict buffer_sizing_on_ack(struct nopal_at at, struct nopal_
 	return NOPAL_CONTINUE;
 }
 
-/* The limit is the least again: what led there is of no use. */
+/* The limit is the least again: the measurements that led there are of no use. */
 static void buffer_sizing_idle(struct nopal_at at)
 {
 	struct buffer_sizing *self = nopal_state(at);

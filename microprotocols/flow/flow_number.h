@@ -44,6 +44,12 @@ static inline bool flow_number_read(const struct nopal_segment *segment, uint64_
 	return true;
 }
 
+/* Of numbers that count up and wrap around. */
+static inline bool flow_number_is_newer(uint32_t number, uint32_t than)
+{
+	return number != than && number - than <= INT32_MAX;
+}
+
 /* False: over budget. */
 static inline bool flow_number_say(struct nopal_at at, unsigned kind, uint64_t number)
 {

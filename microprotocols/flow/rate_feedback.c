@@ -21,15 +21,14 @@
  * Differs:   nothing.
  * Wire:      rate, rate_echo: number 4, bits a second 8; 0: no limit.
  */
-#include <nopal/microprotocol.h>
+#include "flow_number.h"
 
 enum { RATE_FEEDBACK_RATE_BPS };		 /* shared variables */
 enum { RATE_FEEDBACK_RATE, RATE_FEEDBACK_ECHO }; /* kinds */
 enum { RATE_FEEDBACK_REPEAT };			 /* timers */
 enum {
-	RATE_FEEDBACK_NUMBER_BYTES = 4,
 	RATE_FEEDBACK_BPS_BYTES = 8,
-	RATE_FEEDBACK_BYTES = 4 + 8,   /* of both kinds */
+	RATE_FEEDBACK_BYTES = FLOW_NUMBER_BYTES + RATE_FEEDBACK_BPS_BYTES, /* of both kinds */
 	RATE_FEEDBACK_MAX_BACKOFF = 6, /* the interval doubles as often */
 };
 
@@ -51,11 +50,6 @@ struct rate_feedback {
 	bool echo; /* at the end of this turn */
 };
 
-static bool rate_feedback_newer(uint32_t number, uint32_t than)
-{
-	return number != than && number - than <= INT32_MAX;
-}
-
 static bool rate_feedback_send(struct nopal_at at, unsigned kind, uint32_t number, uint64_t bps)
 {
 	struct nopal_writer writer;
@@ -63,7 +57,7 @@ static bool rate_feedback_send(struct nopal_at at, unsigned kind, uint32_t numbe
 
 	if (!segment)
 		return false;
-	nopal_write(&writer, number, RATE_FEEDBACK_NUMBER_BYTES);
+	nopal_write(&writer, number, FLOW_NUMBER_BYTES);
 	nopal_write(&writer, bps, RATE_FEEDBACK_BPS_BYTES);
 	nopal_control_send(at.session, segment, RATE_FEEDBACK_BYTES);
 	return true;
@@ -73,7 +67,7 @@ static bool rate_feedback_read(const struct nopal_segment *segment, uint32_t *re
 			       uint64_t *ret_bps)
 {
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
-	uint64_t number = nopal_read(&reader, RATE_FEEDBACK_NUMBER_BYTES);
+	uint64_t number = nopal_read(&reader, FLOW_NUMBER_BYTES);
 	uint64_t bps = nopal_read(&reader, RATE_FEEDBACK_BPS_BYTES);
 
 	if (!nopal_read_complete(&reader))
@@ -98,7 +92,7 @@ static enum nopal_verdict rate_feedback_on_rate_from_user(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* What the sender obeys.  Where that was never said here, it goes on from there. */
+/* The rate that the sender obeys.  Where it was never said here, numbers go on from there. */
 static enum nopal_verdict rate_feedback_on_echo(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct rate_feedback *self = nopal_state(at);
@@ -106,7 +100,7 @@ static enum nopal_verdict rate_feedback_on_echo(struct nopal_at at, struct nopal
 	uint64_t bps;
 
 	if (!rate_feedback_read(segment, &number, &bps) || !self->unheard ||
-	    rate_feedback_newer(self->number, number))
+	    flow_number_is_newer(self->number, number))
 		return NOPAL_CONTINUE;
 	if (number != self->number || bps != self->bps) {
 		self->number = number + 1;
@@ -151,7 +145,7 @@ static enum nopal_verdict rate_feedback_on_rate(struct nopal_at at, struct nopal
 	if (!rate_feedback_read(segment, &number, &bps))
 		return NOPAL_CONTINUE;
 	self->echo = true;
-	if (!rate_feedback_newer(number, self->obeyed))
+	if (!flow_number_is_newer(number, self->obeyed))
 		return NOPAL_CONTINUE;
 	self->obeyed = number;
 	self->obeyed_bps = bps;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* right_size.c -- what leaves a receiver's buffer in a round trip; see right_size.h. */
+/* right_size.c -- how much leaves a receiver's buffer in a round trip; see right_size.h. */
 #include "right_size.h"
 
 /* Rare beside the packets that pass: not in the middle of what they run through. */
@@ -28,25 +28,6 @@ RIGHT_SIZE_RARE void nopal__right_size_told(struct right_size *size, int64_t now
 	size->told_ns = now_ns;
 }
 
-/* What left in a round trip left in a part of it, too. */
-static void right_size_trip(struct right_size *size, int64_t trip_ns)
-{
-	if (size->trip_ns)
-		size->max = nopal_scale(size->max, (uint64_t)trip_ns, (uint64_t)size->trip_ns);
-	size->trip_ns = trip_ns;
-}
-
-static void right_size_age(struct right_size *size, int64_t now_ns)
-{
-	int64_t trip_ns =
-		size->lately_ns / RIGHT_SIZE_KEPT * RIGHT_SIZE_STEP_PART / RIGHT_SIZE_TRIPS;
-
-	if (trip_ns > size->trip_ns)
-		size->trip_ns = trip_ns;
-	size->lately_ns = 0;
-	size->aged_ns = now_ns;
-}
-
 /* How often half is to be forgotten: for every second without use, or every four round trips. */
 static int64_t right_size_idle(const struct right_size *size, int64_t now_ns)
 {
@@ -62,30 +43,32 @@ static int64_t right_size_idle(const struct right_size *size, int64_t now_ns)
 /* A sender that had nothing to send did not wait for an edge. */
 RIGHT_SIZE_RARE void nopal__right_size_arrived(struct right_size *size, int64_t now_ns)
 {
-	int64_t sample_ns = now_ns - size->told_ns;
+	int64_t sample_ns = now_ns - size->told_ns, lately_ns;
 
 	if (sample_ns <= 0)
 		return;
 	size->waits = false;
 	if (size->trip_ns && right_size_idle(size, now_ns))
 		return;
-	if (!size->trip_ns || sample_ns < size->trip_ns)
-		right_size_trip(size, sample_ns);
+	if (!size->trip_ns || sample_ns < size->trip_ns) {
+		/* As much left in a shorter round trip, in proportion. */
+		if (size->trip_ns)
+			size->max = nopal_scale(size->max, (uint64_t)sample_ns,
+						(uint64_t)size->trip_ns);
+		size->trip_ns = sample_ns;
+	}
 	if (!size->lately_ns || sample_ns < size->lately_ns)
 		size->lately_ns = sample_ns;
-	if (now_ns - size->aged_ns >= RIGHT_SIZE_AGE_NS)
-		right_size_age(size, now_ns);
+	if (now_ns - size->aged_ns < RIGHT_SIZE_AGE_NS)
+		return;
+	lately_ns = size->lately_ns / RIGHT_SIZE_KEPT * RIGHT_SIZE_STEP_PART / RIGHT_SIZE_TRIPS;
+	if (lately_ns > size->trip_ns)
+		size->trip_ns = lately_ns;
+	size->lately_ns = 0;
+	size->aged_ns = now_ns;
 }
 
-static void right_size_next(struct right_size *size, int64_t now_ns, uint64_t left)
-{
-	size->growing = size->max > size->before + size->before / RIGHT_SIZE_GROWTH_PART;
-	size->before = size->max;
-	size->last = size->now;
-	size->now = (struct right_size_half){ left, now_ns };
-}
-
-/* What left in the last half of a round trip and in this one left in a whole one, or a little
+/* The numbers of the last half of a round trip and of this one left in a whole one, or a little
  * more. */
 static void right_size_left(struct right_size *size, int64_t now_ns, uint64_t left)
 {
@@ -100,16 +83,12 @@ static void right_size_left(struct right_size *size, int64_t now_ns, uint64_t le
 		gone = nopal_scale(gone, (uint64_t)size->trip_ns, (uint64_t)elapsed_ns);
 	if (gone > size->max)
 		size->max = gone;
-	if (now_ns - size->now.began_ns >= size->trip_ns / 2)
-		right_size_next(size, now_ns, left);
-}
-
-static void right_size_begin(struct right_size *size, int64_t now_ns, uint64_t left)
-{
-	size->last = size->now = (struct right_size_half){ left, now_ns };
-	size->aged_ns = now_ns;
-	if (!size->used_ns)
-		size->used_ns = now_ns;
+	if (now_ns - size->now.began_ns < size->trip_ns / 2)
+		return;
+	size->growing = size->max > size->before + size->before / RIGHT_SIZE_GROWTH_PART;
+	size->before = size->max;
+	size->last = size->now;
+	size->now = (struct right_size_half){ left, now_ns };
 }
 
 void nopal__right_size_idle(struct right_size *size)
@@ -124,7 +103,7 @@ static uint64_t right_size_wanted(const struct right_size *size)
 	return RIGHT_SIZE_TRIPS * size->max * (size->growing ? RIGHT_SIZE_GROWTH : 1);
 }
 
-/* Where nothing left since, it stays: what was used once is not used again. */
+/* Where nothing left since, the window stays: a sample that was used once is not used again. */
 RIGHT_SIZE_RARE uint64_t nopal__right_size_window(struct right_size *size, int64_t now_ns,
 						  uint64_t left, uint64_t min, uint64_t max)
 {
@@ -132,8 +111,12 @@ RIGHT_SIZE_RARE uint64_t nopal__right_size_window(struct right_size *size, int64
 
 	if (size->window && left == size->left)
 		return size->window;
-	if (!size->now.began_ns)
-		right_size_begin(size, now_ns, left);
+	if (!size->now.began_ns) {
+		size->last = size->now = (struct right_size_half){ left, now_ns };
+		size->aged_ns = now_ns;
+		if (!size->used_ns)
+			size->used_ns = now_ns;
+	}
 	right_size_left(size, now_ns, left);
 	window = right_size_wanted(size);
 	if (window < min)
@@ -143,8 +126,8 @@ RIGHT_SIZE_RARE uint64_t nopal__right_size_window(struct right_size *size, int64
 	return size->window;
 }
 
-/* Three quarters of what is wanted are there until the next edge is.  Of a window that is larger,
- * for it is the least, half are enough. */
+/* Three quarters of the wanted window are there until the next edge is.  Of a window that is larger,
+ * being the least, half are enough. */
 uint64_t nopal__right_size_step(const struct right_size *size)
 {
 	uint64_t wanted = right_size_wanted(size);
@@ -157,7 +140,7 @@ uint64_t nopal__right_size_step(const struct right_size *size)
 	return size->window - kept;
 }
 
-/* A window that grows is several times what is looked for. */
+/* A window that grows is several times as large. */
 uint64_t nopal__right_size_look(const struct right_size *size)
 {
 	uint64_t look = size->window / RIGHT_SIZE_LOOK_PART;

@@ -154,8 +154,8 @@ static enum nopal_verdict rts_cts_on_to_net(struct nopal_at at, struct nopal_seg
 		rts_cts_let_go(at, segment);
 		return NOPAL_CONTINUE;
 	}
-	/* What is urgent, too: it may have to wait there for what is before it here, and would take
-	 * the room of that. */
+	/* Urgent segments, too: one may have to wait at the peer for segments before it here, and
+	 * would take their room. */
 	if (nopal_queue_append(at.session, &self->waiting, segment) < 0)
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no room to queue for the peer's grant");
@@ -173,8 +173,8 @@ static enum nopal_verdict rts_cts_on_send(struct nopal_at at, struct nopal_segme
 	return NOPAL_CONTINUE;
 }
 
-/* What never left leaves its right to others.  Where unseen segments are needed, what is done
- * arrived or was given up; else nobody knows. */
+/* A segment that never left leaves its right to others.  Where unseen segments are needed, one that is
+ * done arrived or was given up; else nobody knows. */
 static enum nopal_verdict rts_cts_on_done(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct rts_cts *self = nopal_state(at);
@@ -196,7 +196,8 @@ static void rts_cts_ask(struct nopal_at at, uint64_t wanted)
 	struct rts_cts *self = nopal_state(at);
 	const uint64_t totals[] = { wanted, self->settled };
 
-	/* What is given up before it left is asked for no more; the peer may grant it yet. */
+	/* Room for a segment that is given up before it left is asked for no more; the peer may grant
+	 * it yet. */
 	if (rts_cts_send(at, RTS_CTS_REQUEST, totals, 2) && wanted > self->asked)
 		self->asked = wanted;
 }
@@ -248,40 +249,29 @@ static void rts_cts_when_repeat(struct nopal_at at)
 
 /* ----------------------------------------------------------- the receiver */
 
-static void rts_cts_give(struct nopal_at at)
+static enum nopal_verdict rts_cts_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
 	const struct rts_cts_parameters *set = nopal_parameters(at);
 	struct rts_cts *self = nopal_state(at);
 	uint64_t room = self->arrived + self->written_off + (uint64_t)set->buffer;
+	uint64_t news;
 
+	(void)subject;
+	if (!nopal_session_is_open(at.session))
+		return NOPAL_CONTINUE;
+	if (self->waiting.count) /* a segment that was given up may have left its right */
+		rts_cts_drain(at);
+	rts_cts_ask_if_needed(at);
 	room = room > (uint64_t)self->held_bytes ? room - (uint64_t)self->held_bytes : 0;
 	if (room > self->asked_here)
 		room = self->asked_here;
 	if (room > self->given)
 		self->given = room;
-}
-
-static bool rts_cts_is_news(struct nopal_at at, const struct rts_cts *self)
-{
-	const struct rts_cts_parameters *set = nopal_parameters(at);
-	uint64_t step = (uint64_t)set->buffer / RTS_CTS_TELL_PART;
-
-	return self->answer || (self->given > self->told && (self->given == self->asked_here ||
-							     self->given - self->told >= step));
-}
-
-static enum nopal_verdict rts_cts_on_turn_end(struct nopal_at at, struct nopal_session *subject)
-{
-	struct rts_cts *self = nopal_state(at);
-
-	(void)subject;
-	if (!nopal_session_is_open(at.session))
+	news = self->given - self->told;
+	if (!self->answer && (!news || (self->given != self->asked_here &&
+					news < (uint64_t)set->buffer / RTS_CTS_TELL_PART)))
 		return NOPAL_CONTINUE;
-	if (self->waiting.count) /* what was given up may have left its right */
-		rts_cts_drain(at);
-	rts_cts_ask_if_needed(at);
-	rts_cts_give(at);
-	if (rts_cts_is_news(at, self) && rts_cts_send(at, RTS_CTS_GRANT, &self->given, 1)) {
+	if (rts_cts_send(at, RTS_CTS_GRANT, &self->given, 1)) {
 		self->answer = false;
 		self->told = self->given;
 	}

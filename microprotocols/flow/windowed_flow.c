@@ -147,7 +147,7 @@ static enum nopal_verdict windowed_flow_on_window(struct nopal_at at, struct nop
 	return NOPAL_CONTINUE;
 }
 
-/* Of data: what is late or comes twice brings an old edge. */
+/* Of data: a late segment, or one that comes twice, brings an old edge. */
 static enum nopal_verdict windowed_flow_on_ridden(struct nopal_at at, struct nopal_segment *segment)
 {
 	const struct windowed_flow_parameters *set = nopal_parameters(at);
@@ -160,7 +160,7 @@ static enum nopal_verdict windowed_flow_on_ridden(struct nopal_at at, struct nop
 	return NOPAL_CONTINUE;
 }
 
-/* What waits has not used its number: the peer is told of the first of them. */
+/* Segments that wait have not used their numbers: the peer is told the first of them. */
 static void windowed_flow_when_probe_due(struct nopal_at at)
 {
 	struct windowed_flow *flow = nopal_state(at);
@@ -209,7 +209,7 @@ static uint64_t windowed_flow_left(struct nopal_at at)
 	return progress > held ? progress - held : 0;
 }
 
-/* What both sides begin with is granted already. */
+/* The segments that both sides begin with are granted already. */
 static uint64_t windowed_flow_size(struct nopal_at at, uint64_t left)
 {
 	const struct windowed_flow_parameters *set = nopal_parameters(at);
@@ -223,7 +223,7 @@ static uint64_t windowed_flow_size(struct nopal_at at, uint64_t left)
 	return window > initial ? window : initial;
 }
 
-/* It never retreats. */
+/* The edge never retreats. */
 static uint64_t windowed_flow_edge(const struct windowed_flow *flow, uint64_t left, uint64_t window)
 {
 	return left + window > flow->told ? left + window : flow->told;
@@ -239,23 +239,6 @@ static void windowed_flow_told(struct nopal_at at, uint64_t edge)
 	flow->told = edge;
 	flow->due_arrived = flow->arrived + ((uint64_t)set->initial + WINDOWED_FLOW_TELL_PART - 1) /
 						    WINDOWED_FLOW_TELL_PART;
-}
-
-/* What is not told yet is less than a step, and the rest of it has to leave first.  A window that
- * follows looks more often than it tells. */
-static void windowed_flow_wait(struct nopal_at at, uint64_t left, uint64_t window, uint64_t step)
-{
-	const struct windowed_flow_parameters *set = nopal_parameters(at);
-	struct windowed_flow *flow = nopal_state(at);
-
-	flow->due = flow->told + step - window;
-	if (set->automatic) {
-		uint64_t look = left + nopal__right_size_look(&flow->size);
-
-		flow->due = look < flow->due ? look : flow->due;
-	}
-	if (flow->highest > (uint64_t)set->initial)
-		flow->due_arrived = flow->arrived + WINDOWED_FLOW_MAX_SEGMENTS;
 }
 
 /* A resend carries the edge of the first transmission: redundancy codes over it. */
@@ -289,7 +272,16 @@ static void windowed_flow_look(struct nopal_at at, uint64_t left)
 		windowed_flow_told(at, edge);
 		flow_number_say(at, WINDOWED_FLOW_WINDOW, windowed_flow_first(at) + edge);
 	}
-	windowed_flow_wait(at, left, window, step);
+	/* Less than a step is not told yet: the rest of it has to leave first.  A window that follows
+	 * looks more often than it tells. */
+	flow->due = flow->told + step - window;
+	if (set->automatic) {
+		uint64_t look = left + nopal__right_size_look(&flow->size);
+
+		flow->due = look < flow->due ? look : flow->due;
+	}
+	if (flow->highest > (uint64_t)set->initial)
+		flow->due_arrived = flow->arrived + WINDOWED_FLOW_MAX_SEGMENTS;
 }
 
 static enum nopal_verdict windowed_flow_on_turn_end(struct nopal_at at,
@@ -348,7 +340,7 @@ static enum nopal_verdict windowed_flow_on_gave_up(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* Twice: where automatic, what waits for its order counts as late as that. */
+/* Raised twice for a message: where automatic, one that waits for its order counts the second time. */
 static enum nopal_verdict windowed_flow_on_message(struct nopal_at at,
 						   struct nopal_message *message)
 {

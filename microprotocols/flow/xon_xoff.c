@@ -5,7 +5,7 @@
  * With H the bytes of whole messages that arrived and were not consumed (those that wait for their
  * place in an order, unread and kept ones), the receiver says xoff when H exceeds `high`, and xon
  * when it is down to `low`.  A message in the making is not counted: only more segments can
- * complete it.  Suspended are first transmissions; what is sent again was counted on already.
+ * complete it.  Suspended are first transmissions; the receiver has counted on resends already.
  *
  *   sender                                     receiver
  *     ------------- data ------------------->  H > high
@@ -14,7 +14,7 @@
  *     <---------- xoff 1 --------------------
  *     (suspended)                              H <= low
  *     x-------- xon 2 -----------------------  (lost)
- *     ------- probe 1 ---------------------->  (what is obeyed, and is it so)
+ *     ------- probe 1 ---------------------->  (order 1 is obeyed)
  *     <---------- xon 2 ---------------------
  *
  * Orders are numbered, and only a newer one is obeyed: a late one does nothing. An xoff is repeated
@@ -55,17 +55,12 @@ struct xon_xoff {
 	bool suspended;
 
 	/* as a receiver */
-	uint32_t order; /* number of what was last said */
+	uint32_t order; /* number of the last order */
 	bool off;	/* it was xoff */
 	bool say;	/* at the end of this turn */
 	int64_t held_bytes;
 	int64_t arrived_bytes; /* since it was said */
 };
-
-static bool xon_xoff_newer(uint32_t number, uint32_t than)
-{
-	return number != than && number - than <= INT32_MAX;
-}
 
 /* ------------------------------------------------------------- the sender */
 
@@ -156,7 +151,7 @@ static void xon_xoff_obey(struct nopal_at at, const struct nopal_segment *segmen
 	struct xon_xoff *self = nopal_state(at);
 	uint32_t number;
 
-	if (!flow_number_low(segment, &number) || !xon_xoff_newer(number, self->obeyed))
+	if (!flow_number_low(segment, &number) || !flow_number_is_newer(number, self->obeyed))
 		return;
 	self->obeyed = number;
 	self->suspended = suspended;
@@ -199,7 +194,7 @@ static enum nopal_verdict xon_xoff_on_probe(struct nopal_at at, struct nopal_seg
 
 	if (!flow_number_low(segment, &number))
 		return NOPAL_CONTINUE;
-	if (xon_xoff_newer(number, self->order))
+	if (flow_number_is_newer(number, self->order))
 		self->order = number + 1;
 	self->say = true;
 	return NOPAL_CONTINUE;
@@ -231,24 +226,9 @@ static enum nopal_verdict xon_xoff_on_consumed(struct nopal_at at, struct nopal_
 	return NOPAL_CONTINUE;
 }
 
-/* Is there a new order to give, or the old one to repeat? */
-static void xon_xoff_judge(struct nopal_at at)
-{
-	const struct xon_xoff_parameters *set = nopal_parameters(at);
-	struct xon_xoff *self = nopal_state(at);
-	bool change = self->off ? self->held_bytes <= set->low : self->held_bytes > set->high;
-
-	if (change) {
-		self->off = !self->off;
-		self->order++;
-		self->say = true;
-	}
-	if (self->off && self->arrived_bytes >= (set->high - set->low) / XON_XOFF_AGAIN_PART)
-		self->say = true;
-}
-
 static enum nopal_verdict xon_xoff_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
+	const struct xon_xoff_parameters *set = nopal_parameters(at);
 	struct xon_xoff *self = nopal_state(at);
 
 	(void)subject;
@@ -256,7 +236,13 @@ static enum nopal_verdict xon_xoff_on_turn_end(struct nopal_at at, struct nopal_
 		xon_xoff_drain(at);
 	if (!nopal_session_is_open(at.session))
 		return NOPAL_CONTINUE;
-	xon_xoff_judge(at);
+	if (self->off ? self->held_bytes <= set->low : self->held_bytes > set->high) {
+		self->off = !self->off;
+		self->order++;
+		self->say = true;
+	}
+	if (self->off && self->arrived_bytes >= (set->high - set->low) / XON_XOFF_AGAIN_PART)
+		self->say = true;
 	if (self->say &&
 	    flow_number_say(at, self->off ? XON_XOFF_XOFF : XON_XOFF_XON, self->order)) {
 		self->say = false;
