@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ack_receiver.c -- positive_ack where it receives data: the account of what arrived, and when to
- * tell.
+ * ack_receiver.c -- positive_ack where it receives data: the account of arrivals, and when to tell.
  *
  * At the end of a turn an ack leaves at once where there is a hole, where one was filled, for a
  * duplicate, and for the `every`-th arrival; else it waits `delay` for company, or for data to ride
@@ -80,11 +79,11 @@ static bool ack_receiver_prepare(struct nopal_at at)
 	if (self->seen.window ||
 	    nopal_numbers_init(&self->seen, self->first, (uint32_t)window) == 0)
 		return true;
-	nopal_session_break(at.session, NOPAL_RESOURCE, "no room to remember what arrived");
+	nopal_session_break(at.session, NOPAL_RESOURCE, "no room to remember arrivals");
 	return false;
 }
 
-/* Only what passed the filters is ever acknowledged. */
+/* Only segments that passed the filters are ever acknowledged. */
 enum nopal_verdict nopal__ack_receiver_on_verified(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
@@ -107,26 +106,14 @@ enum nopal_verdict nopal__ack_receiver_on_verified(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* Where a part begins that holds so many numbers: what came last is told again and again, being the
- * end of all, and so is what fills a hole far below it, once. */
-static uint64_t ack_receiver_part(struct positive_ack *self, uint64_t numbers)
-{
-	uint64_t last = self->seen.end - numbers;
-	bool untold = self->untold > self->seen.floor && self->untold < last;
-
-	self->deep = untold && !self->deep;
-	if (self->deep)
-		last = self->untold;
-	if (self->deep || !untold)
-		self->untold = 0;
-	return last;
-}
-
-/* The rest of a report: where its bitmap begins, and whether that is all of it. */
+/* The rest of a report: where its bitmap begins, and whether that is all of it.  A part tells the
+ * newest numbers, which are the end of all, again and again; and a number that filled a hole far
+ * below them once. */
 static void ack_receiver_above(struct nopal_at at, struct ack_report *report, uint32_t room)
 {
 	const struct positive_ack_parameters *set = nopal_parameters(at);
 	struct positive_ack *self = nopal_state(at);
+	bool untold;
 
 	report->from = report->cumulative + 1;
 	report->bytes = 0;
@@ -139,7 +126,13 @@ static void ack_receiver_above(struct nopal_at at, struct ack_report *report, ui
 		return;
 	}
 	report->bytes = room - ACK_REPORT_NUMBER_BYTES;
-	report->from = ack_receiver_part(self, report->bytes * ACK_REPORT_BYTE);
+	report->from = self->seen.end - report->bytes * ACK_REPORT_BYTE;
+	untold = self->untold > self->seen.floor && self->untold < report->from;
+	self->deep = untold && !self->deep;
+	if (self->deep)
+		report->from = self->untold;
+	if (self->deep || !untold)
+		self->untold = 0;
 }
 
 static void ack_receiver_send(struct nopal_at at)
@@ -184,15 +177,6 @@ enum nopal_verdict nopal__ack_receiver_on_gave_up(struct nopal_at at, struct nop
 	return NOPAL_CONTINUE;
 }
 
-static bool ack_receiver_is_due(struct nopal_at at, const struct positive_ack *self)
-{
-	const struct positive_ack_parameters *set = nopal_parameters(at);
-
-	if (!set->every)
-		return false;
-	return self->at_once || self->unacked >= set->every || !set->delay_ns;
-}
-
 enum nopal_verdict nopal__ack_receiver_on_turn_end(struct nopal_at at,
 						   struct nopal_session *subject)
 {
@@ -202,7 +186,7 @@ enum nopal_verdict nopal__ack_receiver_on_turn_end(struct nopal_at at,
 	(void)subject;
 	if (!self->unacked)
 		return NOPAL_CONTINUE;
-	if (ack_receiver_is_due(at, self))
+	if (set->every && (self->at_once || self->unacked >= set->every || !set->delay_ns))
 		ack_receiver_send(at);
 	else if (!nopal_timer_running(at, POSITIVE_ACK_DELAY))
 		nopal_timer_start(at, POSITIVE_ACK_DELAY, at.session->now_ns + set->delay_ns);

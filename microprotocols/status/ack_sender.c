@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ack_sender.c -- positive_ack where it sends data: which segments may leave, and what an ack says
- * of them.
+ * ack_sender.c -- positive_ack where it sends data: which segments may leave, and how an ack
+ * changes them.
  *
  *   first transmission -> open -- reported ------------------------> SEGMENT_RECEIVED
  *                       |  ^
@@ -30,8 +30,8 @@ enum nopal_verdict nopal__ack_sender_on_to_net(struct nopal_at at, struct nopal_
 	const struct positive_ack_parameters *set = nopal_parameters(at);
 	struct positive_ack *self = nopal_state(at);
 
-	/* Where the peer says no more than how far all has arrived, what overtook is not known to
-	 * be there before its predecessors are: it would fill the window that they need. */
+	/* Where the peer tells a cumulative ack alone, a segment that overtook is not known to be
+	 * there before its predecessors are: it would fill the window that they need. */
 	if (!set->selective && nopal_shared_get(at, POSITIVE_ACK_UNMET))
 		segment->urgent = false;
 	/* An urgent one has overtaken the numbers that it would wait for here. */
@@ -192,7 +192,7 @@ static void ack_sender_above_cumulative(struct nopal_at at, const struct ack_rep
 	}
 }
 
-/* What is not data is off the network when something later arrived. */
+/* A segment that is no data is off the network when something later arrived. */
 static void ack_sender_pass(struct nopal_at at)
 {
 	struct positive_ack *self = nopal_state(at);
@@ -226,19 +226,12 @@ static void ack_sender_process(struct nopal_at at, const struct ack_report *repo
 	nopal_raise_ACK_PROCESSED(at.session, ack);
 }
 
-static int64_t ack_sender_sent_ns(struct nopal_session *session, uint64_t packet_number)
-{
-	const struct nopal_transmission *transmission =
-		nopal_transmission_find(session, packet_number);
-
-	return transmission ? transmission->time_ns : -1;
-}
-
 enum nopal_verdict nopal__ack_sender_on_ack(struct nopal_at at, struct nopal_segment *segment)
 {
 	const struct positive_ack_parameters *set = nopal_parameters(at);
 	const struct positive_ack *self = nopal_state(at);
 	const struct nopal_reader reader = nopal_body_reader(&segment->body);
+	const struct nopal_transmission *largest;
 	struct ack_report report;
 	struct nopal_ack ack = { .largest_sent_ns = -1 };
 
@@ -246,7 +239,9 @@ enum nopal_verdict nopal__ack_sender_on_ack(struct nopal_at at, struct nopal_seg
 			     set->selective, &report))
 		return NOPAL_STOP;
 	ack.largest = report.largest;
-	ack.largest_sent_ns = ack_sender_sent_ns(at.session, report.largest);
+	largest = nopal_transmission_find(at.session, report.largest);
+	if (largest)
+		ack.largest_sent_ns = largest->time_ns;
 	ack.delay_ns = report.delay_ns;
 	ack.cumulative = report.cumulative;
 	ack.selective = set->selective;
@@ -260,22 +255,6 @@ enum nopal_verdict nopal__ack_sender_on_ack(struct nopal_at at, struct nopal_seg
 
 /* The segment below the cumulative ack arrived last; where it left only once, so did its
  * transmission. */
-static void ack_sender_infer(struct nopal_at at, struct nopal_ack *ack)
-{
-	const struct positive_ack *self = nopal_state(at);
-	const struct nopal_segment *last = NULL;
-	uint64_t number = ack->cumulative - 1;
-
-	if (outstanding_is_open(&self->sent, number))
-		last = nopal_segment_find(at.session, outstanding_at(&self->sent, number));
-	if (!last || last->transmissions != 1 ||
-	    (self->reported && last->packet_number <= self->largest))
-		return;
-	ack->largest = last->packet_number;
-	ack->largest_sent_ns = last->transmitted_ns;
-	ack->inferred = true;
-}
-
 void nopal__ack_sender_take_cumulative(struct nopal_at at, uint64_t cumulative)
 {
 	const struct positive_ack *self = nopal_state(at);
@@ -283,12 +262,20 @@ void nopal__ack_sender_take_cumulative(struct nopal_at at, uint64_t cumulative)
 	struct nopal_ack ack = { .cumulative = cumulative,
 				 .largest = self->largest,
 				 .largest_sent_ns = -1 };
+	const struct nopal_segment *last = NULL;
 
 	if (cumulative <= self->sent.base || cumulative > self->sent.end ||
 	    positive_ack_reach(at) > 1)
 		return;
 	nopal_serial_seen(at, POSITIVE_ACK_CUMULATIVE, cumulative);
-	ack_sender_infer(at, &ack);
+	if (outstanding_is_open(&self->sent, cumulative - 1))
+		last = nopal_segment_find(at.session, outstanding_at(&self->sent, cumulative - 1));
+	if (last && last->transmissions == 1 &&
+	    (!self->reported || last->packet_number > self->largest)) {
+		ack.largest = last->packet_number;
+		ack.largest_sent_ns = last->transmitted_ns;
+		ack.inferred = true;
+	}
 	if (self->reported || ack.largest_sent_ns >= 0)
 		ack_sender_process(at, &report, &ack);
 }

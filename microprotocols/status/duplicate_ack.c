@@ -52,7 +52,7 @@ struct duplicate_ack {
 	uint64_t newest[DUPLICATE_ACK_NEWEST]; /* that arrived, largest first */
 };
 
-/* -------------------------------------------------------------- what arrived */
+/* -------------------------------------------------------------------- arrivals */
 
 /* Arrivals that must be newer than a transmission that is lost. */
 static uint32_t duplicate_ack_votes(struct nopal_at at)
@@ -76,20 +76,6 @@ static void duplicate_ack_set_patience(struct nopal_at at)
 		self->patience_ns = late_ns + late_ns / DUPLICATE_ACK_MARGIN;
 }
 
-/* What was seen is forgotten by halves. */
-static void duplicate_ack_end_round(struct nopal_at at)
-{
-	struct duplicate_ack *self = nopal_state(at);
-
-	self->round_end = nopal_next_packet_number(at.session);
-	if (++self->rounds < DUPLICATE_ACK_MEMORY)
-		return;
-	self->rounds = 0;
-	self->late_before_ns = self->late_ns;
-	self->late_ns = 0;
-	duplicate_ack_set_patience(at);
-}
-
 static enum nopal_verdict duplicate_ack_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct duplicate_ack *self = nopal_state(at);
@@ -100,8 +86,16 @@ static enum nopal_verdict duplicate_ack_on_ack(struct nopal_at at, struct nopal_
 		return NOPAL_CONTINUE;
 	self->largest = ack->largest;
 	self->sent_ns = ack->largest_sent_ns;
-	if (self->largest >= self->round_end)
-		duplicate_ack_end_round(at);
+	if (self->largest < self->round_end)
+		return NOPAL_CONTINUE;
+	self->round_end = nopal_next_packet_number(at.session);
+	if (++self->rounds < DUPLICATE_ACK_MEMORY)
+		return NOPAL_CONTINUE;
+	/* Reordering is forgotten by halves. */
+	self->rounds = 0;
+	self->late_before_ns = self->late_ns;
+	self->late_ns = 0;
+	duplicate_ack_set_patience(at);
 	return NOPAL_CONTINUE;
 }
 
@@ -121,7 +115,7 @@ static void duplicate_ack_arrived(struct duplicate_ack *self, uint32_t votes, ui
 		self->count++;
 }
 
-/* It left at `left_ns` and came after what had left at `before_ns`. */
+/* A segment left at `left_ns` and came after one that had left at `before_ns`. */
 static void duplicate_ack_late(struct nopal_at at, int64_t left_ns)
 {
 	struct duplicate_ack *self = nopal_state(at);
@@ -159,9 +153,9 @@ static enum nopal_verdict duplicate_ack_on_received(struct nopal_at at,
 
 /* ----------------------------------------------------------------- judgement */
 
-/* Until when a transmission may still come that enough arrivals have overtaken; now:
- * no longer.  A resend gets a round trip in any case: whoever gave up its first transmission too
- * soon must not do the same to all that follow. */
+/* Until when a transmission may still come that enough arrivals have overtaken; now: no longer.  A
+ * resend gets a round trip in any case: a first transmission that was given up too soon must not
+ * make all that follow be. */
 static int64_t duplicate_ack_until(struct nopal_at at, const struct nopal_segment *segment)
 {
 	const struct duplicate_ack *self = nopal_state(at);
@@ -174,9 +168,9 @@ static int64_t duplicate_ack_until(struct nopal_at at, const struct nopal_segmen
 	return left_ns + rtt_ns + self->patience_ns;
 }
 
-/* The same where fewer have: at the end of a train there are no more to come. Else there are, and
- * what is no end is not hurried: where many share a full queue, resends that leave sooner only fill
- * it more. */
+/* The same where fewer have: at the end of a train there are no more to come.  Before its end there
+ * are, and nothing is hurried: where many share a full queue, resends that leave sooner only fill it
+ * more. */
 static int64_t duplicate_ack_until_few(struct nopal_at at, const struct nopal_segment *segment)
 {
 	const struct duplicate_ack *self = nopal_state(at);
@@ -190,7 +184,7 @@ static int64_t duplicate_ack_until_few(struct nopal_at at, const struct nopal_se
 	return segment->transmitted_ns + rtt_ns + wait_ns;
 }
 
-/* `enough`: what is up to here, enough arrivals have overtaken, and up to `end` some.
+/* Enough arrivals have overtaken transmissions below `enough`, and some those below `end`.
  * Transmissions are settled once, and the walk ends where one that is no resend may still come, so
  * it is short. */
 static void duplicate_ack_all(struct nopal_at at, uint64_t enough, uint64_t end)

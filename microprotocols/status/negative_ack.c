@@ -164,13 +164,12 @@ static int64_t negative_ack_wait(struct nopal_at at)
 	return wait_ns > set->repeat_ns ? wait_ns : set->repeat_ns;
 }
 
-/* Writes the holes that are due; returns how many. */
-static uint32_t negative_ack_write(struct nopal_at at, struct nopal_writer *writer)
+/* Writes the holes that are due. */
+static void negative_ack_write(struct nopal_at at, struct nopal_writer *writer)
 {
 	const struct negative_ack_parameters *set = nopal_parameters(at);
 	struct negative_ack *self = nopal_state(at);
-	uint64_t end = 0;
-	uint32_t told = 0;
+	uint64_t end = 0; /* 0: none is written */
 
 	nopal_write(writer, self->latest, NEGATIVE_ACK_NUMBER_BYTES);
 	for (uint32_t i = 0; i < self->count; i++) {
@@ -179,7 +178,7 @@ static uint32_t negative_ack_write(struct nopal_at at, struct nopal_writer *writ
 
 		if (!negative_ack_due(at.session, set, self, hole))
 			continue;
-		if (told)
+		if (end)
 			nopal_write_varint(writer, hole->first - end);
 		else
 			nopal_write(writer, hole->first, NEGATIVE_ACK_NUMBER_BYTES);
@@ -191,12 +190,10 @@ static uint32_t negative_ack_write(struct nopal_at at, struct nopal_writer *writ
 		hole->asked++;
 		hole->again_ns = at.session->now_ns + negative_ack_wait(at);
 		end = hole->end;
-		told++;
 	}
-	return told;
 }
 
-/* Forgets what was asked for often enough, and wakes for the rest. */
+/* Forgets holes that were asked for often enough, and wakes for the rest. */
 static void negative_ack_plan(struct nopal_at at)
 {
 	const struct negative_ack_parameters *set = nopal_parameters(at);
@@ -214,16 +211,6 @@ static void negative_ack_plan(struct nopal_at at)
 		nopal_timer_stop(at, NEGATIVE_ACK_REPEAT);
 	else
 		nopal_timer_start(at, NEGATIVE_ACK_REPEAT, next_ns);
-}
-
-static bool negative_ack_any_due(const struct nopal_session *session,
-				 const struct negative_ack_parameters *set,
-				 const struct negative_ack *self)
-{
-	for (uint32_t i = 0; i < self->count; i++)
-		if (negative_ack_due(session, set, self, &self->hole[i]))
-			return true;
-	return false;
 }
 
 static void negative_ack_send(struct nopal_at at)
@@ -246,10 +233,13 @@ static enum nopal_verdict negative_ack_on_turn_end(struct nopal_at at,
 						   struct nopal_session *subject)
 {
 	const struct negative_ack_parameters *set = nopal_parameters(at);
-	struct negative_ack *self = nopal_state(at);
+	const struct negative_ack *self = nopal_state(at);
+	uint32_t i = 0;
 
 	(void)subject;
-	if (self->count && negative_ack_any_due(at.session, set, self))
+	while (i < self->count && !negative_ack_due(at.session, set, self, &self->hole[i]))
+		i++;
+	if (i < self->count)
 		negative_ack_send(at);
 	return NOPAL_CONTINUE;
 }
@@ -284,30 +274,24 @@ static enum nopal_verdict negative_ack_on_done(struct nopal_at at, struct nopal_
 	return NOPAL_CONTINUE;
 }
 
-/* The transmission that the peer misses is the last one only when that is not later than what the
- * peer has seen, or when it has had time to arrive. */
-static bool negative_ack_misses(struct nopal_at at, const struct nopal_segment *segment,
-				uint64_t largest)
-{
-	const struct nopal_transmission *transmission =
-		nopal_transmission_find(at.session, segment->packet_number);
-	int64_t age_ns = at.session->now_ns - segment->transmitted_ns;
-
-	if (!transmission || !transmission->open)
-		return false;
-	return segment->packet_number <= largest ||
-	       age_ns * NEGATIVE_ACK_ROUND_TRIPS >= negative_ack_wait(at);
-}
-
+/* The transmission that the peer misses is the last one only when that is not later than the largest
+ * that the peer has seen, or when it has had time to arrive. */
 static void negative_ack_lost(struct nopal_at at, uint64_t number, uint64_t largest)
 {
 	const struct negative_ack *self = nopal_state(at);
+	const struct nopal_transmission *transmission;
 	struct nopal_segment *segment;
 
 	if (!outstanding_is_open(&self->sent, number))
 		return;
 	segment = nopal_segment_find(at.session, outstanding_at(&self->sent, number));
-	if (!segment || !negative_ack_misses(at, segment, largest))
+	if (!segment)
+		return;
+	transmission = nopal_transmission_find(at.session, segment->packet_number);
+	if (!transmission || !transmission->open ||
+	    (segment->packet_number > largest &&
+	     (at.session->now_ns - segment->transmitted_ns) * NEGATIVE_ACK_ROUND_TRIPS <
+		     negative_ack_wait(at)))
 		return;
 	nopal_segment_settle(at.session, segment);
 	nopal_raise_SEGMENT_LOST(at.session, segment);
@@ -416,7 +400,7 @@ static const struct nopal_binding negative_ack_bindings[] = {
 };
 
 static const struct nopal_relation negative_ack_needs[] = {
-	{ "segment_numbers", "a gap in numbers is what is missing" },
+	{ "segment_numbers", "missing segments are a gap in numbers" },
 	{ "acknowledgement", "without status a segment is forgotten as it leaves" },
 	{ 0 },
 };
@@ -430,13 +414,13 @@ static const struct nopal_shared negative_ack_shared[] = {
 	[NEGATIVE_ACK_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1, "our first number" },
 	[NEGATIVE_ACK_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1, "the peer's first number" },
 	[NEGATIVE_ACK_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-				 "1: what is missing will be sent again" },
+				 "1: missing segments will be sent again" },
 	[NEGATIVE_ACK_RTT] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0, "a round trip" },
 	{ 0 },
 };
 
 static const struct nopal_kind negative_ack_kinds[] = {
-	[NEGATIVE_ACK_NAK] = { "nak", NOPAL_KIND_CONTROL, "what is missing" },
+	[NEGATIVE_ACK_NAK] = { "nak", NOPAL_KIND_CONTROL, "the segments that are missing" },
 	{ 0 },
 };
 

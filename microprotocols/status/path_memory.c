@@ -2,15 +2,14 @@
 /*
  * path_memory -- begin with what earlier sessions measured of the path.
  *
- * Who begins with a guess, begins better with what the last session between the same two hosts
- * found out: how long to wait for an answer, how much the network takes, how long a datagram may
- * be.  At the end of a session its measurements are kept by its world; at the opening of the next
+ * A session begins better with the findings of the last one between the same two hosts than with a
+ * guess: how long to wait for an answer, how much the network takes, how long a datagram may be.  At the end of a session its measurements are kept by its world; at the opening of the next
  * they are offered as shared variables, which hold 0 where nothing is known.
  *
- * The bandwidth is the largest rate of delivery over a round trip, by our own clock and what was
- * acknowledged, whoever controls congestion.  It makes what is known larger, and smaller only where
- * the session lost something or was told of congestion: a session that sent little did not see what
- * the path takes.
+ * The bandwidth is the largest rate of delivery over a round trip, by our own clock and the bytes
+ * acknowledged, whichever part controls congestion.  It makes the known one larger, and smaller only
+ * where the session lost something or was told of congestion: a session that sent little did not see
+ * how much the path takes.
  *
  * Paper:     Gu and Grossman, UDTv4, section 2.4 (connection record index); Touch,
  *            Welzl, Islam, TCP control block interdependence, RFC 9040 (temporal
@@ -56,7 +55,7 @@ struct path_memory {
 	bool lost;    /* the path refused something */
 };
 
-/* What is known and not too old; 0: nothing. */
+/* A fact that is known and not too old; 0: none. */
 static int64_t path_memory_recall(struct nopal_at at, enum nopal_path_fact fact,
 				  int64_t *ret_age_ns)
 {
@@ -80,22 +79,11 @@ static void path_memory_begin_round(struct nopal_at at)
 	self->limited = nopal_shared_get(at, PATH_MEMORY_APP_LIMITED);
 }
 
-static void path_memory_end_round(struct path_memory *self, int64_t elapsed_ns)
-{
-	int64_t rate_bps = (int64_t)nopal_rate_of(self->bytes, elapsed_ns);
-
-	if (rate_bps > self->bandwidth_bps)
-		self->bandwidth_bps = rate_bps;
-	else if (!self->limited)
-		self->bandwidth_bps -= (self->bandwidth_bps - rate_bps) / PATH_MEMORY_FADE;
-	self->busy |= !self->limited;
-}
-
 static enum nopal_verdict path_memory_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct path_memory *self = nopal_state(at);
 	int64_t rtt_ns = nopal_shared_get(at, PATH_MEMORY_SMOOTHED);
-	int64_t elapsed_ns = at.session->now_ns - self->began_ns;
+	int64_t elapsed_ns = at.session->now_ns - self->began_ns, rate_bps;
 
 	if (rtt_ns <= 0)
 		return NOPAL_CONTINUE;
@@ -107,7 +95,12 @@ static enum nopal_verdict path_memory_on_ack(struct nopal_at at, struct nopal_ac
 	self->limited |= nopal_shared_get(at, PATH_MEMORY_APP_LIMITED) != 0;
 	if (elapsed_ns < rtt_ns)
 		return NOPAL_CONTINUE;
-	path_memory_end_round(self, elapsed_ns);
+	rate_bps = (int64_t)nopal_rate_of(self->bytes, elapsed_ns);
+	if (rate_bps > self->bandwidth_bps)
+		self->bandwidth_bps = rate_bps;
+	else if (!self->limited)
+		self->bandwidth_bps -= (self->bandwidth_bps - rate_bps) / PATH_MEMORY_FADE;
+	self->busy |= !self->limited;
 	path_memory_begin_round(at);
 	return NOPAL_CONTINUE;
 }
@@ -132,7 +125,7 @@ static enum nopal_verdict path_memory_on_marked(struct nopal_at at, struct nopal
 
 /* ------------------------------------------------------------------ the end */
 
-/* What the years leave of it. */
+/* A value fades by its age. */
 static int64_t path_memory_aged(const struct path_memory_parameters *set, int64_t value,
 				int64_t age_ns)
 {
@@ -153,7 +146,7 @@ static void path_memory_remember_bandwidth(struct nopal_at at)
 		nopal_path_remember(at.session, NOPAL_PATH_BANDWIDTH_BPS, self->bandwidth_bps);
 }
 
-/* The rest; what was not measured leaves what is known as it was. */
+/* All but the bandwidth; facts that were not measured stay as they were known. */
 static void path_memory_remember(struct nopal_at at)
 {
 	int64_t rtt_ns = nopal_shared_get(at, PATH_MEMORY_SMOOTHED);
@@ -188,32 +181,27 @@ static enum nopal_verdict path_memory_on_broken(struct nopal_at at, struct nopal
 
 /* -------------------------------------------------------------- the opening */
 
-static void path_memory_offer_window(struct nopal_at at, int64_t rtt_ns)
+static int path_memory_open(struct nopal_at at)
 {
 	const struct path_memory_parameters *set = nopal_parameters(at);
-	int64_t age_ns = 0, window;
-	int64_t bandwidth_bps = path_memory_recall(at, NOPAL_PATH_BANDWIDTH_BPS, &age_ns);
+	int64_t age_ns = 0, bandwidth_bps, window;
+	int64_t rtt_ns = path_memory_recall(at, NOPAL_PATH_RTT_NS, &age_ns);
 
+	nopal_shared_set(at, PATH_MEMORY_RTT, rtt_ns);
+	nopal_shared_set(at, PATH_MEMORY_VARIANCE,
+			 path_memory_recall(at, NOPAL_PATH_RTT_VARIANCE_NS, &age_ns));
+	nopal_shared_set(at, PATH_MEMORY_LIMIT,
+			 path_memory_recall(at, NOPAL_PATH_LIMIT_BYTES, &age_ns));
+	if (rtt_ns <= 0)
+		return 0;
+	age_ns = 0;
+	bandwidth_bps = path_memory_recall(at, NOPAL_PATH_BANDWIDTH_BPS, &age_ns);
 	bandwidth_bps = path_memory_aged(set, bandwidth_bps / PATH_MEMORY_SHARE, age_ns);
 	window = (int64_t)nopal_rate_bytes((uint64_t)bandwidth_bps, rtt_ns);
 	if (window > set->window_max)
 		window = set->window_max;
 	nopal_shared_set(at, PATH_MEMORY_WINDOW, window);
 	nopal_shared_set(at, PATH_MEMORY_RATE, (int64_t)nopal_rate_of((uint64_t)window, rtt_ns));
-}
-
-static int path_memory_open(struct nopal_at at)
-{
-	int64_t age_ns, rtt_ns;
-
-	rtt_ns = path_memory_recall(at, NOPAL_PATH_RTT_NS, &age_ns);
-	nopal_shared_set(at, PATH_MEMORY_RTT, rtt_ns);
-	nopal_shared_set(at, PATH_MEMORY_VARIANCE,
-			 path_memory_recall(at, NOPAL_PATH_RTT_VARIANCE_NS, &age_ns));
-	nopal_shared_set(at, PATH_MEMORY_LIMIT,
-			 path_memory_recall(at, NOPAL_PATH_LIMIT_BYTES, &age_ns));
-	if (rtt_ns > 0)
-		path_memory_offer_window(at, rtt_ns);
 	return 0;
 }
 
@@ -221,9 +209,9 @@ static const struct nopal_parameter path_memory_parameters[] = {
 	NOPAL_NUMBER(path_memory, window_max, "window_most", SIZE, "64seg", "1seg", "1000seg",
 		     "the largest first window"),
 	NOPAL_NUMBER(path_memory, half_life_ns, "half_life", TIME, "10min", "1s", "24h",
-		     "what halves the first window once more"),
+		     "age that halves the first window once more"),
 	NOPAL_NUMBER(path_memory, expire_ns, "expire", TIME, "1h", "1s", "24h",
-		     "what is older is not used"),
+		     "facts that are older are not used"),
 	{ 0 },
 };
 
@@ -242,14 +230,13 @@ static const struct nopal_shared path_memory_shared[] = {
 	[PATH_MEMORY_VARIANCE] = { "known_rtt_variance_ns", NOPAL_WRITE, 0,
 				   "mean deviation of their samples" },
 	[PATH_MEMORY_WINDOW] = { "known_window_bytes", NOPAL_WRITE, 0,
-				 "what may be the first window; 0: not known" },
+				 "the first window may be as large; 0: not known" },
 	[PATH_MEMORY_RATE] = { "known_rate_bps", NOPAL_WRITE, 0, "the same in a round trip" },
 	[PATH_MEMORY_LIMIT] = { "known_limit_bytes", NOPAL_WRITE, 0,
 				"the longest datagram that passed; 0: not known" },
-	[PATH_MEMORY_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
-				   "what a round trip takes" },
+	[PATH_MEMORY_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0, "a round trip" },
 	[PATH_MEMORY_DEVIATION] = { "rtt_variance_ns", NOPAL_READ_OPTIONAL, 0,
-				    "and by how much it differs" },
+				    "its mean deviation" },
 	[PATH_MEMORY_FOUND] = { "found_limit_bytes", NOPAL_READ_OPTIONAL, 0,
 				"the longest datagram that passes" },
 	[PATH_MEMORY_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,

@@ -11,10 +11,9 @@
  *            is urgent. Where `every` is 0, not even a hole is told at once: a clock of `delay`
  *            paces all acks while data flow, as UDT's does, and loss detection goes by it.
  * Wire:      ack: largest packet number 4, cumulative ack 4, whether the bitmap is a part 1 bit,
- * delay in 8
- *            us 15 bits; where `selective` is on, a bitmap of the arrivals above the cumulative
- *            ack, bit 0 of its first byte is cumulative ack + 1, its last byte is not 0; before a
- *            part of it, that does not fit as a whole, the number of that bit, 4.
+ *            delay in 8 us 15 bits; where `selective` is on, a bitmap of the arrivals above the
+ *            cumulative ack, bit 0 of its first byte is cumulative ack + 1, its last byte is not 0;
+ *            before a part of a bitmap that does not fit as a whole, the number of that bit, 4.
  *
  *   sender                                  receiver
  *   data 7 ------------------------------>  7 is marked
@@ -55,8 +54,6 @@ static void positive_ack_validate(const void *parameters, struct nopal_problems 
 		nopal_problem(problems, "delay", "the clock that paces acks has no period",
 			      "set delay, or make every at least 1");
 }
-
-#define PARAMETER(field) offsetof(struct positive_ack_parameters, field)
 
 static const struct nopal_parameter positive_ack_parameters[] = {
 	NOPAL_NUMBER(positive_ack, every, "every", COUNT, "2", "0", "65536",
@@ -137,7 +134,7 @@ static const struct nopal_shared positive_ack_shared[] = {
 };
 
 static const struct nopal_kind positive_ack_kinds[] = {
-	[POSITIVE_ACK_ACK] = { "ack", NOPAL_KIND_CONTROL, "what arrived" },
+	[POSITIVE_ACK_ACK] = { "ack", NOPAL_KIND_CONTROL, "the segments that arrived" },
 	{ 0 },
 };
 

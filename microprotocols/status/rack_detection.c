@@ -57,7 +57,7 @@ struct rack_detection {
 	uint32_t persist; /* rounds with losses until that is forgotten */
 };
 
-/* -------------------------------------------------------------- what arrived */
+/* -------------------------------------------------------------------- arrivals */
 
 static enum nopal_verdict rack_detection_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
@@ -72,7 +72,7 @@ static enum nopal_verdict rack_detection_on_ack(struct nopal_at at, struct nopal
 	return NOPAL_CONTINUE;
 }
 
-/* It left at `left_ns`, before something that arrived earlier. */
+/* A segment left at `left_ns`, before one that arrived earlier. */
 static void rack_detection_late(struct nopal_session *session, struct rack_detection *self,
 				int64_t left_ns)
 {
@@ -121,19 +121,16 @@ static int64_t rack_detection_wait(struct nopal_at at)
 	return self->rtt_ns + (late_ns > quarter_ns ? late_ns : quarter_ns);
 }
 
-/* The first loss of a round trip. */
-static void rack_detection_note_loss(struct nopal_session *session, struct rack_detection *self)
-{
-	if (self->newest < self->mended)
-		return;
-	self->mended = nopal_next_packet_number(session);
-	if (self->persist && --self->persist == 0)
-		self->late_ns = 0;
-}
-
 static void rack_detection_lost(struct nopal_at at, struct nopal_segment *segment)
 {
-	rack_detection_note_loss(at.session, nopal_state(at));
+	struct rack_detection *self = nopal_state(at);
+
+	/* The first loss of a round trip. */
+	if (self->newest >= self->mended) {
+		self->mended = nopal_next_packet_number(at.session);
+		if (self->persist && --self->persist == 0)
+			self->late_ns = 0;
+	}
 	found_lost(at, segment);
 }
 

@@ -168,8 +168,6 @@ static void retransmission_timer_validate(const void *parameters, struct nopal_p
 			      "make timeout_max at least timeout_min");
 }
 
-#define PARAMETER(field) offsetof(struct retransmission_timer_parameters, field)
-
 static const struct nopal_parameter retransmission_timer_parameters[] = {
 	NOPAL_NUMBER(retransmission_timer, timeout_min_ns, "timeout_min", TIME, "1ms", "1us", "1h",
 		     "the shortest wait, whatever the estimate"),

@@ -5,12 +5,11 @@
  * Paper:     Bridges et al., CTP, ToN 2007, section III.B; Jacobson, Congestion
  *            avoidance and control, SIGCOMM 1988; RFC 6298, section 2.
  * Differs:   every transmission has a number of its own, so a resend gives as good a sample as a
- * first
- *            transmission (no rule of Karn's is needed); what the peer says that it waited is
+ *            first transmission (no rule of Karn's is needed); the delay that the peer tells is
  *            deducted, as in RFC 9002, section 5.3, but never below the shortest round trip seen;
  *            that one takes four samples in a row, so that a packet that overtook others does not
- *            make it too short.  Where packets overtake, what comes first is not what most packets
- *            take: there, each segment counts, a sample is the largest of eight, and nothing is
+ *            make it too short.  Where packets overtake, the first to come is faster than most:
+ *            there, each segment counts, a sample is the largest of eight, and nothing is
  *            deducted.  Its variables are 0 before the first sample.
  */
 #include <nopal/microprotocol.h>
@@ -77,7 +76,7 @@ static void rtt_estimation_share_timeout(struct nopal_at at, int64_t rtt_ns, int
 		rtt_estimation_clamp(rtt_ns + spread_ns, set->minimum_ns, set->maximum_ns));
 }
 
-static void rtt_estimation_smooth(struct nopal_at at, int64_t rtt_ns)
+static void rtt_estimation_take(struct nopal_at at, int64_t rtt_ns)
 {
 	int64_t smoothed = nopal_shared_get(at, RTT_ESTIMATION_SMOOTHED);
 	int64_t variance = nopal_shared_get(at, RTT_ESTIMATION_VARIANCE);
@@ -90,16 +89,10 @@ static void rtt_estimation_smooth(struct nopal_at at, int64_t rtt_ns)
 		variance += (error - variance) / (1 << RTT_ESTIMATION_BETA_SHIFT);
 		smoothed += (rtt_ns - smoothed) / (1 << RTT_ESTIMATION_ALPHA_SHIFT);
 	}
+	nopal_shared_set(at, RTT_ESTIMATION_LATEST, rtt_ns);
 	nopal_shared_set(at, RTT_ESTIMATION_SMOOTHED, smoothed);
 	nopal_shared_set(at, RTT_ESTIMATION_VARIANCE, variance);
-}
-
-static void rtt_estimation_take(struct nopal_at at, int64_t rtt_ns)
-{
-	nopal_shared_set(at, RTT_ESTIMATION_LATEST, rtt_ns);
-	rtt_estimation_smooth(at, rtt_ns);
-	rtt_estimation_share_timeout(at, nopal_shared_get(at, RTT_ESTIMATION_SMOOTHED),
-				     nopal_shared_get(at, RTT_ESTIMATION_VARIANCE));
+	rtt_estimation_share_timeout(at, smoothed, variance);
 }
 
 /* The largest of the last few: a packet that overtakes others has a round trip that no other will
@@ -116,7 +109,7 @@ static int64_t rtt_estimation_steady(struct rtt_estimation *self, int64_t rtt_ns
 	return largest;
 }
 
-/* A sample of what earlier acks told: within one of them that overtook others, the oldest segment
+/* A sample of the segments that earlier acks told of: within one of them that overtook others, the oldest segment
  * has the usual round trip.  The minimum until it turned out that packets overtake was an
  * overtaker's. */
 static void rtt_estimation_end_batch(struct nopal_at at)
@@ -134,8 +127,8 @@ static void rtt_estimation_end_batch(struct nopal_at at)
 	self->batch = 0;
 }
 
-/* What others measured waits for no less than the first sample would: the path may have changed
- * since. */
+/* A timeout by the measurements of others is no less than that of a first sample: the path may have
+ * changed since. */
 static enum nopal_verdict rtt_estimation_on_open_session(struct nopal_at at,
 							 struct nopal_session *subject)
 {

@@ -2,10 +2,10 @@
 /*
  * source_quench -- a receiver that holds too much asks the sender for less.
  *
- * While what it holds (whole messages that arrived and were not consumed) is above the mark, what
- * arrives is answered by a quench, at most one a round trip.  At the sender each is a mark of
- * congestion: policies reduce as for a loss, and nothing has to be lost for it.  It asks; that
- * nothing overflows is the matter of flow control.
+ * While the receiver holds more than the mark (whole messages that arrived and were not consumed),
+ * each arrival is answered by a quench, at most one a round trip.  At the sender each is a mark of
+ * congestion: policies reduce as for a loss, and nothing has to be lost for it.  A quench only
+ * asks: that nothing overflows is the matter of flow control.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (b): policies by ICMP
  *            source quench; RFC 792, source quench.
@@ -34,7 +34,7 @@ struct source_quench {
 
 /* ------------------------------------------------------------- the sender */
 
-/* One that comes twice or late was heeded already. */
+/* A quench that comes twice or late was heeded already. */
 static enum nopal_verdict source_quench_on_quench(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct source_quench *self = nopal_state(at);
@@ -81,34 +81,28 @@ static enum nopal_verdict source_quench_on_consumed(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static void source_quench_send(struct nopal_at at)
-{
-	const struct source_quench_parameters *set = nopal_parameters(at);
-	struct source_quench *self = nopal_state(at);
-	int64_t rtt_ns = nopal_shared_get(at, SOURCE_QUENCH_SMOOTHED);
-	struct nopal_writer writer;
-	struct nopal_segment *segment =
-		nopal_control_begin(at, SOURCE_QUENCH_QUENCH, SOURCE_QUENCH_NUMBER_BYTES, &writer);
-
-	if (!segment)
-		return;
-	nopal_write(&writer, ++self->sent, SOURCE_QUENCH_NUMBER_BYTES);
-	nopal_control_send(at.session, segment, SOURCE_QUENCH_NUMBER_BYTES);
-	self->next_ns = at.session->now_ns + (rtt_ns ? rtt_ns : set->interval_ns);
-}
-
 static enum nopal_verdict source_quench_on_turn_end(struct nopal_at at,
 						    struct nopal_session *subject)
 {
 	const struct source_quench_parameters *set = nopal_parameters(at);
 	struct source_quench *self = nopal_state(at);
+	int64_t rtt_ns = nopal_shared_get(at, SOURCE_QUENCH_SMOOTHED);
 	bool arrived = self->arrived;
+	struct nopal_writer writer;
+	struct nopal_segment *segment;
 
 	(void)subject;
 	self->arrived = false;
-	if (arrived && self->held_bytes > set->mark && at.session->now_ns >= self->next_ns &&
-	    nopal_session_is_open(at.session))
-		source_quench_send(at);
+	if (!arrived || self->held_bytes <= set->mark || at.session->now_ns < self->next_ns ||
+	    !nopal_session_is_open(at.session))
+		return NOPAL_CONTINUE;
+	segment =
+		nopal_control_begin(at, SOURCE_QUENCH_QUENCH, SOURCE_QUENCH_NUMBER_BYTES, &writer);
+	if (!segment)
+		return NOPAL_CONTINUE;
+	nopal_write(&writer, ++self->sent, SOURCE_QUENCH_NUMBER_BYTES);
+	nopal_control_send(at.session, segment, SOURCE_QUENCH_NUMBER_BYTES);
+	self->next_ns = at.session->now_ns + (rtt_ns ? rtt_ns : set->interval_ns);
 	return NOPAL_CONTINUE;
 }
 
