@@ -171,9 +171,18 @@ struct nopal_role {
 	bool exclusive;	  /* at most one provider in a layer */
 };
 
-/* Tables that fit in one row of a descriptor. */
-#define NOPAL_ROLES(...)  ((const struct nopal_role[]){ __VA_ARGS__, { 0 } })
-#define NOPAL_RAISES(...) ((const char *const[]){ __VA_ARGS__, NULL })
+/* Tables of a few rows, written in their descriptor. */
+#define NOPAL_ROLES(...)      ((const struct nopal_role[]){ __VA_ARGS__, { 0 } })
+#define NOPAL_RELATIONS(...)  ((const struct nopal_relation[]){ __VA_ARGS__, { 0 } })
+#define NOPAL_PARAMETERS(...) ((const struct nopal_parameter[]){ __VA_ARGS__, { 0 } })
+#define NOPAL_BINDINGS(...)   ((const struct nopal_binding[]){ __VA_ARGS__, { 0 } })
+#define NOPAL_MOVED(...)      ((const struct nopal_moved[]){ __VA_ARGS__, { 0 } })
+#define NOPAL_ATTRIBUTES(...) ((const struct nopal_attribute[]){ __VA_ARGS__, { 0 } })
+#define NOPAL_SHARED(...)     ((const struct nopal_shared[]){ __VA_ARGS__, { 0 } })
+#define NOPAL_KINDS(...)      ((const struct nopal_kind[]){ __VA_ARGS__, { 0 } })
+#define NOPAL_HOLDS(...)      ((const struct nopal_hold[]){ __VA_ARGS__, { 0 } })
+#define NOPAL_TIMERS(...)     ((const struct nopal_timer[]){ __VA_ARGS__, { 0 } })
+#define NOPAL_RAISES(...)     ((const char *const[]){ __VA_ARGS__, NULL })
 
 /* A sealing stage: the last to touch a datagram that leaves, the first to touch one that arrives.
  * `overhead` trailing bytes belong to it.  It may change all bytes but the first NOPAL_CLEAR_BYTES,
