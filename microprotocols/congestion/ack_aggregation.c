@@ -44,11 +44,6 @@ static enum nopal_verdict ack_aggregation_on_ack(struct nopal_at at, struct nopa
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_binding ack_aggregation_bindings[] = {
-	NOPAL_ON(ACK_PROCESSED, ack_aggregation_on_ack, .after = "loss_detection"),
-	{ 0 },
-};
-
 static const struct nopal_shared ack_aggregation_shared[] = {
 	[ACK_AGGREGATION_BURST] = { BBR_BURST(NOPAL_WRITE) },
 	[ACK_AGGREGATION_BANDWIDTH] = { BBR_MODEL_BANDWIDTH(NOPAL_READ) },
@@ -66,6 +61,7 @@ const struct nopal_microprotocol nopal_ack_aggregation = {
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
 	.shared = ack_aggregation_shared,
-	.bindings = ack_aggregation_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(ACK_PROCESSED, ack_aggregation_on_ack, .after = "loss_detection")),
 	.state_size = sizeof(struct ack_aggregation),
 };

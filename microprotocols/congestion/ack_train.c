@@ -83,13 +83,6 @@ static enum nopal_verdict ack_train_on_ack(struct nopal_at at, struct nopal_ack 
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_binding ack_train_bindings[] = {
-	NOPAL_ON(SEGMENT_LOST, ack_train_on_lost, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(SEGMENT_TIMEOUT, ack_train_on_lost, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(ACK_PROCESSED, ack_train_on_ack, .after = "loss_detection|usual_rtt"),
-	{ 0 },
-};
-
 static const struct nopal_shared ack_train_shared[] = {
 	[ACK_TRAIN_MIN_BPS] = { BBR_STARTUP_MIN(NOPAL_WRITE) },
 	[ACK_TRAIN_MAX_BPS] = { BBR_STARTUP_MAX(NOPAL_WRITE) },
@@ -112,6 +105,9 @@ const struct nopal_microprotocol nopal_ack_train = {
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
 	.shared = ack_train_shared,
-	.bindings = ack_train_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(SEGMENT_LOST, ack_train_on_lost, .kinds = NOPAL_CARRIED),
+		NOPAL_ON(SEGMENT_TIMEOUT, ack_train_on_lost, .kinds = NOPAL_CARRIED),
+		NOPAL_ON(ACK_PROCESSED, ack_train_on_ack, .after = "loss_detection|usual_rtt")),
 	.state_size = sizeof(struct ack_train_part),
 };

@@ -438,12 +438,6 @@ static enum nopal_verdict bbr_congestion_on_open_session(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter bbr_congestion_parameters[] = {
-	NOPAL_NUMBER(bbr_congestion, initial, "initial", SIZE, "10seg", "1seg", "1000seg",
-		     "first window (RFC 6928: ten segments)"),
-	{ 0 },
-};
-
 static const struct nopal_binding bbr_congestion_bindings[] = {
 	NOPAL_ON(OPEN_SESSION, bbr_congestion_on_open_session, .before = "connection"),
 	NOPAL_ON(SEND_SEGMENT, bbr_congestion_on_send, .kinds = NOPAL_CARRIED),
@@ -496,19 +490,6 @@ static const struct nopal_role bbr_congestion_provides[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation bbr_congestion_needs[] = {
-	{ "acknowledgement", "its model is made of what arrived when" },
-	{ "rtt", "the delay is half of its model" },
-	{ "window_mechanism", "somebody has to keep the window" },
-	{ "rate_mechanism", "somebody has to keep the rate" },
-	{ 0 },
-};
-
-static const struct nopal_attribute bbr_congestion_attributes[] = {
-	DELIVERY_ATTRIBUTES,
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_bbr_congestion = {
 	.abi = NOPAL_ABI,
 	.name = "bbr_congestion",
@@ -516,11 +497,16 @@ const struct nopal_microprotocol nopal_bbr_congestion = {
 	.summary = "BBR congestion control, version 1",
 	.provides = bbr_congestion_provides,
 	.standard = "path_model",
-	.needs = bbr_congestion_needs,
+	.needs = NOPAL_RELATIONS({ "acknowledgement", "its model is made of what arrived when" },
+				 { "rtt", "the delay is half of its model" },
+				 { "window_mechanism", "somebody has to keep the window" },
+				 { "rate_mechanism", "somebody has to keep the rate" }),
 	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED),
 	.parameters_size = sizeof(struct bbr_congestion_parameters),
-	.parameters = bbr_congestion_parameters,
-	.attributes = bbr_congestion_attributes,
+	.parameters = NOPAL_PARAMETERS(NOPAL_NUMBER(bbr_congestion, initial, "initial", SIZE,
+						    "10seg", "1seg", "1000seg",
+						    "first window (RFC 6928: ten segments)")),
+	.attributes = NOPAL_ATTRIBUTES(DELIVERY_ATTRIBUTES),
 	.shared = bbr_congestion_shared,
 	.bindings = bbr_congestion_bindings,
 	.state_size = sizeof(struct bbr_congestion),

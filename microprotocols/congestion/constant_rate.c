@@ -23,17 +23,6 @@ static enum nopal_verdict constant_rate_on_open(struct nopal_at at, struct nopal
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter constant_rate_parameters[] = {
-	NOPAL_NUMBER(constant_rate, rate_bps, "rate", RATE, "0bit", "0bit", "1000Gbit",
-		     "bits of bodies a second; 0: no limit"),
-	{ 0 },
-};
-
-static const struct nopal_binding constant_rate_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, constant_rate_on_open),
-	{ 0 },
-};
-
 static const struct nopal_promise constant_rate_promises[] = {
 	{ NOPAL_PACE, NOPAL_SENDING, NOPAL_GIVES, NOPAL_FIXED_RATE,
 	  "the configured rate, and no more", .when = "rate" },
@@ -49,7 +38,9 @@ const struct nopal_microprotocol nopal_constant_rate = {
 	.needs = given_rate_needs,
 	.promises = constant_rate_promises,
 	.parameters_size = sizeof(struct constant_rate_parameters),
-	.parameters = constant_rate_parameters,
+	.parameters =
+		NOPAL_PARAMETERS(NOPAL_NUMBER(constant_rate, rate_bps, "rate", RATE, "0bit", "0bit",
+					      "1000Gbit", "bits of bodies a second; 0: no limit")),
 	.shared = given_rate_shared,
-	.bindings = constant_rate_bindings,
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(OPEN_SESSION, constant_rate_on_open)),
 };

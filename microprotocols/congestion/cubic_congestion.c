@@ -81,17 +81,6 @@ static const struct window_rules cubic_congestion_rules = {
 	.timed_out = cubic_timed_out,
 };
 
-static const struct nopal_parameter cubic_congestion_table[] = {
-	HYSTART_PARAMETERS,
-	{ 0 },
-};
-
-static const struct nopal_shared cubic_congestion_shared[] = {
-	HYSTART_SHARED,
-	[CUBIC_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0, "how far ahead the curve looks" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_cubic_congestion = {
 	WINDOW_RULES(cubic_congestion, window_rules_needs_rtt),
 	.name = "cubic_congestion",
@@ -99,6 +88,7 @@ const struct nopal_microprotocol nopal_cubic_congestion = {
 	.summary = "a window that grows as the cube of time since its loss",
 	.standard = "congestion_policy|window_policy",
 	.parameters_size = sizeof(struct hystart_parameters),
-	.parameters = cubic_congestion_table,
-	.shared = cubic_congestion_shared,
+	.parameters = NOPAL_PARAMETERS(HYSTART_PARAMETERS),
+	.shared = NOPAL_SHARED(HYSTART_SHARED, [CUBIC_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
+								"how far ahead the curve looks" }),
 };

@@ -200,15 +200,6 @@ static int ecn_response_open(struct nopal_at at)
 	return 0;
 }
 
-static const struct nopal_parameter ecn_response_parameters[] = {
-	NOPAL_NUMBER(ecn_response, pace_ns, "pace", TIME, "1ms", "0ms", "1s",
-		     "least time between reports"),
-	/* RFC 9000, appendix A.4: the testing phase */
-	NOPAL_NUMBER(ecn_response, vanished, "vanished", COUNT, "10", "1", "1000000",
-		     "segments with changed marks, or timed out at first, until marking stops"),
-	{ 0 },
-};
-
 static const struct nopal_binding ecn_response_bindings[] = {
 	NOPAL_ON(SESSION_OPENED, ecn_response_on_opened),
 	/* A duplicate was marked no less. */
@@ -222,47 +213,30 @@ static const struct nopal_binding ecn_response_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation ecn_response_needs[] = {
-	{ "network", "marks are on datagrams" },
-	{ "acknowledgement", "packets need their numbers, and a sign that any arrive" },
-	{ "congestion_policy", "a sender that may be marked must give way to marks" },
-	{ 0 },
-};
-
-static const struct nopal_attribute ecn_response_attributes[] = {
-	[ECN_RESPONSE_NUMBER] = { "packet_number", NOPAL_READ },
-	{ 0 },
-};
-
-static const struct nopal_shared ecn_response_shared[] = {
-	[ECN_RESPONSE_MARKED] = { "marked_segments", NOPAL_WRITE, 0,
-				  "that arrived marked, as the peer told" },
-	{ 0 },
-};
-
-static const struct nopal_kind ecn_response_kinds[] = {
-	[ECN_RESPONSE_MARKS] = { "marks", NOPAL_KIND_CONTROL, "how many segments arrived marked" },
-	{ 0 },
-};
-
-static const struct nopal_timer ecn_response_timers[] = {
-	[ECN_RESPONSE_REPORT] = { "report", ecn_response_when_report },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_ecn_response = {
 	.abi = NOPAL_ABI,
 	.name = "ecn_response",
 	.family = "congestion",
 	.summary = "marks of congestion, from the network back to the sender",
 	.provides = NOPAL_ROLES({ "congestion_marks", true }),
-	.needs = ecn_response_needs,
+	.needs = NOPAL_RELATIONS(
+		{ "network", "marks are on datagrams" },
+		{ "acknowledgement", "packets need their numbers, and a sign that any arrive" },
+		{ "congestion_policy", "a sender that may be marked must give way to marks" }),
 	.parameters_size = sizeof(struct ecn_response_parameters),
-	.parameters = ecn_response_parameters,
-	.attributes = ecn_response_attributes,
-	.shared = ecn_response_shared,
-	.kinds = ecn_response_kinds,
-	.timers = ecn_response_timers,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(ecn_response, pace_ns, "pace", TIME, "1ms", "0ms", "1s",
+			     "least time between reports"),
+		/* RFC 9000, appendix A.4: the testing phase */
+		NOPAL_NUMBER(
+			ecn_response, vanished, "vanished", COUNT, "10", "1", "1000000",
+			"segments with changed marks, or timed out at first, until marking stops")),
+	.attributes = NOPAL_ATTRIBUTES([ECN_RESPONSE_NUMBER] = { "packet_number", NOPAL_READ }),
+	.shared = NOPAL_SHARED([ECN_RESPONSE_MARKED] = { "marked_segments", NOPAL_WRITE, 0,
+							 "that arrived marked, as the peer told" }),
+	.kinds = NOPAL_KINDS([ECN_RESPONSE_MARKS] = { "marks", NOPAL_KIND_CONTROL,
+						      "how many segments arrived marked" }),
+	.timers = NOPAL_TIMERS([ECN_RESPONSE_REPORT] = { "report", ecn_response_when_report }),
 	.bindings = ecn_response_bindings,
 	.raises = NOPAL_RAISES("CONGESTION_MARKED"),
 	.state_size = sizeof(struct ecn_response),

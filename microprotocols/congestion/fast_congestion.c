@@ -66,18 +66,14 @@ static const struct window_rules fast_congestion_rules = {
 	.see = fast_see,
 };
 
-static const struct nopal_parameter fast_congestion_table[] = {
-	WINDOW_INITIAL,
-	WINDOW_SEGMENTS(fast_congestion_parameters, alpha, "20seg", "bytes that lie in queues"),
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_fast_congestion = {
 	WINDOW_RULES(fast_congestion, window_rules_needs_rtt),
 	.name = "fast_congestion",
 	.family = "congestion",
 	.summary = "a window that goes straight to where `alpha` bytes are queued",
 	.parameters_size = sizeof(struct fast_congestion_parameters),
-	.parameters = fast_congestion_table,
+	.parameters = NOPAL_PARAMETERS(WINDOW_INITIAL,
+				       WINDOW_SEGMENTS(fast_congestion_parameters, alpha, "20seg",
+						       "bytes that lie in queues")),
 	.shared = window_rules_shared_smoothed,
 };

@@ -120,15 +120,6 @@ static const struct nopal_binding loss_compensation_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_attribute loss_compensation_attributes[] = {
-	[LOSS_COMPENSATION_LOST] = { "lost_before", NOPAL_WRITE,
-				     "bytes lost at the transmission, times 2, and a flag",
-				     .kinds = NOPAL_CARRIED },
-	[LOSS_COMPENSATION_DELIVERED] = { "delivered_before", NOPAL_READ },
-	[LOSS_COMPENSATION_LATE] = { "late_left_ns", NOPAL_READ_OPTIONAL },
-	{ 0 },
-};
-
 static const struct nopal_shared loss_compensation_shared[] = {
 	[LOSS_COMPENSATION_PASSED] = { BBR_PASSED(NOPAL_WRITE) },
 	[LOSS_COMPENSATION_SHARE] = { BBR_RANDOM_LOSS(NOPAL_WRITE) },
@@ -146,7 +137,12 @@ const struct nopal_microprotocol nopal_loss_compensation = {
 	.summary = "random loss counts as passed by the bottleneck, for BBR",
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
-	.attributes = loss_compensation_attributes,
+	.attributes = NOPAL_ATTRIBUTES(
+		[LOSS_COMPENSATION_LOST] = { "lost_before", NOPAL_WRITE,
+					     "bytes lost at the transmission, times 2, and a flag",
+					     .kinds = NOPAL_CARRIED },
+		[LOSS_COMPENSATION_DELIVERED] = { "delivered_before", NOPAL_READ },
+		[LOSS_COMPENSATION_LATE] = { "late_left_ns", NOPAL_READ_OPTIONAL }),
 	.shared = loss_compensation_shared,
 	.bindings = loss_compensation_bindings,
 	.state_size = sizeof(struct loss_compensation),

@@ -29,17 +29,6 @@ static enum nopal_verdict marked_drain_on_marked(struct nopal_at at, struct nopa
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_binding marked_drain_bindings[] = {
-	NOPAL_ON(CONGESTION_MARKED, marked_drain_on_marked),
-	{ 0 },
-};
-
-static const struct nopal_shared marked_drain_shared[] = {
-	[MARKED_DRAIN_REQUESTS] = { BBR_DRAINS(NOPAL_WRITE) },
-	[MARKED_DRAIN_BANDWIDTH] = { BBR_MODEL_BANDWIDTH(NOPAL_READ) },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_marked_drain = {
 	.abi = NOPAL_ABI,
 	.name = "marked_drain",
@@ -47,7 +36,8 @@ const struct nopal_microprotocol nopal_marked_drain = {
 	.summary = "a mark of congestion takes the queue of BBR away",
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
-	.shared = marked_drain_shared,
-	.bindings = marked_drain_bindings,
+	.shared = NOPAL_SHARED([MARKED_DRAIN_REQUESTS] = { BBR_DRAINS(NOPAL_WRITE) },
+			       [MARKED_DRAIN_BANDWIDTH] = { BBR_MODEL_BANDWIDTH(NOPAL_READ) }),
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(CONGESTION_MARKED, marked_drain_on_marked)),
 	.state_size = sizeof(struct marked_drain),
 };

@@ -57,27 +57,6 @@ static enum nopal_verdict pacing_on_turn_end(struct nopal_at at, struct nopal_se
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter pacing_parameters[] = {
-	NOPAL_NUMBER(pacing, start_ppm, "start", PERCENT, "200%", "100%", "1000%",
-		     "gain in slow start"),
-	NOPAL_NUMBER(pacing, steady_ppm, "steady", PERCENT, "120%", "100%", "1000%",
-		     "gain after it"),
-	{ 0 },
-};
-
-static const struct nopal_binding pacing_bindings[] = {
-	NOPAL_ON(TURN_END, pacing_on_turn_end, .before = "rate_mechanism"),
-	{ 0 },
-};
-
-static const struct nopal_relation pacing_needs[] = {
-	{ "congestion_policy", "somebody has to set the window" },
-	{ "rtt", "a window is spread over a round trip" },
-	{ "window_mechanism", "somebody has to keep the window" },
-	{ "rate_mechanism", "somebody has to keep the rate" },
-	{ 0 },
-};
-
 static const struct nopal_shared pacing_shared[] = {
 	[PACING_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
 			  "bits of bodies a second; 0: no limit" },
@@ -96,10 +75,17 @@ const struct nopal_microprotocol nopal_pacing = {
 	.family = "congestion",
 	.summary = "a window leaves spread over a round trip, not in bursts",
 	.provides = NOPAL_ROLES({ "pacing", true }, { "rate_policy" }),
-	.needs = pacing_needs,
+	.needs = NOPAL_RELATIONS({ "congestion_policy", "somebody has to set the window" },
+				 { "rtt", "a window is spread over a round trip" },
+				 { "window_mechanism", "somebody has to keep the window" },
+				 { "rate_mechanism", "somebody has to keep the rate" }),
 	.parameters_size = sizeof(struct pacing_parameters),
-	.parameters = pacing_parameters,
+	.parameters = NOPAL_PARAMETERS(NOPAL_NUMBER(pacing, start_ppm, "start", PERCENT, "200%",
+						    "100%", "1000%", "gain in slow start"),
+				       NOPAL_NUMBER(pacing, steady_ppm, "steady", PERCENT, "120%",
+						    "100%", "1000%", "gain after it")),
 	.shared = pacing_shared,
-	.bindings = pacing_bindings,
+	.bindings =
+		NOPAL_BINDINGS(NOPAL_ON(TURN_END, pacing_on_turn_end, .before = "rate_mechanism")),
 	.state_size = sizeof(struct pacing),
 };

@@ -27,20 +27,6 @@ static int queue_drain_open(struct nopal_at at)
 	return 0;
 }
 
-static const struct nopal_parameter queue_drain_parameters[] = {
-	NOPAL_NUMBER(queue_drain, max, "most", COUNT, "4", "1", "100",
-		     "round trips of a slow phase"),
-	NOPAL_NUMBER(queue_drain, probe_ppm, "probe", PERCENT, "50%", "0%", "100%",
-		     "of a bandwidth-delay product, kept in probe rtt; 0%: four segments"),
-	{ 0 },
-};
-
-static const struct nopal_shared queue_drain_shared[] = {
-	[QUEUE_DRAIN_MAX] = { BBR_SLOW_ROUNDS(NOPAL_WRITE) },
-	[QUEUE_DRAIN_PROBE] = { BBR_PROBE_RTT_PERCENT(NOPAL_WRITE) },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_queue_drain = {
 	.abi = NOPAL_ABI,
 	.name = "queue_drain",
@@ -49,7 +35,12 @@ const struct nopal_microprotocol nopal_queue_drain = {
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
 	.parameters_size = sizeof(struct queue_drain_parameters),
-	.parameters = queue_drain_parameters,
-	.shared = queue_drain_shared,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(queue_drain, max, "most", COUNT, "4", "1", "100",
+			     "round trips of a slow phase"),
+		NOPAL_NUMBER(queue_drain, probe_ppm, "probe", PERCENT, "50%", "0%", "100%",
+			     "of a bandwidth-delay product, kept in probe rtt; 0%: four segments")),
+	.shared = NOPAL_SHARED([QUEUE_DRAIN_MAX] = { BBR_SLOW_ROUNDS(NOPAL_WRITE) },
+			       [QUEUE_DRAIN_PROBE] = { BBR_PROBE_RTT_PERCENT(NOPAL_WRITE) }),
 	.open = queue_drain_open,
 };

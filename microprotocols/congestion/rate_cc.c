@@ -252,12 +252,6 @@ static void rate_cc_idle(struct nopal_at at)
 	nopal_lanes_idle(at.session, &self->waiting);
 }
 
-static const struct nopal_parameter rate_cc_parameters[] = {
-	NOPAL_NUMBER(rate_cc, quantum, "quantum", SIZE, "4seg", "1seg", "4MiB",
-		     "bytes that go at once: at least 1 ms of the rate, and no wait beyond 10 ms"),
-	{ 0 },
-};
-
 static const struct nopal_binding rate_cc_bindings[] = {
 	NOPAL_ON(SEGMENT_TO_NET, rate_cc_on_wanted, .kinds = NOPAL_CARRIED,
 		 .after = "driver|reliability|acknowledgement|flow_control",
@@ -267,18 +261,6 @@ static const struct nopal_binding rate_cc_bindings[] = {
 	NOPAL_ON(SEND_SEGMENT, rate_cc_on_send, .kinds = NOPAL_CARRIED),
 	NOPAL_ON(SEGMENT_DONE, rate_cc_on_done, .kinds = NOPAL_CARRIED),
 	NOPAL_ON(TURN_END, rate_cc_on_turn_end, .before = "window_mechanism"),
-	{ 0 },
-};
-
-static const struct nopal_relation rate_cc_needs[] = {
-	{ "rate_policy", "somebody has to set the rate" },
-	{ 0 },
-};
-
-static const struct nopal_attribute rate_cc_attributes[] = {
-	[RATE_CC_GRANTED] = { "rate_granted", NOPAL_WRITE,
-			      "bytes that the rate let go and that have not left",
-			      .kinds = NOPAL_CARRIED },
 	{ 0 },
 };
 
@@ -295,16 +277,6 @@ static const struct nopal_shared rate_cc_shared[] = {
 	{ 0 },
 };
 
-static const struct nopal_hold rate_cc_holds[] = {
-	{ "the sending rate", NOPAL_SEND, NOPAL_CARRIED },
-	{ 0 },
-};
-
-static const struct nopal_timer rate_cc_timers[] = {
-	[RATE_CC_QUANTUM] = { "quantum", rate_cc_let_go },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_rate_cc = {
 	.abi = NOPAL_ABI,
 	.name = "rate_cc",
@@ -313,13 +285,18 @@ const struct nopal_microprotocol nopal_rate_cc = {
 	.summary = "segments leave no faster than the sending rate",
 	.provides = NOPAL_ROLES({ "rate_mechanism", true }),
 	.standard = "rate_mechanism",
-	.needs = rate_cc_needs,
+	.needs = NOPAL_RELATIONS({ "rate_policy", "somebody has to set the rate" }),
 	.parameters_size = sizeof(struct rate_cc_parameters),
-	.parameters = rate_cc_parameters,
-	.attributes = rate_cc_attributes,
+	.parameters = NOPAL_PARAMETERS(NOPAL_NUMBER(
+		rate_cc, quantum, "quantum", SIZE, "4seg", "1seg", "4MiB",
+		"bytes that go at once: at least 1 ms of the rate, and no wait beyond 10 ms")),
+	.attributes = NOPAL_ATTRIBUTES(
+		[RATE_CC_GRANTED] = { "rate_granted", NOPAL_WRITE,
+				      "bytes that the rate let go and that have not left",
+				      .kinds = NOPAL_CARRIED }),
 	.shared = rate_cc_shared,
-	.holds = rate_cc_holds,
-	.timers = rate_cc_timers,
+	.holds = NOPAL_HOLDS({ "the sending rate", NOPAL_SEND, NOPAL_CARRIED }),
+	.timers = NOPAL_TIMERS([RATE_CC_QUANTUM] = { "quantum", rate_cc_let_go }),
 	.bindings = rate_cc_bindings,
 	.state_size = sizeof(struct rate_cc),
 	.idle = rate_cc_idle,

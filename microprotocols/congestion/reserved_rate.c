@@ -40,20 +40,6 @@ static enum nopal_verdict reserved_rate_on_opened(struct nopal_at at, struct nop
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter reserved_rate_parameters[] = {
-	NOPAL_NUMBER(reserved_rate, rate_bps, "rate", RATE, "1Mbit", "1kbit", "1000Gbit",
-		     "bits of bodies a second to ask for"),
-	NOPAL_NUMBER(reserved_rate, otherwise_bps, "otherwise", RATE, "64kbit", "1kbit", "1000Gbit",
-		     "the rate where it is refused"),
-	{ 0 },
-};
-
-static const struct nopal_binding reserved_rate_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, reserved_rate_on_open),
-	NOPAL_ON(SESSION_OPENED, reserved_rate_on_opened),
-	{ 0 },
-};
-
 static const struct nopal_promise reserved_rate_promises[] = {
 	{ NOPAL_PACE, NOPAL_SENDING, NOPAL_GIVES, NOPAL_FIXED_RATE,
 	  "the configured rate, and no more", .bound = "rate" },
@@ -69,7 +55,12 @@ const struct nopal_microprotocol nopal_reserved_rate = {
 	.needs = given_rate_needs,
 	.promises = reserved_rate_promises,
 	.parameters_size = sizeof(struct reserved_rate_parameters),
-	.parameters = reserved_rate_parameters,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(reserved_rate, rate_bps, "rate", RATE, "1Mbit", "1kbit", "1000Gbit",
+			     "bits of bodies a second to ask for"),
+		NOPAL_NUMBER(reserved_rate, otherwise_bps, "otherwise", RATE, "64kbit", "1kbit",
+			     "1000Gbit", "the rate where it is refused")),
 	.shared = given_rate_shared,
-	.bindings = reserved_rate_bindings,
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(OPEN_SESSION, reserved_rate_on_open),
+				   NOPAL_ON(SESSION_OPENED, reserved_rate_on_opened)),
 };

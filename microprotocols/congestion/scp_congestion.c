@@ -87,19 +87,15 @@ static const struct window_rules scp_congestion_rules = {
 	.opened = window_round_begin,
 };
 
-static const struct nopal_parameter scp_congestion_table[] = {
-	WINDOW_SEGMENTS(window_parameters, initial, "4seg", "first window"),
-	NOPAL_NUMBER(scp_congestion, extra, "extra", SIZE, "3seg", "1seg", "100seg",
-		     "bytes that may lie in queues, and growth a round"),
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_scp_congestion = {
 	WINDOW_RULES_PACED(scp_congestion),
 	.name = "scp_congestion",
 	.family = "congestion",
 	.summary = "keep a constant few bytes queued, for smooth streaming",
 	.parameters_size = sizeof(struct scp_congestion_parameters),
-	.parameters = scp_congestion_table,
+	.parameters = NOPAL_PARAMETERS(
+		WINDOW_SEGMENTS(window_parameters, initial, "4seg", "first window"),
+		NOPAL_NUMBER(scp_congestion, extra, "extra", SIZE, "3seg", "1seg", "100seg",
+			     "bytes that may lie in queues, and growth a round")),
 	.shared = window_rules_shared_paced,
 };

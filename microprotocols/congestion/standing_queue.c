@@ -55,11 +55,6 @@ static int standing_queue_open(struct nopal_at at)
 	return 0;
 }
 
-static const struct nopal_binding standing_queue_bindings[] = {
-	NOPAL_ON(ACK_PROCESSED, standing_queue_on_ack, .after = "loss_detection|usual_rtt"),
-	{ 0 },
-};
-
 static const struct nopal_shared standing_queue_shared[] = {
 	[STANDING_QUEUE_STANDS] = { BBR_QUEUE_STANDS(NOPAL_WRITE) },
 	[STANDING_QUEUE_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0, "with what is queued" },
@@ -78,7 +73,8 @@ const struct nopal_microprotocol nopal_standing_queue = {
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
 	.shared = standing_queue_shared,
-	.bindings = standing_queue_bindings,
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(ACK_PROCESSED, standing_queue_on_ack,
+					    .after = "loss_detection|usual_rtt")),
 	.state_size = sizeof(struct standing_queue_part),
 	.open = standing_queue_open,
 };

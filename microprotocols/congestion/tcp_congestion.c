@@ -90,19 +90,14 @@ static const struct window_rules tcp_congestion_rules = {
 	.reduced = tcp_reduced,
 };
 
-static const struct nopal_parameter tcp_congestion_parameters[] = {
-	NOPAL_WORDS(tcp_congestion, variant, "variant", "newreno", "tahoe|reno|newreno",
-		    "what a loss does"),
-	WINDOW_INITIAL,
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_tcp_congestion = {
 	WINDOW_RULES(tcp_congestion, window_rules_needs),
 	.name = "tcp_congestion",
 	.family = "congestion",
 	.summary = "the congestion window as TCP has it: tahoe, reno, newreno",
 	.parameters_size = sizeof(struct tcp_congestion_parameters),
-	.parameters = tcp_congestion_parameters,
+	.parameters = NOPAL_PARAMETERS(NOPAL_WORDS(tcp_congestion, variant, "variant", "newreno",
+						   "tahoe|reno|newreno", "what a loss does"),
+				       WINDOW_INITIAL),
 	.shared = window_rules_shared,
 };

@@ -395,13 +395,6 @@ static enum nopal_verdict tfrc_on_open_session(struct nopal_at at, struct nopal_
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter tfrc_parameters[] = {
-	NOPAL_NUMBER(tfrc, initial, "initial", SIZE, "4380B", "1seg", "1000seg",
-		     "bytes of the first round trip (RFC 3390)"),
-	NOPAL_ON_OFF(tfrc, damping, "damping", "on", "slow down a little while a queue grows"),
-	{ 0 },
-};
-
 static const struct nopal_binding tfrc_bindings[] = {
 	NOPAL_ON(OPEN_SESSION, tfrc_on_open_session, .before = "connection"),
 	NOPAL_ON(SEND_SEGMENT, tfrc_on_send, .kinds = NOPAL_CARRIED),
@@ -410,14 +403,6 @@ static const struct nopal_binding tfrc_bindings[] = {
 	NOPAL_ON(SEGMENT_TIMEOUT, tfrc_on_timeout, .kinds = NOPAL_CARRIED, .before = "reliability"),
 	NOPAL_ON(ACK_PROCESSED, tfrc_on_ack, .after = "loss_detection"),
 	NOPAL_ON(CONGESTION_MARKED, tfrc_on_marked),
-	{ 0 },
-};
-
-static const struct nopal_relation tfrc_needs[] = {
-	{ "acknowledgement", "it acts on what arrived and what did not" },
-	{ "loss_detection", "its rate is made of losses" },
-	{ "rtt", "the equation has a round trip in it" },
-	{ "rate_mechanism", "somebody has to keep the rate" },
 	{ 0 },
 };
 
@@ -431,11 +416,6 @@ static const struct nopal_shared tfrc_shared[] = {
 	{ 0 },
 };
 
-static const struct nopal_timer tfrc_timers[] = {
-	[TFRC_SILENCE] = { "silence", tfrc_when_silent },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_tfrc = {
 	.abi = NOPAL_ABI,
 	.name = "tfrc",
@@ -443,12 +423,19 @@ const struct nopal_microprotocol nopal_tfrc = {
 	.summary = "no faster than TCP would be on such a path, but smoothly",
 	.provides = NOPAL_ROLES({ "congestion_policy", true }, { "rate_policy" }),
 	.standard = "rate_policy",
-	.needs = tfrc_needs,
+	.needs = NOPAL_RELATIONS({ "acknowledgement", "it acts on what arrived and what did not" },
+				 { "loss_detection", "its rate is made of losses" },
+				 { "rtt", "the equation has a round trip in it" },
+				 { "rate_mechanism", "somebody has to keep the rate" }),
 	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED),
 	.parameters_size = sizeof(struct tfrc_parameters),
-	.parameters = tfrc_parameters,
+	.parameters = NOPAL_PARAMETERS(NOPAL_NUMBER(tfrc, initial, "initial", SIZE, "4380B", "1seg",
+						    "1000seg",
+						    "bytes of the first round trip (RFC 3390)"),
+				       NOPAL_ON_OFF(tfrc, damping, "damping", "on",
+						    "slow down a little while a queue grows")),
 	.shared = tfrc_shared,
-	.timers = tfrc_timers,
+	.timers = NOPAL_TIMERS([TFRC_SILENCE] = { "silence", tfrc_when_silent }),
 	.bindings = tfrc_bindings,
 	.state_size = sizeof(struct tfrc),
 	.open = tfrc_open,

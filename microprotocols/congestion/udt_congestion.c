@@ -370,14 +370,6 @@ static enum nopal_verdict udt_congestion_on_open_session(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter udt_congestion_parameters[] = {
-	NOPAL_NUMBER(udt_congestion, initial, "initial", SIZE, "16seg", "1seg", "1000seg",
-		     "first window"),
-	NOPAL_NUMBER(udt_congestion, interval_ns, "interval", TIME, "10ms", "1ms", "1s",
-		     "the rate grows once in it (SYN)"),
-	{ 0 },
-};
-
 static const struct nopal_binding udt_congestion_bindings[] = {
 	NOPAL_ON(OPEN_SESSION, udt_congestion_on_open_session, .before = "connection"),
 	NOPAL_ON(SEND_SEGMENT, udt_congestion_on_send, .kinds = NOPAL_CARRIED),
@@ -390,19 +382,6 @@ static const struct nopal_binding udt_congestion_bindings[] = {
 		 .before = "reliability"),
 	NOPAL_ON(ACK_PROCESSED, udt_congestion_on_ack, .after = "loss_detection"),
 	NOPAL_ON(CONGESTION_MARKED, udt_congestion_on_marked),
-	{ 0 },
-};
-
-static const struct nopal_relation udt_congestion_needs[] = {
-	{ "acknowledgement", "it acts on what arrived and what did not" },
-	{ "rtt", "rate and round trip make a window" },
-	{ "window_mechanism", "somebody has to keep the window" },
-	{ "rate_mechanism", "somebody has to keep the rate" },
-	{ 0 },
-};
-
-static const struct nopal_attribute udt_congestion_attributes[] = {
-	DELIVERY_ATTRIBUTES,
 	{ 0 },
 };
 
@@ -429,11 +408,18 @@ const struct nopal_microprotocol nopal_udt_congestion = {
 	.summary = "a rate that grows by what the link has left, and falls by a ninth",
 	.provides =
 		NOPAL_ROLES({ "congestion_policy", true }, { "window_policy" }, { "rate_policy" }),
-	.needs = udt_congestion_needs,
+	.needs = NOPAL_RELATIONS({ "acknowledgement", "it acts on what arrived and what did not" },
+				 { "rtt", "rate and round trip make a window" },
+				 { "window_mechanism", "somebody has to keep the window" },
+				 { "rate_mechanism", "somebody has to keep the rate" }),
 	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED),
 	.parameters_size = sizeof(struct udt_congestion_parameters),
-	.parameters = udt_congestion_parameters,
-	.attributes = udt_congestion_attributes,
+	.parameters =
+		NOPAL_PARAMETERS(NOPAL_NUMBER(udt_congestion, initial, "initial", SIZE, "16seg",
+					      "1seg", "1000seg", "first window"),
+				 NOPAL_NUMBER(udt_congestion, interval_ns, "interval", TIME, "10ms",
+					      "1ms", "1s", "the rate grows once in it (SYN)")),
+	.attributes = NOPAL_ATTRIBUTES(DELIVERY_ATTRIBUTES),
 	.shared = udt_congestion_shared,
 	.bindings = udt_congestion_bindings,
 	.state_size = sizeof(struct udt_congestion),

@@ -128,13 +128,6 @@ static enum nopal_verdict usual_rtt_on_ack(struct nopal_at at, struct nopal_ack 
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_binding usual_rtt_bindings[] = {
-	NOPAL_ON(SEGMENT_RECEIVED, usual_rtt_on_received, .kinds = NOPAL_CARRIED,
-		 .after = "loss_detection", .before = "path_model"),
-	NOPAL_ON(ACK_PROCESSED, usual_rtt_on_ack, .after = "loss_detection"),
-	{ 0 },
-};
-
 static const struct nopal_shared usual_rtt_shared[] = {
 	[USUAL_RTT_USUAL] = { BBR_USUAL_RTT(NOPAL_WRITE) },
 	[USUAL_RTT_OVERTAKEN] = { BBR_OVERTAKEN(NOPAL_WRITE) },
@@ -146,11 +139,6 @@ static const struct nopal_shared usual_rtt_shared[] = {
 	{ 0 },
 };
 
-static const struct nopal_attribute usual_rtt_attributes[] = {
-	[USUAL_RTT_LATE] = { "late_left_ns", NOPAL_READ_OPTIONAL },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_usual_rtt = {
 	.abi = NOPAL_ABI,
 	.name = "usual_rtt",
@@ -158,8 +146,11 @@ const struct nopal_microprotocol nopal_usual_rtt = {
 	.summary = "the round trip that most packets have, for BBR",
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
-	.attributes = usual_rtt_attributes,
+	.attributes = NOPAL_ATTRIBUTES([USUAL_RTT_LATE] = { "late_left_ns", NOPAL_READ_OPTIONAL }),
 	.shared = usual_rtt_shared,
-	.bindings = usual_rtt_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(SEGMENT_RECEIVED, usual_rtt_on_received, .kinds = NOPAL_CARRIED,
+			 .after = "loss_detection", .before = "path_model"),
+		NOPAL_ON(ACK_PROCESSED, usual_rtt_on_ack, .after = "loss_detection")),
 	.state_size = sizeof(struct usual_rtt),
 };

@@ -160,19 +160,6 @@ static const struct nopal_binding windowed_cc_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation windowed_cc_needs[] = {
-	{ "acknowledgement", "without status the window would never move" },
-	{ "window_policy", "somebody has to set the window" },
-	{ 0 },
-};
-
-static const struct nopal_attribute windowed_cc_attributes[] = {
-	[WINDOWED_CC_CHARGE] = { "window_charge", NOPAL_WRITE,
-				 "bytes of the congestion window that the segment takes now",
-				 .kinds = NOPAL_CARRIED },
-	{ 0 },
-};
-
 static const struct nopal_shared windowed_cc_shared[] = {
 	[WINDOWED_CC_WINDOW] = { "congestion_window_bytes", NOPAL_READ, 0, "room on the network" },
 	[WINDOWED_CC_IN_FLIGHT] = { "bytes_in_flight", NOPAL_WRITE, 0, "bodies on the network" },
@@ -185,11 +172,6 @@ static const struct nopal_shared windowed_cc_shared[] = {
 	{ 0 },
 };
 
-static const struct nopal_hold windowed_cc_holds[] = {
-	{ "the congestion window", NOPAL_SEND, NOPAL_CARRIED },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_windowed_cc = {
 	.abi = NOPAL_ABI,
 	.name = "windowed_cc",
@@ -197,10 +179,15 @@ const struct nopal_microprotocol nopal_windowed_cc = {
 	.summary = "no more bytes on the network than the congestion window",
 	.provides = NOPAL_ROLES({ "window_mechanism", true }),
 	.standard = "window_mechanism",
-	.needs = windowed_cc_needs,
-	.attributes = windowed_cc_attributes,
+	.needs =
+		NOPAL_RELATIONS({ "acknowledgement", "without status the window would never move" },
+				{ "window_policy", "somebody has to set the window" }),
+	.attributes = NOPAL_ATTRIBUTES(
+		[WINDOWED_CC_CHARGE] = { "window_charge", NOPAL_WRITE,
+					 "bytes of the congestion window that the segment takes now",
+					 .kinds = NOPAL_CARRIED }),
 	.shared = windowed_cc_shared,
-	.holds = windowed_cc_holds,
+	.holds = NOPAL_HOLDS({ "the congestion window", NOPAL_SEND, NOPAL_CARRIED }),
 	.bindings = windowed_cc_bindings,
 	.state_size = sizeof(struct windowed_cc),
 	.idle = windowed_cc_idle,

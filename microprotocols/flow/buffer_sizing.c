@@ -190,16 +190,6 @@ static void buffer_sizing_idle(struct nopal_at at)
 		*self = (struct buffer_sizing){ .growing = false };
 }
 
-static const struct nopal_parameter buffer_sizing_parameters[] = {
-	NOPAL_NUMBER(buffer_sizing, factor, "factor", COUNT, "2", "1", "64",
-		     "times bandwidth x delay"),
-	NOPAL_NUMBER(buffer_sizing, min, "least", SIZE, "64KiB", "1KiB", "1GiB",
-		     "no limit is below it"),
-	NOPAL_NUMBER(buffer_sizing, idle_ns, "idle", TIME, "1s", "10ms", "1h",
-		     "after so long it falls to what was needed, by half at most"),
-	{ 0 },
-};
-
 static const struct nopal_binding buffer_sizing_bindings[] = {
 	NOPAL_ON(OPEN_SESSION, buffer_sizing_on_open_session, .before = "connection"),
 	NOPAL_ON(MSG_FROM_USER, buffer_sizing_on_message, .before = "message_segments"),
@@ -208,34 +198,27 @@ static const struct nopal_binding buffer_sizing_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation buffer_sizing_needs[] = {
-	{ "acknowledgement", "what the path takes is what is acknowledged" },
-	{ 0 },
-};
-
-static const struct nopal_shared buffer_sizing_shared[] = {
-	[BUFFER_SIZING_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
-				     "an interval of use is four of them at least" },
-	[BUFFER_SIZING_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
-				  "of earlier sessions, as if it had been acknowledged" },
-	{ 0 },
-};
-
-static const struct nopal_timer buffer_sizing_timers[] = {
-	[BUFFER_SIZING_REVIEW] = { "review", buffer_sizing_when_review },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_buffer_sizing = {
 	.abi = NOPAL_ABI,
 	.name = "buffer_sizing",
 	.family = "flow",
 	.summary = "the application has as much under way as the path can use",
-	.needs = buffer_sizing_needs,
+	.needs = NOPAL_RELATIONS(
+		{ "acknowledgement", "what the path takes is what is acknowledged" }),
 	.parameters_size = sizeof(struct buffer_sizing_parameters),
-	.parameters = buffer_sizing_parameters,
-	.shared = buffer_sizing_shared,
-	.timers = buffer_sizing_timers,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(buffer_sizing, factor, "factor", COUNT, "2", "1", "64",
+			     "times bandwidth x delay"),
+		NOPAL_NUMBER(buffer_sizing, min, "least", SIZE, "64KiB", "1KiB", "1GiB",
+			     "no limit is below it"),
+		NOPAL_NUMBER(buffer_sizing, idle_ns, "idle", TIME, "1s", "10ms", "1h",
+			     "after so long it falls to what was needed, by half at most")),
+	.shared = NOPAL_SHARED(
+		[BUFFER_SIZING_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
+					     "an interval of use is four of them at least" },
+		[BUFFER_SIZING_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
+					  "of earlier sessions, as if it had been acknowledged" }),
+	.timers = NOPAL_TIMERS([BUFFER_SIZING_REVIEW] = { "review", buffer_sizing_when_review }),
 	.bindings = buffer_sizing_bindings,
 	.state_size = sizeof(struct buffer_sizing),
 	.idle = buffer_sizing_idle,

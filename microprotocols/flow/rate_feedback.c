@@ -171,12 +171,6 @@ static enum nopal_verdict rate_feedback_on_turn_end(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter rate_feedback_parameters[] = {
-	NOPAL_NUMBER(rate_feedback, repeat, "repeat", TIME, "100ms", "1ms", "10s",
-		     "time until a rate is repeated, at first"),
-	{ 0 },
-};
-
 static const struct nopal_binding rate_feedback_bindings[] = {
 	NOPAL_ON(RATE_FROM_USER, rate_feedback_on_rate_from_user),
 	NOPAL_ON(SEGMENT_FROM_NET, rate_feedback_on_rate,
@@ -187,40 +181,26 @@ static const struct nopal_binding rate_feedback_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation rate_feedback_needs[] = {
-	{ "rate_mechanism", "somebody must keep to what the receiver asks for" },
-	{ 0 },
-};
-
-static const struct nopal_shared rate_feedback_shared[] = {
-	[RATE_FEEDBACK_RATE_BPS] = { "receiver_rate_bps", NOPAL_WRITE, 0,
-				     "what the receiver allows; 0: no limit" },
-	{ 0 },
-};
-
-static const struct nopal_kind rate_feedback_kinds[] = {
-	[RATE_FEEDBACK_RATE] = { "rate", NOPAL_KIND_CONTROL, "how fast to send" },
-	[RATE_FEEDBACK_ECHO] = { "rate_echo", NOPAL_KIND_CONTROL, "the rate that is kept to" },
-	{ 0 },
-};
-
-static const struct nopal_timer rate_feedback_timers[] = {
-	[RATE_FEEDBACK_REPEAT] = { "repeat", rate_feedback_when_repeat },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_rate_feedback = {
 	.abi = NOPAL_ABI,
 	.name = "rate_feedback",
 	.family = "flow",
 	.summary = "the receiving application says how fast it is sent to",
 	.provides = NOPAL_ROLES({ "receiver_rate", true }),
-	.needs = rate_feedback_needs,
+	.needs = NOPAL_RELATIONS(
+		{ "rate_mechanism", "somebody must keep to what the receiver asks for" }),
 	.parameters_size = sizeof(struct rate_feedback_parameters),
-	.parameters = rate_feedback_parameters,
-	.shared = rate_feedback_shared,
-	.kinds = rate_feedback_kinds,
-	.timers = rate_feedback_timers,
+	.parameters =
+		NOPAL_PARAMETERS(NOPAL_NUMBER(rate_feedback, repeat, "repeat", TIME, "100ms", "1ms",
+					      "10s", "time until a rate is repeated, at first")),
+	.shared = NOPAL_SHARED(
+		[RATE_FEEDBACK_RATE_BPS] = { "receiver_rate_bps", NOPAL_WRITE, 0,
+					     "what the receiver allows; 0: no limit" }),
+	.kinds = NOPAL_KINDS([RATE_FEEDBACK_RATE] = { "rate", NOPAL_KIND_CONTROL,
+						      "how fast to send" },
+			     [RATE_FEEDBACK_ECHO] = { "rate_echo", NOPAL_KIND_CONTROL,
+						      "the rate that is kept to" }),
+	.timers = NOPAL_TIMERS([RATE_FEEDBACK_REPEAT] = { "repeat", rate_feedback_when_repeat }),
 	.bindings = rate_feedback_bindings,
 	.state_size = sizeof(struct rate_feedback),
 };

@@ -63,40 +63,21 @@ static void round_robin_idle(struct nopal_at at)
 	nopal_queue_idle(at.session, &self->waiting);
 }
 
-static const struct nopal_parameter round_robin_parameters[] = {
-	NOPAL_NUMBER(round_robin, block, "block", COUNT, "32", "1", "65536",
-		     "segments that a stream sends in one turn"),
-	{ 0 },
-};
-
-static const struct nopal_binding round_robin_bindings[] = {
-	NOPAL_ON(SEGMENT_TO_NET, round_robin_on_to_net),
-	NOPAL_ON(FLOW_TURN, round_robin_on_turn),
-	{ 0 },
-};
-
-static const struct nopal_relation round_robin_needs[] = {
-	{ "flow", "turns are taken by those that stand on one" },
-	{ 0 },
-};
-
-static const struct nopal_hold round_robin_holds[] = {
-	{ "it is the stream's turn", NOPAL_SEND, NOPAL_DATA, .sticky = true },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_round_robin = {
 	.abi = NOPAL_ABI,
 	.name = "round_robin",
 	.family = "flow",
 	.summary = "streams of one flow send in turns, so many segments each",
 	.provides = NOPAL_ROLES({ "stream_turns", true }),
-	.needs = round_robin_needs,
+	.needs = NOPAL_RELATIONS({ "flow", "turns are taken by those that stand on one" }),
 	.parameters_size = sizeof(struct round_robin_parameters),
-	.parameters = round_robin_parameters,
-	.holds = round_robin_holds,
+	.parameters =
+		NOPAL_PARAMETERS(NOPAL_NUMBER(round_robin, block, "block", COUNT, "32", "1",
+					      "65536", "segments that a stream sends in one turn")),
+	.holds = NOPAL_HOLDS({ "it is the stream's turn", NOPAL_SEND, NOPAL_DATA, .sticky = true }),
 	.state_size = sizeof(struct round_robin),
-	.bindings = round_robin_bindings,
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(SEGMENT_TO_NET, round_robin_on_to_net),
+				   NOPAL_ON(FLOW_TURN, round_robin_on_turn)),
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.idle = round_robin_idle,
 };

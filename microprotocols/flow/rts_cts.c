@@ -378,36 +378,6 @@ static const struct nopal_binding rts_cts_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_attribute rts_cts_attributes[] = {
-	[RTS_CTS_CHARGE] = { "flow_charge", NOPAL_WRITE,
-			     "bytes of the buffer that the message takes" },
-	{ 0 },
-};
-
-static const struct nopal_shared rts_cts_shared[] = {
-	[RTS_CTS_BLOCKED] = { "flow_blocked", NOPAL_WRITE, 0,
-			      "segments that wait for the peer's grant" },
-	[RTS_CTS_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-			    "1: an unseen segment is still needed" },
-	{ 0 },
-};
-
-static const struct nopal_kind rts_cts_kinds[] = {
-	[RTS_CTS_REQUEST] = { "request", NOPAL_KIND_CONTROL, "asks for the right to send" },
-	[RTS_CTS_GRANT] = { "grant", NOPAL_KIND_CONTROL, "what may be sent" },
-	{ 0 },
-};
-
-static const struct nopal_hold rts_cts_holds[] = {
-	{ "the peer's grant", NOPAL_SEND, NOPAL_DATA, .sticky = true },
-	{ 0 },
-};
-
-static const struct nopal_timer rts_cts_timers[] = {
-	[RTS_CTS_REPEAT] = { "repeat", rts_cts_when_repeat },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_rts_cts = {
 	.abi = NOPAL_ABI,
 	.name = "rts_cts",
@@ -417,11 +387,18 @@ const struct nopal_microprotocol nopal_rts_cts = {
 	.promises = NOPAL_PROMISES(NOPAL_FLOW_CONTROLLED),
 	.parameters_size = sizeof(struct rts_cts_parameters),
 	.parameters = rts_cts_parameters,
-	.attributes = rts_cts_attributes,
-	.shared = rts_cts_shared,
-	.kinds = rts_cts_kinds,
-	.holds = rts_cts_holds,
-	.timers = rts_cts_timers,
+	.attributes = NOPAL_ATTRIBUTES(
+		[RTS_CTS_CHARGE] = { "flow_charge", NOPAL_WRITE,
+				     "bytes of the buffer that the message takes" }),
+	.shared = NOPAL_SHARED([RTS_CTS_BLOCKED] = { "flow_blocked", NOPAL_WRITE, 0,
+						     "segments that wait for the peer's grant" },
+			       [RTS_CTS_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+						   "1: an unseen segment is still needed" }),
+	.kinds = NOPAL_KINDS([RTS_CTS_REQUEST] = { "request", NOPAL_KIND_CONTROL,
+						   "asks for the right to send" },
+			     [RTS_CTS_GRANT] = { "grant", NOPAL_KIND_CONTROL, "what may be sent" }),
+	.holds = NOPAL_HOLDS({ "the peer's grant", NOPAL_SEND, NOPAL_DATA, .sticky = true }),
+	.timers = NOPAL_TIMERS([RTS_CTS_REPEAT] = { "repeat", rts_cts_when_repeat }),
 	.bindings = rts_cts_bindings,
 	.state_size = sizeof(struct rts_cts),
 	.message_limit = rts_cts_message_limit,

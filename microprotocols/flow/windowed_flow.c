@@ -403,16 +403,6 @@ static const struct nopal_parameter windowed_flow_parameters[] = {
 	{ 0 },
 };
 
-static const struct nopal_attribute windowed_flow_attributes[] = {
-	[WINDOWED_FLOW_NUMBER] = { "segment_number", NOPAL_READ, "what the edge is about" },
-	[WINDOWED_FLOW_CHARGE] = { "flow_charge", NOPAL_WRITE,
-				   "1, and what it takes of the buffer" },
-	[WINDOWED_FLOW_RIDES] = { "flow_edge", NOPAL_WRITE, "numbers below may leave",
-				  .wire_bytes = FLOW_NUMBER_BYTES, .kinds = NOPAL_DATA,
-				  .when = "piggyback" },
-	{ 0 },
-};
-
 static const struct nopal_shared windowed_flow_shared[] = {
 	[WINDOWED_FLOW_BLOCKED] = { "flow_blocked", NOPAL_WRITE, 0,
 				    "segments that wait for the peer" },
@@ -422,12 +412,6 @@ static const struct nopal_shared windowed_flow_shared[] = {
 					 "the peer's first number" },
 	[WINDOWED_FLOW_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
 				  "1: an unseen segment is still needed" },
-	{ 0 },
-};
-
-static const struct nopal_kind windowed_flow_kinds[] = {
-	[WINDOWED_FLOW_WINDOW] = { "window", NOPAL_KIND_CONTROL, "the edge" },
-	[WINDOWED_FLOW_PROBE] = { "probe", NOPAL_KIND_CONTROL, "a blocked sender asks for it" },
 	{ 0 },
 };
 
@@ -450,21 +434,6 @@ static const struct nopal_binding windowed_flow_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation windowed_flow_needs[] = {
-	{ "segment_numbers", "grants are segment numbers" },
-	{ 0 },
-};
-
-static const struct nopal_hold windowed_flow_holds[] = {
-	{ "the peer's window", NOPAL_SEND, NOPAL_DATA, .sticky = true },
-	{ 0 },
-};
-
-static const struct nopal_timer windowed_flow_timers[] = {
-	[WINDOWED_FLOW_PROBE_DUE] = { "probe", windowed_flow_when_probe_due },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_windowed_flow = {
 	.abi = NOPAL_ABI,
 	.name = "windowed_flow",
@@ -472,15 +441,27 @@ const struct nopal_microprotocol nopal_windowed_flow = {
 	.summary = "the receiver says how far the sender may go",
 	.provides = NOPAL_ROLES({ "flow_control", true }),
 	.standard = "flow_control",
-	.needs = windowed_flow_needs,
+	.needs = NOPAL_RELATIONS({ "segment_numbers", "grants are segment numbers" }),
 	.promises = NOPAL_PROMISES(NOPAL_FLOW_CONTROLLED),
 	.parameters_size = sizeof(struct windowed_flow_parameters),
 	.parameters = windowed_flow_parameters,
-	.attributes = windowed_flow_attributes,
+	.attributes =
+		NOPAL_ATTRIBUTES([WINDOWED_FLOW_NUMBER] = { "segment_number", NOPAL_READ,
+							    "what the edge is about" },
+				 [WINDOWED_FLOW_CHARGE] = { "flow_charge", NOPAL_WRITE,
+							    "1, and what it takes of the buffer" },
+				 [WINDOWED_FLOW_RIDES] = { "flow_edge", NOPAL_WRITE,
+							   "numbers below may leave",
+							   .wire_bytes = FLOW_NUMBER_BYTES,
+							   .kinds = NOPAL_DATA,
+							   .when = "piggyback" }),
 	.shared = windowed_flow_shared,
-	.kinds = windowed_flow_kinds,
-	.holds = windowed_flow_holds,
-	.timers = windowed_flow_timers,
+	.kinds = NOPAL_KINDS([WINDOWED_FLOW_WINDOW] = { "window", NOPAL_KIND_CONTROL, "the edge" },
+			     [WINDOWED_FLOW_PROBE] = { "probe", NOPAL_KIND_CONTROL,
+						       "a blocked sender asks for it" }),
+	.holds = NOPAL_HOLDS({ "the peer's window", NOPAL_SEND, NOPAL_DATA, .sticky = true }),
+	.timers =
+		NOPAL_TIMERS([WINDOWED_FLOW_PROBE_DUE] = { "probe", windowed_flow_when_probe_due }),
 	.bindings = windowed_flow_bindings,
 	.state_size = sizeof(struct windowed_flow),
 	.idle = windowed_flow_idle,

@@ -294,37 +294,6 @@ static const struct nopal_binding xon_xoff_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_attribute xon_xoff_attributes[] = {
-	[XON_XOFF_CHARGE] = { "flow_charge", NOPAL_WRITE, "bytes that the message holds" },
-	[XON_XOFF_LET_GO] = { "flow_let_go", NOPAL_WRITE,
-			      "bytes that flow control let go and that have not left" },
-	{ 0 },
-};
-
-static const struct nopal_shared xon_xoff_shared[] = {
-	[XON_XOFF_BLOCKED] = { "flow_blocked", NOPAL_WRITE, 0,
-			       "segments that wait for the peer's xon" },
-	{ 0 },
-};
-
-static const struct nopal_kind xon_xoff_kinds[] = {
-	[XON_XOFF_XOFF] = { "xoff", NOPAL_KIND_CONTROL, "stop first transmissions" },
-	[XON_XOFF_XON] = { "xon", NOPAL_KIND_CONTROL, "go on" },
-	[XON_XOFF_PROBE] = { "probe", NOPAL_KIND_CONTROL, "a suspended sender asks" },
-	{ 0 },
-};
-
-static const struct nopal_hold xon_xoff_holds[] = {
-	{ "the peer's xon", NOPAL_SEND, NOPAL_DATA, .sticky = true },
-	{ 0 },
-};
-
-static const struct nopal_timer xon_xoff_timers[] = {
-	[XON_XOFF_PROBE_DUE] = { "probe", xon_xoff_when_probe_due },
-	[XON_XOFF_MORE] = { "more", xon_xoff_drain },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_xon_xoff = {
 	.abi = NOPAL_ABI,
 	.name = "xon_xoff",
@@ -335,11 +304,20 @@ const struct nopal_microprotocol nopal_xon_xoff = {
 	.parameters_size = sizeof(struct xon_xoff_parameters),
 	.parameters = xon_xoff_parameters,
 	.validate = xon_xoff_validate,
-	.attributes = xon_xoff_attributes,
-	.shared = xon_xoff_shared,
-	.kinds = xon_xoff_kinds,
-	.holds = xon_xoff_holds,
-	.timers = xon_xoff_timers,
+	.attributes = NOPAL_ATTRIBUTES(
+		[XON_XOFF_CHARGE] = { "flow_charge", NOPAL_WRITE, "bytes that the message holds" },
+		[XON_XOFF_LET_GO] = { "flow_let_go", NOPAL_WRITE,
+				      "bytes that flow control let go and that have not left" }),
+	.shared = NOPAL_SHARED([XON_XOFF_BLOCKED] = { "flow_blocked", NOPAL_WRITE, 0,
+						      "segments that wait for the peer's xon" }),
+	.kinds = NOPAL_KINDS([XON_XOFF_XOFF] = { "xoff", NOPAL_KIND_CONTROL,
+						 "stop first transmissions" },
+			     [XON_XOFF_XON] = { "xon", NOPAL_KIND_CONTROL, "go on" },
+			     [XON_XOFF_PROBE] = { "probe", NOPAL_KIND_CONTROL,
+						  "a suspended sender asks" }),
+	.holds = NOPAL_HOLDS({ "the peer's xon", NOPAL_SEND, NOPAL_DATA, .sticky = true }),
+	.timers = NOPAL_TIMERS([XON_XOFF_PROBE_DUE] = { "probe", xon_xoff_when_probe_due },
+			       [XON_XOFF_MORE] = { "more", xon_xoff_drain }),
 	.bindings = xon_xoff_bindings,
 	.state_size = sizeof(struct xon_xoff),
 	.idle = xon_xoff_idle,

@@ -284,36 +284,6 @@ static const struct nopal_parameter duplicate_ack_parameters[] = {
 	{ 0 },
 };
 
-static const struct nopal_binding duplicate_ack_bindings[] = {
-	NOPAL_ON(ACK_FROM_NET, duplicate_ack_on_ack),
-	NOPAL_ON(SEGMENT_RECEIVED, duplicate_ack_on_received),
-	NOPAL_ON(ACK_PROCESSED, duplicate_ack_on_processed, .before = "congestion_policy"),
-	{ 0 },
-};
-
-static const struct nopal_relation duplicate_ack_needs[] = {
-	{ "acknowledgement", "it judges what was acknowledged" },
-	{ 0 },
-};
-
-static const struct nopal_attribute duplicate_ack_attributes[] = {
-	FOUND_LOST_ATTRIBUTES,
-	{ 0 },
-};
-
-static const struct nopal_shared duplicate_ack_shared[] = {
-	[DUPLICATE_ACK_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
-				     "a round trip; unknown: fewer than `threshold` are no loss" },
-	[DUPLICATE_ACK_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
-				    "1: nothing else waits to leave" },
-	{ 0 },
-};
-
-static const struct nopal_timer duplicate_ack_timers[] = {
-	[DUPLICATE_ACK_JUDGE] = { "judge", duplicate_ack_when_judge },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_duplicate_ack = {
 	.abi = NOPAL_ABI,
 	.name = "duplicate_ack",
@@ -321,13 +291,20 @@ const struct nopal_microprotocol nopal_duplicate_ack = {
 	.summary = "later segments arrived, so an earlier one is lost",
 	.provides = NOPAL_ROLES({ "loss_detection" }),
 	.standard = "loss_detection",
-	.needs = duplicate_ack_needs,
+	.needs = NOPAL_RELATIONS({ "acknowledgement", "it judges what was acknowledged" }),
 	.parameters_size = sizeof(struct duplicate_ack_parameters),
 	.parameters = duplicate_ack_parameters,
-	.attributes = duplicate_ack_attributes,
-	.shared = duplicate_ack_shared,
-	.timers = duplicate_ack_timers,
-	.bindings = duplicate_ack_bindings,
+	.attributes = NOPAL_ATTRIBUTES(FOUND_LOST_ATTRIBUTES),
+	.shared = NOPAL_SHARED(
+		[DUPLICATE_ACK_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
+					     "a round trip; unknown: fewer than `threshold` are no loss" },
+		[DUPLICATE_ACK_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
+					    "1: nothing else waits to leave" }),
+	.timers = NOPAL_TIMERS([DUPLICATE_ACK_JUDGE] = { "judge", duplicate_ack_when_judge }),
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(ACK_FROM_NET, duplicate_ack_on_ack),
+		NOPAL_ON(SEGMENT_RECEIVED, duplicate_ack_on_received),
+		NOPAL_ON(ACK_PROCESSED, duplicate_ack_on_processed, .before = "congestion_policy")),
 	.raises = NOPAL_RAISES("SEGMENT_LOST"),
 	.state_size = sizeof(struct duplicate_ack),
 };

@@ -399,17 +399,6 @@ static const struct nopal_binding negative_ack_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation negative_ack_needs[] = {
-	{ "segment_numbers", "missing segments are a gap in numbers" },
-	{ "acknowledgement", "without status a segment is forgotten as it leaves" },
-	{ 0 },
-};
-
-static const struct nopal_attribute negative_ack_attributes[] = {
-	[NEGATIVE_ACK_NUMBER] = { "segment_number", NOPAL_READ },
-	{ 0 },
-};
-
 static const struct nopal_shared negative_ack_shared[] = {
 	[NEGATIVE_ACK_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1, "our first number" },
 	[NEGATIVE_ACK_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1, "the peer's first number" },
@@ -419,29 +408,22 @@ static const struct nopal_shared negative_ack_shared[] = {
 	{ 0 },
 };
 
-static const struct nopal_kind negative_ack_kinds[] = {
-	[NEGATIVE_ACK_NAK] = { "nak", NOPAL_KIND_CONTROL, "the segments that are missing" },
-	{ 0 },
-};
-
-static const struct nopal_timer negative_ack_timers[] = {
-	[NEGATIVE_ACK_REPEAT] = { "repeat", negative_ack_when_repeat },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_negative_ack = {
 	.abi = NOPAL_ABI,
 	.name = "negative_ack",
 	.family = "status",
 	.summary = "tell the sender at once what is missing",
 	.provides = NOPAL_ROLES({ "loss_detection" }),
-	.needs = negative_ack_needs,
+	.needs = NOPAL_RELATIONS(
+		{ "segment_numbers", "missing segments are a gap in numbers" },
+		{ "acknowledgement", "without status a segment is forgotten as it leaves" }),
 	.parameters_size = sizeof(struct negative_ack_parameters),
 	.parameters = negative_ack_parameters,
-	.attributes = negative_ack_attributes,
+	.attributes = NOPAL_ATTRIBUTES([NEGATIVE_ACK_NUMBER] = { "segment_number", NOPAL_READ }),
 	.shared = negative_ack_shared,
-	.kinds = negative_ack_kinds,
-	.timers = negative_ack_timers,
+	.kinds = NOPAL_KINDS([NEGATIVE_ACK_NAK] = { "nak", NOPAL_KIND_CONTROL,
+						    "the segments that are missing" }),
+	.timers = NOPAL_TIMERS([NEGATIVE_ACK_REPEAT] = { "repeat", negative_ack_when_repeat }),
 	.bindings = negative_ack_bindings,
 	.raises = NOPAL_RAISES("SEGMENT_LOST", "SESSION_BROKEN"),
 	.state_size = sizeof(struct negative_ack),

@@ -205,16 +205,6 @@ static int path_memory_open(struct nopal_at at)
 	return 0;
 }
 
-static const struct nopal_parameter path_memory_parameters[] = {
-	NOPAL_NUMBER(path_memory, window_max, "window_most", SIZE, "64seg", "1seg", "1000seg",
-		     "the largest first window"),
-	NOPAL_NUMBER(path_memory, half_life_ns, "half_life", TIME, "10min", "1s", "24h",
-		     "age that halves the first window once more"),
-	NOPAL_NUMBER(path_memory, expire_ns, "expire", TIME, "1h", "1s", "24h",
-		     "facts that are older are not used"),
-	{ 0 },
-};
-
 static const struct nopal_binding path_memory_bindings[] = {
 	NOPAL_ON(SEGMENT_LOST, path_memory_on_missing, .kinds = NOPAL_CARRIED),
 	NOPAL_ON(SEGMENT_TIMEOUT, path_memory_on_missing, .kinds = NOPAL_CARRIED),
@@ -244,19 +234,20 @@ static const struct nopal_shared path_memory_shared[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation path_memory_needs[] = {
-	{ "rtt|path_limit", "somebody has to measure what it keeps" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_path_memory = {
 	.abi = NOPAL_ABI,
 	.name = "path_memory",
 	.family = "status",
 	.summary = "begin with what earlier sessions measured of the path",
-	.needs = path_memory_needs,
+	.needs = NOPAL_RELATIONS({ "rtt|path_limit", "somebody has to measure what it keeps" }),
 	.parameters_size = sizeof(struct path_memory_parameters),
-	.parameters = path_memory_parameters,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(path_memory, window_max, "window_most", SIZE, "64seg", "1seg",
+			     "1000seg", "the largest first window"),
+		NOPAL_NUMBER(path_memory, half_life_ns, "half_life", TIME, "10min", "1s", "24h",
+			     "age that halves the first window once more"),
+		NOPAL_NUMBER(path_memory, expire_ns, "expire", TIME, "1h", "1s", "24h",
+			     "facts that are older are not used")),
 	.shared = path_memory_shared,
 	.bindings = path_memory_bindings,
 	.state_size = sizeof(struct path_memory),

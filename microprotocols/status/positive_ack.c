@@ -69,13 +69,6 @@ static const struct nopal_parameter positive_ack_parameters[] = {
 	{ 0 },
 };
 
-static const struct nopal_moved positive_ack_moved[] = {
-	{ "timeout_min", "write it into retransmission_timer { timeout_min = TIME }" },
-	{ "timeout_max", "write it into retransmission_timer { timeout_max = TIME }" },
-	{ "backoff", "write it into retransmission_timer { backoff = N }" },
-	{ 0 },
-};
-
 static const struct nopal_binding positive_ack_bindings[] = {
 	NOPAL_ON(SESSION_OPENED, positive_ack_on_opened),
 	NOPAL_ON(SEGMENT_TO_NET, nopal__ack_sender_on_to_net,
@@ -96,28 +89,9 @@ static const struct nopal_binding positive_ack_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation positive_ack_needs[] = {
-	{ "segment_numbers", "numbers are what it acknowledges" },
-	{ "retransmission_timer",
-	  "acks can get lost: without a timeout the last segments would be waited for without end" },
-	{ 0 },
-};
-
 static const struct nopal_promise positive_ack_promises[] = {
 	{ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_AT_TRANSPORT,
 	  "the peer acknowledges what arrived" },
-	{ 0 },
-};
-
-static const struct nopal_attribute positive_ack_attributes[] = {
-	[POSITIVE_ACK_NUMBER] = { "segment_number", NOPAL_READ },
-	[POSITIVE_ACK_CUMULATIVE] = { "cumulative_ack", NOPAL_WRITE,
-				      "no segment below this number is needed",
-				      .wire_bytes = ACK_REPORT_NUMBER_BYTES, .kinds = NOPAL_DATA,
-				      .serial = true, .when = "piggyback" },
-	[POSITIVE_ACK_PACKET] = { "packet_number", NOPAL_READ,
-				  .wire_bytes = ACK_REPORT_NUMBER_BYTES, .kinds = NOPAL_CARRIED,
-				  .serial = true },
 	{ 0 },
 };
 
@@ -133,23 +107,6 @@ static const struct nopal_shared positive_ack_shared[] = {
 	{ 0 },
 };
 
-static const struct nopal_kind positive_ack_kinds[] = {
-	[POSITIVE_ACK_ACK] = { "ack", NOPAL_KIND_CONTROL, "the segments that arrived" },
-	{ 0 },
-};
-
-static const struct nopal_hold positive_ack_holds[] = {
-	{ "the peer can keep track of it", NOPAL_SEND, NOPAL_DATA, .sticky = true },
-	{ "its status is known", NOPAL_DONE, NOPAL_CARRIED },
-	{ "its status is known", NOPAL_DEALLOCATE, NOPAL_DATA },
-	{ 0 },
-};
-
-static const struct nopal_timer positive_ack_timers[] = {
-	[POSITIVE_ACK_DELAY] = { "delay", nopal__ack_receiver_when_delayed },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_positive_ack = {
 	.abi = NOPAL_ABI,
 	.name = "positive_ack",
@@ -158,17 +115,37 @@ const struct nopal_microprotocol nopal_positive_ack = {
 	.summary = "tell the sender what arrived, and the sender's side of that",
 	.provides = NOPAL_ROLES({ "acknowledgement", true }),
 	.standard = "acknowledgement",
-	.needs = positive_ack_needs,
+	.needs = NOPAL_RELATIONS(
+		{ "segment_numbers", "numbers are what it acknowledges" },
+		{ "retransmission_timer",
+		  "acks can get lost: without a timeout the last segments would be waited for without end" }),
 	.promises = positive_ack_promises,
 	.parameters_size = sizeof(struct positive_ack_parameters),
 	.parameters = positive_ack_parameters,
-	.moved = positive_ack_moved,
+	.moved = NOPAL_MOVED(
+		{ "timeout_min", "write it into retransmission_timer { timeout_min = TIME }" },
+		{ "timeout_max", "write it into retransmission_timer { timeout_max = TIME }" },
+		{ "backoff", "write it into retransmission_timer { backoff = N }" }),
 	.validate = positive_ack_validate,
-	.attributes = positive_ack_attributes,
+	.attributes = NOPAL_ATTRIBUTES(
+		[POSITIVE_ACK_NUMBER] = { "segment_number", NOPAL_READ },
+		[POSITIVE_ACK_CUMULATIVE] = { "cumulative_ack", NOPAL_WRITE,
+					      "no segment below this number is needed",
+					      .wire_bytes = ACK_REPORT_NUMBER_BYTES,
+					      .kinds = NOPAL_DATA, .serial = true,
+					      .when = "piggyback" },
+		[POSITIVE_ACK_PACKET] = { "packet_number", NOPAL_READ,
+					  .wire_bytes = ACK_REPORT_NUMBER_BYTES,
+					  .kinds = NOPAL_CARRIED, .serial = true }),
 	.shared = positive_ack_shared,
-	.kinds = positive_ack_kinds,
-	.holds = positive_ack_holds,
-	.timers = positive_ack_timers,
+	.kinds = NOPAL_KINDS([POSITIVE_ACK_ACK] = { "ack", NOPAL_KIND_CONTROL,
+						    "the segments that arrived" }),
+	.holds = NOPAL_HOLDS(
+		{ "the peer can keep track of it", NOPAL_SEND, NOPAL_DATA, .sticky = true },
+		{ "its status is known", NOPAL_DONE, NOPAL_CARRIED },
+		{ "its status is known", NOPAL_DEALLOCATE, NOPAL_DATA }),
+	.timers =
+		NOPAL_TIMERS([POSITIVE_ACK_DELAY] = { "delay", nopal__ack_receiver_when_delayed }),
 	.bindings = positive_ack_bindings,
 	.raises =
 		NOPAL_RAISES("ACK_FROM_NET", "SEGMENT_RECEIVED", "ACK_PROCESSED", "SESSION_BROKEN"),

@@ -225,53 +225,25 @@ static const struct nopal_parameter rack_detection_parameters[] = {
 	{ 0 },
 };
 
-static const struct nopal_binding rack_detection_bindings[] = {
-	NOPAL_ON(ACK_FROM_NET, rack_detection_on_ack),
-	NOPAL_ON(SEGMENT_RECEIVED, rack_detection_on_received),
-	NOPAL_ON(ACK_PROCESSED, rack_detection_on_processed, .before = "congestion_policy"),
-	{ 0 },
-};
-
-static const struct nopal_relation rack_detection_needs[] = {
-	{ "acknowledgement", "it judges what was acknowledged" },
-	{ "rtt", "its window is a part of the round trip" },
-	{ 0 },
-};
-
-static const struct nopal_relation rack_detection_excludes[] = {
-	{ "duplicate_ack", "one judge of losses is enough" },
-	{ 0 },
-};
-
-static const struct nopal_attribute rack_detection_attributes[] = {
-	FOUND_LOST_ATTRIBUTES,
-	{ 0 },
-};
-
-static const struct nopal_shared rack_detection_shared[] = {
-	[RACK_DETECTION_MINIMUM] = { "minimum_rtt_ns", NOPAL_READ, 0, "the least one" },
-	{ 0 },
-};
-
-static const struct nopal_timer rack_detection_timers[] = {
-	[RACK_DETECTION_JUDGE] = { "judge", rack_detection_when_judge },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_rack_detection = {
 	.abi = NOPAL_ABI,
 	.name = "rack_detection",
 	.family = "status",
 	.summary = "what left before something that arrived is lost, in time",
 	.provides = NOPAL_ROLES({ "loss_detection" }),
-	.needs = rack_detection_needs,
-	.excludes = rack_detection_excludes,
+	.needs = NOPAL_RELATIONS({ "acknowledgement", "it judges what was acknowledged" },
+				 { "rtt", "its window is a part of the round trip" }),
+	.excludes = NOPAL_RELATIONS({ "duplicate_ack", "one judge of losses is enough" }),
 	.parameters_size = sizeof(struct rack_detection_parameters),
 	.parameters = rack_detection_parameters,
-	.attributes = rack_detection_attributes,
-	.shared = rack_detection_shared,
-	.timers = rack_detection_timers,
-	.bindings = rack_detection_bindings,
+	.attributes = NOPAL_ATTRIBUTES(FOUND_LOST_ATTRIBUTES),
+	.shared = NOPAL_SHARED([RACK_DETECTION_MINIMUM] = { "minimum_rtt_ns", NOPAL_READ, 0,
+							    "the least one" }),
+	.timers = NOPAL_TIMERS([RACK_DETECTION_JUDGE] = { "judge", rack_detection_when_judge }),
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(ACK_FROM_NET, rack_detection_on_ack),
+				   NOPAL_ON(SEGMENT_RECEIVED, rack_detection_on_received),
+				   NOPAL_ON(ACK_PROCESSED, rack_detection_on_processed,
+					    .before = "congestion_policy")),
 	.raises = NOPAL_RAISES("SEGMENT_LOST"),
 	.state_size = sizeof(struct rack_detection),
 };

@@ -168,39 +168,6 @@ static void retransmission_timer_validate(const void *parameters, struct nopal_p
 			      "make timeout_max at least timeout_min");
 }
 
-static const struct nopal_parameter retransmission_timer_parameters[] = {
-	NOPAL_NUMBER(retransmission_timer, timeout_min_ns, "timeout_min", TIME, "1ms", "1us", "1h",
-		     "the shortest wait, whatever the estimate"),
-	NOPAL_NUMBER(retransmission_timer, timeout_max_ns, "timeout_max", TIME, "60s", "1ms", "1h",
-		     "the longest wait for a status, doubled or not"),
-	NOPAL_NUMBER(retransmission_timer, backoff, "backoff", COUNT, "6", "0", "16",
-		     "doublings of the wait without news"),
-	{ 0 },
-};
-
-/* After losses are detected: those transmissions have their outcome. */
-static const struct nopal_binding retransmission_timer_bindings[] = {
-	NOPAL_ON(SEND_SEGMENT, retransmission_timer_on_send, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(ACK_PROCESSED, retransmission_timer_on_processed, .after = "loss_detection"),
-	{ 0 },
-};
-
-static const struct nopal_relation retransmission_timer_needs[] = {
-	{ "acknowledgement", "without acks each segment would time out" },
-	{ 0 },
-};
-
-static const struct nopal_shared retransmission_timer_shared[] = {
-	[RETRANSMISSION_TIMER_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL, NOPAL_SECOND,
-					   "how long to wait" },
-	{ 0 },
-};
-
-static const struct nopal_timer retransmission_timer_timers[] = {
-	[RETRANSMISSION_TIMER_DUE] = { "due", retransmission_timer_when_due },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_retransmission_timer = {
 	.abi = NOPAL_ABI,
 	.name = "retransmission_timer",
@@ -208,13 +175,26 @@ const struct nopal_microprotocol nopal_retransmission_timer = {
 	.summary = "a segment times out when no ack tells of it for too long",
 	.provides = NOPAL_ROLES({ "retransmission_timer", true }),
 	.standard = "retransmission_timer",
-	.needs = retransmission_timer_needs,
+	.needs = NOPAL_RELATIONS({ "acknowledgement", "without acks each segment would time out" }),
 	.parameters_size = sizeof(struct retransmission_timer_parameters),
-	.parameters = retransmission_timer_parameters,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(retransmission_timer, timeout_min_ns, "timeout_min", TIME, "1ms",
+			     "1us", "1h", "the shortest wait, whatever the estimate"),
+		NOPAL_NUMBER(retransmission_timer, timeout_max_ns, "timeout_max", TIME, "60s",
+			     "1ms", "1h", "the longest wait for a status, doubled or not"),
+		NOPAL_NUMBER(retransmission_timer, backoff, "backoff", COUNT, "6", "0", "16",
+			     "doublings of the wait without news")),
 	.validate = retransmission_timer_validate,
-	.shared = retransmission_timer_shared,
-	.timers = retransmission_timer_timers,
-	.bindings = retransmission_timer_bindings,
+	.shared =
+		NOPAL_SHARED([RETRANSMISSION_TIMER_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL,
+								NOPAL_SECOND, "how long to wait" }),
+	.timers =
+		NOPAL_TIMERS([RETRANSMISSION_TIMER_DUE] = { "due", retransmission_timer_when_due }),
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(SEND_SEGMENT, retransmission_timer_on_send, .kinds = NOPAL_CARRIED),
+		/* After losses are detected: those transmissions have their outcome. */
+		NOPAL_ON(ACK_PROCESSED, retransmission_timer_on_processed,
+			 .after = "loss_detection")),
 	.raises = NOPAL_RAISES("SEGMENT_TIMEOUT"),
 	.state_size = sizeof(struct retransmission_timer),
 };

@@ -214,33 +214,6 @@ static void rtt_estimation_validate(const void *parameters, struct nopal_problem
 			      "make timeout_max at least timeout_min");
 }
 
-static const struct nopal_parameter rtt_estimation_parameters[] = {
-	NOPAL_NUMBER(rtt_estimation, initial_ns, "initial_timeout", TIME, "1s", "1ms", "1h",
-		     "timeout before the first sample"),
-	NOPAL_NUMBER(rtt_estimation, minimum_ns, "timeout_min", TIME, "200ms", "1ms", "1h",
-		     "the shortest timeout; longer than the peer may delay an ack"),
-	NOPAL_NUMBER(rtt_estimation, maximum_ns, "timeout_max", TIME, "60s", "1ms", "1h",
-		     "the longest timeout"),
-	{ 0 },
-};
-
-static const struct nopal_binding rtt_estimation_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, rtt_estimation_on_open_session, .before = "connection"),
-	NOPAL_ON(ACK_FROM_NET, rtt_estimation_on_ack),
-	NOPAL_ON(SEGMENT_RECEIVED, rtt_estimation_on_received, .after = "loss_detection"),
-	{ 0 },
-};
-
-static const struct nopal_relation rtt_estimation_needs[] = {
-	{ "acknowledgement", "acknowledgements are its samples" },
-	{ 0 },
-};
-
-static const struct nopal_attribute rtt_estimation_attributes[] = {
-	[RTT_ESTIMATION_LATE] = { "late_left_ns", NOPAL_READ_OPTIONAL },
-	{ 0 },
-};
-
 static const struct nopal_shared rtt_estimation_shared[] = {
 	[RTT_ESTIMATION_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_WRITE, 0,
 				      "0 before the first sample" },
@@ -266,13 +239,23 @@ const struct nopal_microprotocol nopal_rtt_estimation = {
 	.summary = "how long a round trip takes, and how long to wait for one",
 	.provides = NOPAL_ROLES({ "rtt", true }),
 	.standard = "rtt",
-	.needs = rtt_estimation_needs,
+	.needs = NOPAL_RELATIONS({ "acknowledgement", "acknowledgements are its samples" }),
 	.parameters_size = sizeof(struct rtt_estimation_parameters),
-	.parameters = rtt_estimation_parameters,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(rtt_estimation, initial_ns, "initial_timeout", TIME, "1s", "1ms", "1h",
+			     "timeout before the first sample"),
+		NOPAL_NUMBER(rtt_estimation, minimum_ns, "timeout_min", TIME, "200ms", "1ms", "1h",
+			     "the shortest timeout; longer than the peer may delay an ack"),
+		NOPAL_NUMBER(rtt_estimation, maximum_ns, "timeout_max", TIME, "60s", "1ms", "1h",
+			     "the longest timeout")),
 	.validate = rtt_estimation_validate,
-	.attributes = rtt_estimation_attributes,
+	.attributes =
+		NOPAL_ATTRIBUTES([RTT_ESTIMATION_LATE] = { "late_left_ns", NOPAL_READ_OPTIONAL }),
 	.shared = rtt_estimation_shared,
-	.bindings = rtt_estimation_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(OPEN_SESSION, rtt_estimation_on_open_session, .before = "connection"),
+		NOPAL_ON(ACK_FROM_NET, rtt_estimation_on_ack),
+		NOPAL_ON(SEGMENT_RECEIVED, rtt_estimation_on_received, .after = "loss_detection")),
 	.state_size = sizeof(struct rtt_estimation),
 	.open = rtt_estimation_open,
 };

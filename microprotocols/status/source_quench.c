@@ -106,14 +106,6 @@ static enum nopal_verdict source_quench_on_turn_end(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter source_quench_parameters[] = {
-	NOPAL_NUMBER(source_quench, mark, "mark", SIZE, "1MiB", "1KiB", "1GiB",
-		     "bytes held, above which it quenches"),
-	NOPAL_NUMBER(source_quench, interval_ns, "interval", TIME, "100ms", "1ms", "10s",
-		     "between quenches, where no round trip is known"),
-	{ 0 },
-};
-
 static const struct nopal_binding source_quench_bindings[] = {
 	NOPAL_ON(SEGMENT_FROM_NET, source_quench_on_quench,
 		 .kinds = NOPAL_OWN_KIND + SOURCE_QUENCH_QUENCH),
@@ -125,38 +117,25 @@ static const struct nopal_binding source_quench_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation source_quench_needs[] = {
-	{ "congestion_policy", "somebody must send less" },
-	{ 0 },
-};
-
-static const struct nopal_attribute source_quench_attributes[] = {
-	[SOURCE_QUENCH_CHARGE] = { "quench_charge", NOPAL_WRITE, "bytes that the message holds" },
-	{ 0 },
-};
-
-static const struct nopal_shared source_quench_shared[] = {
-	[SOURCE_QUENCH_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0, "a round trip" },
-	{ 0 },
-};
-
-static const struct nopal_kind source_quench_kinds[] = {
-	[SOURCE_QUENCH_QUENCH] = { "quench", NOPAL_KIND_CONTROL, "asks for less" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_source_quench = {
 	.abi = NOPAL_ABI,
 	.name = "source_quench",
 	.family = "status",
 	.summary = "a receiver that holds too much asks the sender for less",
 	.provides = NOPAL_ROLES({ "congestion_marks" }),
-	.needs = source_quench_needs,
+	.needs = NOPAL_RELATIONS({ "congestion_policy", "somebody must send less" }),
 	.parameters_size = sizeof(struct source_quench_parameters),
-	.parameters = source_quench_parameters,
-	.attributes = source_quench_attributes,
-	.shared = source_quench_shared,
-	.kinds = source_quench_kinds,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(source_quench, mark, "mark", SIZE, "1MiB", "1KiB", "1GiB",
+			     "bytes held, above which it quenches"),
+		NOPAL_NUMBER(source_quench, interval_ns, "interval", TIME, "100ms", "1ms", "10s",
+			     "between quenches, where no round trip is known")),
+	.attributes = NOPAL_ATTRIBUTES([SOURCE_QUENCH_CHARGE] = { "quench_charge", NOPAL_WRITE,
+								  "bytes that the message holds" }),
+	.shared = NOPAL_SHARED([SOURCE_QUENCH_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL,
+							    0, "a round trip" }),
+	.kinds = NOPAL_KINDS([SOURCE_QUENCH_QUENCH] = { "quench", NOPAL_KIND_CONTROL,
+							"asks for less" }),
 	.bindings = source_quench_bindings,
 	.raises = NOPAL_RAISES("CONGESTION_MARKED"),
 	.state_size = sizeof(struct source_quench),

@@ -134,49 +134,27 @@ static void tail_probe_when_due(struct nopal_at at)
 	nopal_segment_resend(at, newest);
 }
 
-static const struct nopal_parameter tail_probe_parameters[] = {
-	NOPAL_NUMBER(tail_probe, delay_ns, "delay", TIME, "25ms", "0ms", "1s",
-		     "how long the peer may sit on the ack of a single segment"),
-	{ 0 },
-};
-
-static const struct nopal_binding tail_probe_bindings[] = {
-	NOPAL_ON(SEND_SEGMENT, tail_probe_on_send),
-	NOPAL_ON(SEGMENT_RECEIVED, tail_probe_on_received),
-	NOPAL_ON(ACK_PROCESSED, tail_probe_on_processed, .after = "loss_detection"),
-	{ 0 },
-};
-
-static const struct nopal_relation tail_probe_needs[] = {
-	{ "acknowledgement", "its ack is what a probe is for" },
-	{ "loss_detection", "what the ack of a probe shows must be judged" },
-	{ "rtt", "it waits two round trips" },
-	{ "retransmit", "it lets the probe leave" },
-	{ 0 },
-};
-
-static const struct nopal_shared tail_probe_shared[] = {
-	[TAIL_PROBE_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ, 0, "a round trip" },
-	{ 0 },
-};
-
-static const struct nopal_timer tail_probe_timers[] = {
-	[TAIL_PROBE_DUE] = { "due", tail_probe_when_due },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_tail_probe = {
 	.abi = NOPAL_ABI,
 	.name = "tail_probe",
 	.family = "status",
 	.summary = "what left last is sent once more when no ack tells of it",
 	.provides = NOPAL_ROLES({ "tail_probe", true }),
-	.needs = tail_probe_needs,
+	.needs = NOPAL_RELATIONS(
+		{ "acknowledgement", "its ack is what a probe is for" },
+		{ "loss_detection", "what the ack of a probe shows must be judged" },
+		{ "rtt", "it waits two round trips" }, { "retransmit", "it lets the probe leave" }),
 	.parameters_size = sizeof(struct tail_probe_parameters),
-	.parameters = tail_probe_parameters,
-	.shared = tail_probe_shared,
-	.timers = tail_probe_timers,
-	.bindings = tail_probe_bindings,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(tail_probe, delay_ns, "delay", TIME, "25ms", "0ms", "1s",
+			     "how long the peer may sit on the ack of a single segment")),
+	.shared = NOPAL_SHARED([TAIL_PROBE_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ, 0,
+							 "a round trip" }),
+	.timers = NOPAL_TIMERS([TAIL_PROBE_DUE] = { "due", tail_probe_when_due }),
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(SEND_SEGMENT, tail_probe_on_send),
+		NOPAL_ON(SEGMENT_RECEIVED, tail_probe_on_received),
+		NOPAL_ON(ACK_PROCESSED, tail_probe_on_processed, .after = "loss_detection")),
 	.raises = NOPAL_RAISES("SEGMENT_RESEND", "CONGESTION_MARKED"),
 	.state_size = sizeof(struct tail_probe),
 };
