@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ack_train -- the first window tells the rate that BBR starts with
+ * ack_train -- rate of the acks of the first window, which BBR starts with
  *
  * The first window leaves in one burst, so what spaces its acks is the bottleneck.  Startup goes to
  * that rate at once, and beyond it in steps of half, so that it ends with less than a product in
@@ -101,7 +101,7 @@ const struct nopal_microprotocol nopal_ack_train = {
 	.abi = NOPAL_ABI,
 	.name = "ack_train",
 	.family = "congestion",
-	.summary = "the first window tells the rate that BBR starts with",
+	.summary = "rate of the acks of the first window, which BBR starts with",
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
 	.shared = ack_train_shared,

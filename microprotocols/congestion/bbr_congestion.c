@@ -281,7 +281,7 @@ static uint64_t bbr_low_window(struct nopal_at at)
 }
 
 /* The flight stays low for a round and 200 ms; where a share of the product is kept, the shorter of
- * both will do.  Then a window of four segments becomes the one before; a larger share grows back. */
+ * both will do.  Then a window of four segments becomes what it was; a larger share grows back. */
 static void bbr_check_probe_rtt(struct nopal_at at)
 {
 	struct bbr_congestion *bbr = nopal_state(at);

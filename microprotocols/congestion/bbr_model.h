@@ -42,7 +42,7 @@
 	"startup_least_bps", access, 0, "rate that startup goes to at once; 0: not known"
 #define BBR_STARTUP_MAX(access)                                                                    \
 	"startup_most_bps", access, 0, "rate that startup does not exceed; 0: none"
-#define BBR_LOSES(access)	 "startup_overflows", access, 0, "1: startup lost more than is random"
+#define BBR_LOSES(access)	 "startup_overflows", access, 0, "1: startup lost too much"
 #define BBR_QUEUE_STANDS(access) "queue_stands", access, 0, "1: for a whole round trip"
 #define BBR_BURST(access)	 "ack_burst_bytes", access, 0, "how far acks run ahead"
 #define BBR_DRAINS(access)	 "drain_requests", access, 0, "so often a queue had to go"

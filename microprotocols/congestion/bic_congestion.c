@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bic_congestion -- a window that searches for the largest one without loss.
+ * bic_congestion -- BIC congestion control: a search for the largest window without loss.
  *
  *   below the window of the last loss: half of the way to it in a round trip
  *   beyond it: as far again as it is away from it already
@@ -75,7 +75,7 @@ const struct nopal_microprotocol nopal_bic_congestion = {
 	WINDOW_RULES(bic_congestion, window_rules_needs),
 	.name = "bic_congestion",
 	.family = "congestion",
-	.summary = "a window that searches for the largest one without loss",
+	.summary = "BIC congestion control: a search for the largest window without loss",
 	.parameters_size = sizeof(struct window_parameters),
 	.parameters = window_rules_table,
 	.shared = window_rules_shared,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * constant_rate -- the rate that the config says, whatever the network does.
+ * constant_rate -- constant sending rate from the config, whatever the network does.
  *
  * For paths that are one's own, and for who lets the receiver alone decide: 0 is no limit.
  *
@@ -33,7 +33,7 @@ const struct nopal_microprotocol nopal_constant_rate = {
 	.abi = NOPAL_ABI,
 	.name = "constant_rate",
 	.family = "congestion",
-	.summary = "the rate that the config says, whatever the network does",
+	.summary = "constant sending rate from the config, whatever the network does",
 	.provides = given_rate_provides,
 	.needs = given_rate_needs,
 	.promises = constant_rate_promises,

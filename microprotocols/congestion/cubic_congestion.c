@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cubic_congestion -- a window that grows as the cube of time since its loss.
+ * cubic_congestion -- CUBIC congestion control (RFC 9438).
  *
  *   window(t) = C (t - K)^3 + W_max      K = cbrt((W_max - window(0)) / C)
  *
@@ -85,7 +85,7 @@ const struct nopal_microprotocol nopal_cubic_congestion = {
 	WINDOW_RULES(cubic_congestion, window_rules_needs_rtt),
 	.name = "cubic_congestion",
 	.family = "congestion",
-	.summary = "a window that grows as the cube of time since its loss",
+	.summary = "CUBIC congestion control (RFC 9438)",
 	.standard = "congestion_policy|window_policy",
 	.parameters_size = sizeof(struct hystart_parameters),
 	.parameters = NOPAL_PARAMETERS(HYSTART_PARAMETERS),

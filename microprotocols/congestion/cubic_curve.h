@@ -50,8 +50,8 @@ static inline uint64_t cubic_curve_root(uint64_t value)
 	return root;
 }
 
-/* Before the window grows, `passed_ns` after the ack before.  The curve begins at `window` after each
- * reduction: K is the time until the window is back at W_max. */
+/* Before the window grows, `passed_ns` after the ack before.  The curve begins at `window` after
+ * each reduction: K is the time until the window is back at W_max. */
 static inline void cubic_curve_pass(struct cubic_curve *curve, int64_t window, int64_t passed_ns,
 				    uint32_t segment_bytes)
 {

@@ -127,8 +127,8 @@ static inline void delivery_end_ack(struct delivery *delivery)
 	delivery->sample.early = 0;
 }
 
-/* What was delivered in the interval of the sample.  Where acks overtake, one that does by far, by
- * more than `burst`, tells of more than that: of what came early. */
+/* The bytes delivered in the interval of the sample.  Where acks overtake, one that does by far, by
+ * more than `burst`, tells of more than that: of bytes that came early. */
 static inline uint64_t delivery_amount(const struct delivery *delivery, uint64_t burst)
 {
 	uint64_t bytes = delivery->delivered - delivery->sample.delivered;

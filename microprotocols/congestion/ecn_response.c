@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ecn_response -- marks of congestion, from the network back to the sender.
+ * ecn_response -- ECN (RFC 3168): marks of congestion, from the network back to the sender.
  *
  * Segments leave as capable of marks (ECT(0)).  The receiver counts those that arrive marked, and
  * those that arrive with anything but what they left with, and tells both counts and the last
@@ -217,7 +217,7 @@ const struct nopal_microprotocol nopal_ecn_response = {
 	.abi = NOPAL_ABI,
 	.name = "ecn_response",
 	.family = "congestion",
-	.summary = "marks of congestion, from the network back to the sender",
+	.summary = "ECN (RFC 3168): marks of congestion, from the network back to the sender",
 	.provides = NOPAL_ROLES({ "congestion_marks", true }),
 	.needs = NOPAL_RELATIONS(
 		{ "network", "marks are on datagrams" },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fast_congestion -- a window that goes straight to where `alpha` bytes are queued.
+ * fast_congestion -- FAST TCP congestion control: straight to `alpha` bytes in queues.
  *
  *   once a window: window = (window + window * least rtt / rtt + alpha) / 2
  *
@@ -70,7 +70,7 @@ const struct nopal_microprotocol nopal_fast_congestion = {
 	WINDOW_RULES(fast_congestion, window_rules_needs_rtt),
 	.name = "fast_congestion",
 	.family = "congestion",
-	.summary = "a window that goes straight to where `alpha` bytes are queued",
+	.summary = "FAST TCP congestion control: straight to `alpha` bytes in queues",
 	.parameters_size = sizeof(struct fast_congestion_parameters),
 	.parameters = NOPAL_PARAMETERS(WINDOW_INITIAL,
 				       WINDOW_SEGMENTS(fast_congestion_parameters, alpha, "20seg",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * highspeed_congestion -- TCP's window, steeper the larger it is.
+ * highspeed_congestion -- HighSpeed TCP congestion control (RFC 3649).
  *
  *   a round trip: window += a(window)     lost: window -= b(window) * window
  *
@@ -103,7 +103,7 @@ const struct nopal_microprotocol nopal_highspeed_congestion = {
 	WINDOW_RULES(highspeed_congestion, window_rules_needs),
 	.name = "highspeed_congestion",
 	.family = "congestion",
-	.summary = "TCP's window, steeper the larger it is",
+	.summary = "HighSpeed TCP congestion control (RFC 3649)",
 	.parameters_size = sizeof(struct window_parameters),
 	.parameters = window_rules_table,
 	.shared = window_rules_shared,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loss_compensation -- random loss counts as passed by the bottleneck, for BBR
+ * loss_compensation -- random loss counted as passed by the bottleneck, for BBR
  *
  * BBR sends at the rate of delivery.  Where a share p is lost behind the bottleneck, that is (1 -
  * p) of the bytes that the bottleneck passed, and the link is left idle in part.  Here bytes lost
@@ -134,7 +134,7 @@ const struct nopal_microprotocol nopal_loss_compensation = {
 	.abi = NOPAL_ABI,
 	.name = "loss_compensation",
 	.family = "congestion",
-	.summary = "random loss counts as passed by the bottleneck, for BBR",
+	.summary = "random loss counted as passed by the bottleneck, for BBR",
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
 	.attributes = NOPAL_ATTRIBUTES(

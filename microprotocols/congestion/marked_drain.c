@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * marked_drain -- a mark of congestion takes the queue of BBR away
+ * marked_drain -- marks of congestion drain the queue of BBR
  *
  * BBR ignores marks.  Here one says that a queue stands: it ends startup, or begins the slow phase,
  * once a round trip (RFC 3168, section 6.1.2).
@@ -33,7 +33,7 @@ const struct nopal_microprotocol nopal_marked_drain = {
 	.abi = NOPAL_ABI,
 	.name = "marked_drain",
 	.family = "congestion",
-	.summary = "a mark of congestion takes the queue of BBR away",
+	.summary = "marks of congestion drain the queue of BBR",
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
 	.shared = NOPAL_SHARED([MARKED_DRAIN_REQUESTS] = { BBR_DRAINS(NOPAL_WRITE) },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pacing -- a window leaves spread over a round trip, not in bursts.
+ * pacing -- spread of a window over a round trip, in place of bursts.
  *
  *   rate = gain * window / smoothed rtt
  *
@@ -30,8 +30,8 @@ struct pacing {
 	int64_t window_bytes, srtt_ns, gain_ppm;
 };
 
-/* All that changes window or round trip is over by then; segments that wait for the rate leave in the
- * same turn. */
+/* All that changes window or round trip is over by then; segments that wait for the rate leave in
+ * the same turn. */
 static enum nopal_verdict pacing_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
 	const struct pacing_parameters *set = nopal_parameters(at);
@@ -73,7 +73,7 @@ const struct nopal_microprotocol nopal_pacing = {
 	.abi = NOPAL_ABI,
 	.name = "pacing",
 	.family = "congestion",
-	.summary = "a window leaves spread over a round trip, not in bursts",
+	.summary = "spread of a window over a round trip, in place of bursts",
 	.provides = NOPAL_ROLES({ "pacing", true }, { "rate_policy" }),
 	.needs = NOPAL_RELATIONS({ "congestion_policy", "somebody has to set the window" },
 				 { "rtt", "a window is spread over a round trip" },

@@ -65,7 +65,7 @@ static inline uint64_t random_loss_share(struct nopal_session *session,
 	return share < RANDOM_LOSS_MAX ? share : RANDOM_LOSS_MAX;
 }
 
-/* What a bottleneck passed that delivered so much: what was lost counts, up to the random share. */
+/* The bytes that a bottleneck passed: delivered ones, and lost ones up to the random share. */
 static inline uint64_t random_loss_passed(struct nopal_session *session,
 					  const struct random_loss *loss, uint64_t delivered,
 					  uint64_t lost)

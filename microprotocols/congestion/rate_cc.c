@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rate_cc -- segments leave no faster than the sending rate.
+ * rate_cc -- rate-based congestion control: segments leave no faster than the sending rate.
  *
  * The rate mechanism; a policy sets the rate, 0 is no limit, and where the receiver has a say, the
  * less of the two counts.  A token bucket over two quanta: what waits goes in quanta, one timer
  * each, and a timer that is late by less than a quantum loses nothing.
  *
- * It is the last gate but for the window: it lets a segment go only when nobody else keeps it back
- * and the window has room, and spends the credit when the segment leaves.  So no credit is heaped
- * up behind another gate, to be spent in one burst, and no resend waits for credit that such
+ * This gate is the last but for the window: it lets a segment go only when nobody else keeps it
+ * back and the window has room, and spends the credit when the segment leaves.  So no credit is
+ * heaped up behind another gate, to be spent in one burst, and no resend waits for credit that such
  * segments took.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (b).
@@ -282,7 +282,7 @@ const struct nopal_microprotocol nopal_rate_cc = {
 	.name = "rate_cc",
 	.family = "congestion",
 	.many = true,
-	.summary = "segments leave no faster than the sending rate",
+	.summary = "rate-based congestion control: segments leave no faster than the sending rate",
 	.provides = NOPAL_ROLES({ "rate_mechanism", true }),
 	.standard = "rate_mechanism",
 	.needs = NOPAL_RELATIONS({ "rate_policy", "somebody has to set the rate" }),

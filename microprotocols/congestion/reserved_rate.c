@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reserved_rate -- the rate that the application had reserved for the session.
+ * reserved_rate -- reserved sending rate, granted by the application.
  *
  * Asks once, when the session opens, by the application's callback `reserve`: it knows whom to ask,
  * a network that keeps reservations or a table of its own. What is granted is the rate, whatever
@@ -50,7 +50,7 @@ const struct nopal_microprotocol nopal_reserved_rate = {
 	.abi = NOPAL_ABI,
 	.name = "reserved_rate",
 	.family = "congestion",
-	.summary = "the rate that the application had reserved for the session",
+	.summary = "reserved sending rate, granted by the application",
 	.provides = given_rate_provides,
 	.needs = given_rate_needs,
 	.promises = reserved_rate_promises,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scalable_congestion -- a window that grows and shrinks by shares of itself.
+ * scalable_congestion -- Scalable TCP congestion control: growth and reduction by shares of the
+ * window.
  *
  *   acknowledged: window += acked / 100      lost: window -= window / 8
  *
@@ -58,7 +59,7 @@ const struct nopal_microprotocol nopal_scalable_congestion = {
 	WINDOW_RULES(scalable_congestion, window_rules_needs),
 	.name = "scalable_congestion",
 	.family = "congestion",
-	.summary = "a window that grows and shrinks by shares of itself",
+	.summary = "Scalable TCP congestion control: growth and reduction by shares of the window",
 	.parameters_size = sizeof(struct window_parameters),
 	.parameters = window_rules_table,
 	.shared = window_rules_shared,

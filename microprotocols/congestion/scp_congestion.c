@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scp_congestion -- keep a constant few bytes queued, for smooth streaming.
+ * scp_congestion -- SCP congestion control: a constant few bytes queued, for smooth streaming.
  *
  *   slow start --queue or loss--> steady <--resolved-- congested
  *       ^                           |                    ^
@@ -91,7 +91,7 @@ const struct nopal_microprotocol nopal_scp_congestion = {
 	WINDOW_RULES_PACED(scp_congestion),
 	.name = "scp_congestion",
 	.family = "congestion",
-	.summary = "keep a constant few bytes queued, for smooth streaming",
+	.summary = "SCP congestion control: a constant few bytes queued, for smooth streaming",
 	.parameters_size = sizeof(struct scp_congestion_parameters),
 	.parameters = NOPAL_PARAMETERS(
 		WINDOW_SEGMENTS(window_parameters, initial, "4seg", "first window"),

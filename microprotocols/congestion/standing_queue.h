@@ -2,7 +2,7 @@
 /*
  * standing_queue.h -- is there a queue, and since when without a pause?
  *
- * What a round trip takes beyond the least one was spent in queues.  Less than a quarter of the
+ * The time of a round trip beyond the least one was spent in queues.  Less than a quarter of the
  * least round trip and 5 ms is noise or one burst.  A queue that every sample of a whole round trip
  * has met is no burst: the pipe is full.
  */

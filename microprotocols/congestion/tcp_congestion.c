@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tcp_congestion -- the congestion window as TCP has it: tahoe, reno, newreno.
+ * tcp_congestion -- TCP congestion control (RFC 5681): tahoe, reno, newreno.
  *
  *   slow start --threshold--> avoidance --lost--> recovery --resolved--> avoidance
  *        ^                                                                  |
@@ -94,7 +94,7 @@ const struct nopal_microprotocol nopal_tcp_congestion = {
 	WINDOW_RULES(tcp_congestion, window_rules_needs),
 	.name = "tcp_congestion",
 	.family = "congestion",
-	.summary = "the congestion window as TCP has it: tahoe, reno, newreno",
+	.summary = "TCP congestion control (RFC 5681): tahoe, reno, newreno",
 	.parameters_size = sizeof(struct tcp_congestion_parameters),
 	.parameters = NOPAL_PARAMETERS(NOPAL_WORDS(tcp_congestion, variant, "variant", "newreno",
 						   "tahoe|reno|newreno", "what a loss does"),

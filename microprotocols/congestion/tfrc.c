@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tfrc -- no faster than TCP would be on such a path, but smoothly.
+ * tfrc -- TFRC (RFC 5348): no faster than TCP would be on such a path, but smoothly.
  *
  *   slow start --first loss event--> equation
  *       no acks for four round trips: half of either
  *
  * Once a round trip, and at each loss event, the rate becomes what TCP's response equation gives
- * for the measured rate of loss events; never more than twice what was acknowledged in a round
- * trip.  Before the first loss it doubles.
+ * for the measured rate of loss events; never more than twice the bytes acknowledged in a round
+ * trip.  Before the first loss the rate doubles.
  *
  * Paper:     RFC 5348 (Floyd, Handley, Padhye, Widmer, TFRC), sections 3.1, 4 and
  *            5; Floyd, Handley, Padhye, Widmer, Equation-based congestion control
@@ -15,12 +15,12 @@
  *            CTP, ToN 2007, section III.D (b).
  * Differs:   all is computed at the sender: acknowledgements tell which segments arrived, so loss
  *            events are made of transmissions that are known to be lost or timed out, by their own
- *            times of transmission, and the receive rate is what was acknowledged in a round trip.
+ *            times of transmission, and the receive rate is that of acknowledged bytes.
  *            A segment is a full one, also where they are short: these get the bytes of full ones,
  *            as RFC 4828 has it, but for headers.  The round trip is smoothed by the role rtt.
- *            What is timed out while nothing that left later is acknowledged is silence, as it is
- *            for a receiver, and one event when that ends.  While what leaves is acknowledged, a
- *            segment a round trip may leave, as with the least window of TCP, whatever was lost
+ *            A timeout while nothing that left later is acknowledged is silence, as it is for a
+ *            receiver, and one event when that ends.  While segments are acknowledged, one a round
+ *            trip may leave, as with the least window of TCP, whatever was lost
  *            before: the sender comes back from a storm as soon as that is over, not after many
  *            times t_mbi.  Before the first round trip one bucket of the rate mechanism may leave,
  *            not one packet.  Integers only.
@@ -420,7 +420,7 @@ const struct nopal_microprotocol nopal_tfrc = {
 	.abi = NOPAL_ABI,
 	.name = "tfrc",
 	.family = "congestion",
-	.summary = "no faster than TCP would be on such a path, but smoothly",
+	.summary = "TFRC (RFC 5348): no faster than TCP would be on such a path, but smoothly",
 	.provides = NOPAL_ROLES({ "congestion_policy", true }, { "rate_policy" }),
 	.standard = "rate_policy",
 	.needs = NOPAL_RELATIONS({ "acknowledgement", "it acts on what arrived and what did not" },

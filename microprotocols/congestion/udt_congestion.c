@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * udt_congestion -- a rate that grows by what the link has left, and falls by a ninth.
+ * udt_congestion -- UDT congestion control: growth by the spare capacity of the link.
  *
  *   slow start --first loss--> every 10 ms, where nothing was lost: rate += step
  *                              a report of losses: rate -= rate / 9
@@ -405,7 +405,7 @@ const struct nopal_microprotocol nopal_udt_congestion = {
 	.abi = NOPAL_ABI,
 	.name = "udt_congestion",
 	.family = "congestion",
-	.summary = "a rate that grows by what the link has left, and falls by a ninth",
+	.summary = "UDT congestion control: growth by the spare capacity of the link",
 	.provides =
 		NOPAL_ROLES({ "congestion_policy", true }, { "window_policy" }, { "rate_policy" }),
 	.needs = NOPAL_RELATIONS({ "acknowledgement", "it acts on what arrived and what did not" },

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usual_rtt -- the round trip that most packets have, for BBR
+ * usual_rtt -- round trip that most packets have, for BBR
  *
  * The round trip of a packet that jumped the queue is true, but no other has it: a sample is the
  * largest of four in a row.
  *
  * Where packets overtake, the newest of an ack is the one that did, and an ack may have overtaken
  * others itself.  Once that shows, all that was learned is void, startup begins again, and a sample
- * is the largest of 64 segments, each from the transmission that is known to have arrived.  Bytes that
- * an ack tells early, for it overtook, are then no bandwidth.
+ * is the largest of 64 segments, each from the transmission that is known to have arrived.  Bytes
+ * that an ack tells early, for it overtook, are then no bandwidth.
  *
  * Paper:     none; a modification of BBR (bbr_congestion).
  * Differs:   nothing.
@@ -43,8 +43,8 @@ struct usual_rtt {
 	int64_t whole_ns; /* of a whole batch, to be taken; or 0 */
 };
 
-/* A segment that was overtaken has a truer round trip than the samples before; `rtt_ns` is 0 where an
- * ack was. */
+/* A segment that was overtaken has a truer round trip than the samples before; `rtt_ns` is 0 where
+ * an ack was. */
 static void usual_rtt_overtaken(struct nopal_at at, int64_t rtt_ns)
 {
 	struct usual_rtt *usual = nopal_state(at);
@@ -108,8 +108,8 @@ static enum nopal_verdict usual_rtt_on_ack(struct nopal_at at, struct nopal_ack 
 	int64_t rtt_ns = bbr_timed_rtt(ack, nopal_shared_get(at, USUAL_RTT_LATEST));
 	uint64_t product;
 
-	/* An ack that knows less than an earlier one: acks overtake.  A report in parts tells of its
-	 * largest packet in each, and of the others in later ones. */
+	/* An ack that knows less than an earlier one: acks overtake.  A report in parts tells of
+	 * its largest packet in each, and of the others in later ones. */
 	if (ack->largest < usual->largest) {
 		if (!usual->overtakes)
 			usual_rtt_overtaken(at, 0);
@@ -119,7 +119,7 @@ static enum nopal_verdict usual_rtt_on_ack(struct nopal_at at, struct nopal_ack 
 	nopal_shared_set(at, USUAL_RTT_USUAL, usual_rtt_sample(usual, rtt_ns));
 	if (!usual->overtakes)
 		return NOPAL_CONTINUE;
-	/* An ack may tell of so many bytes early: others would have told of them in the same time. */
+	/* So many bytes may be told early: other acks would tell of them in the same time. */
 	product = nopal_rate_bytes((uint64_t)nopal_shared_get(at, USUAL_RTT_BANDWIDTH),
 				   nopal_shared_get(at, USUAL_RTT_PATH));
 	nopal_shared_set(at, USUAL_RTT_EARLY_MAX,
@@ -143,7 +143,7 @@ const struct nopal_microprotocol nopal_usual_rtt = {
 	.abi = NOPAL_ABI,
 	.name = "usual_rtt",
 	.family = "congestion",
-	.summary = "the round trip that most packets have, for BBR",
+	.summary = "round trip that most packets have, for BBR",
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
 	.attributes = NOPAL_ATTRIBUTES([USUAL_RTT_LATE] = { "late_left_ns", NOPAL_READ_OPTIONAL }),

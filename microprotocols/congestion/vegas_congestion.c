@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vegas_congestion -- a window that keeps a few segments queued, and no more.
+ * vegas_congestion -- Vegas congestion control: a few segments queued, and no more.
  *
  *   expected = window / least rtt       actual = window / rtt of the round
  *   queued   = (expected - actual) * least rtt
@@ -30,8 +30,8 @@ struct vegas_congestion {
 	struct window_round round;
 };
 
-/* What is acknowledged in a round left before it, at the window that it began with.  Only what left
- * in a round in which the window stood still can be compared: it is acknowledged in the next one,
+/* Segments acknowledged in a round left before it, at the window that it began with.  Only those of
+ * a round in which the window stood still can be compared: they are acknowledged in the next one,
  * which grows.  Where too much is queued, that growth is taken back, and the doubling that made the
  * queue.  Beyond slow start a segment is added, or taken. */
 static void vegas_judge(struct nopal_at at)
@@ -104,7 +104,7 @@ const struct nopal_microprotocol nopal_vegas_congestion = {
 	WINDOW_RULES(vegas_congestion, window_rules_needs_rtt),
 	.name = "vegas_congestion",
 	.family = "congestion",
-	.summary = "a window that keeps a few segments queued, and no more",
+	.summary = "Vegas congestion control: a few segments queued, and no more",
 	.parameters_size = sizeof(struct vegas_parameters),
 	.parameters = vegas_congestion_table,
 	.validate = vegas_validate,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * westwood_congestion -- after a loss, the window that the path was carrying.
+ * westwood_congestion -- Westwood+ congestion control: a loss leaves the window that the path
+ * carried.
  *
  *   window after a loss = bandwidth, as acknowledgements told it, * least rtt
  *
@@ -97,7 +98,7 @@ const struct nopal_microprotocol nopal_westwood_congestion = {
 	WINDOW_RULES(westwood_congestion, window_rules_needs_rtt),
 	.name = "westwood_congestion",
 	.family = "congestion",
-	.summary = "after a loss, the window that the path was carrying",
+	.summary = "Westwood+ congestion control: a loss leaves the window that the path carried",
 	.parameters_size = sizeof(struct window_parameters),
 	.parameters = window_rules_table,
 	.shared = window_rules_shared_smoothed,

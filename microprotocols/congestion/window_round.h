@@ -75,8 +75,8 @@ static inline bool window_round_resolves(struct nopal_at at, const struct nopal_
 	return true;
 }
 
-/* A round in which the application limits, or losses are unresolved, is not judged.  In slow start a
- * round is judged before its end, too, where the samples are enough (RFC 9406, section 4.3). */
+/* A round in which the application limits, or losses are unresolved, is not judged.  In slow start
+ * a round is judged before its end, too, where the samples are enough (RFC 9406, section 4.3). */
 static inline void window_round_compare(struct nopal_at at, const struct nopal_ack *ack)
 {
 	struct window_round *round = nopal_state(at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * windowed_cc -- no more bytes on the network than the congestion window.
+ * windowed_cc -- windowed congestion control: no more in flight than the congestion window.
  *
  * The window mechanism; a policy sets the window.  It is the last gate: it lets a segment go only
  * when its own bit is the only one left, so that the window holds at the transmission itself and
@@ -176,7 +176,7 @@ const struct nopal_microprotocol nopal_windowed_cc = {
 	.abi = NOPAL_ABI,
 	.name = "windowed_cc",
 	.family = "congestion",
-	.summary = "no more bytes on the network than the congestion window",
+	.summary = "windowed congestion control: no more in flight than the congestion window",
 	.provides = NOPAL_ROLES({ "window_mechanism", true }),
 	.standard = "window_mechanism",
 	.needs =
@@ -184,7 +184,7 @@ const struct nopal_microprotocol nopal_windowed_cc = {
 				{ "window_policy", "somebody has to set the window" }),
 	.attributes = NOPAL_ATTRIBUTES(
 		[WINDOWED_CC_CHARGE] = { "window_charge", NOPAL_WRITE,
-					 "bytes of the congestion window that the segment takes now",
+					 "bytes of the congestion window that it takes",
 					 .kinds = NOPAL_CARRIED }),
 	.shared = windowed_cc_shared,
 	.holds = NOPAL_HOLDS({ "the congestion window", NOPAL_SEND, NOPAL_CARRIED }),

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * buffer_sizing -- the application has as much under way as the path can use.
+ * buffer_sizing -- send buffer sizing: as much under way as the path can use.
  *
- *   limit = factor x what is acknowledged in a round trip + two messages
+ *   limit = factor x bytes acknowledged in a round trip + two messages
  *
- * What is acknowledged in a round trip is bandwidth x delay.  A round trip ends when something is
- * acknowledged that left after it began, so no clock measures it, and no burst of acks makes it
- * larger than what is out at its two ends.  While it grows from one to the next, twice as much: the
+ * The bytes acknowledged in a round trip are bandwidth x delay.  A round trip ends when something
+ * is acknowledged that left after it began, so no clock measures it, and no burst of acks makes it
+ * larger than the flight at its two ends.  While it grows from one to the next, twice as much: the
  * window does, too.  Messages count whole until all of each is acknowledged: hence the two.  Where
  * more than that has arrived of messages that wait for something lost, it does not count: it waits
  * for no room.
  *
- * The limit grows as soon as more is acknowledged.  After an interval it is what was needed in it,
- * but half of what it was at least.  It is a limit
- * of what the application may add: nothing that is under way is touched.  It has no effect beyond
- * the plan's send_buffer, which is its maximum.
+ * The limit grows as soon as more is acknowledged.  After an interval it follows the need of the
+ * interval, but down to half of itself at most.  The limit is for bytes that the application may
+ * add: nothing that is under way is touched.  The plan's send_buffer is its maximum.
  *
  * Paper:     Gu and Grossman, UDTv4, section 3.4 (buffer auto-sizing: 2 x BDP), and
  *            2.5 (garbage collection halves a buffer that is half empty).
@@ -202,7 +201,7 @@ const struct nopal_microprotocol nopal_buffer_sizing = {
 	.abi = NOPAL_ABI,
 	.name = "buffer_sizing",
 	.family = "flow",
-	.summary = "the application has as much under way as the path can use",
+	.summary = "send buffer sizing: as much under way as the path can use",
 	.needs = NOPAL_RELATIONS(
 		{ "acknowledgement", "what the path takes is what is acknowledged" }),
 	.parameters_size = sizeof(struct buffer_sizing_parameters),

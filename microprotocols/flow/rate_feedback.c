@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rate_feedback -- the receiving application says how fast it is sent to.
+ * rate_feedback -- limit on the rate of the sender, set by the receiving application.
  *
- * What it asked for last (nopal_session_accept_rate) goes to the sender, numbered, and is repeated
- * until the sender's echo comes; there the rate mechanism keeps to it.  A rate is absolute: one
- * that comes late or twice says nothing new.
+ * The rate that the application asked for last (nopal_session_accept_rate) goes to the sender,
+ * numbered, and is repeated until the sender's echo comes; there the rate mechanism keeps to it.  A
+ * rate is absolute: one that comes late or twice says nothing new.
  *
  *   receiver                              sender
  *     1 Mbit/s
@@ -185,7 +185,7 @@ const struct nopal_microprotocol nopal_rate_feedback = {
 	.abi = NOPAL_ABI,
 	.name = "rate_feedback",
 	.family = "flow",
-	.summary = "the receiving application says how fast it is sent to",
+	.summary = "limit on the rate of the sender, set by the receiving application",
 	.provides = NOPAL_ROLES({ "receiver_rate", true }),
 	.needs = NOPAL_RELATIONS(
 		{ "rate_mechanism", "somebody must keep to what the receiver asks for" }),

@@ -126,8 +126,8 @@ RIGHT_SIZE_RARE uint64_t nopal__right_size_window(struct right_size *size, int64
 	return size->window;
 }
 
-/* Three quarters of the wanted window are there until the next edge is.  Of a window that is larger,
- * being the least, half are enough. */
+/* Three quarters of the wanted window are there until the next edge is.  Of a window that is
+ * larger, being the least, half are enough. */
 uint64_t nopal__right_size_step(const struct right_size *size)
 {
 	uint64_t wanted = right_size_wanted(size);

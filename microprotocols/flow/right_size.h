@@ -3,16 +3,16 @@
  * right_size.h -- how much room a receiver needs: three times what leaves its buffer in a round
  * trip, and twice that while it grows.
  *
- * Two of the three are for the sender, who has as much under way (buffer_sizing.c); the third is
- * for the time until it hears of the next edge: what is under way need not wait for that, too.  A
+ * Two of the three are for the sender, which has as much under way (buffer_sizing.c); the third is
+ * for the time until it hears of the next edge: segments under way need not wait for that, too.  A
  * window that grows has grown once more by then.
  *
- * Who only receives has no round trips to measure.  But what lies beyond an edge can only come when
- * the sender has heard of the next one: from telling that until the first such number arrives is a
- * round trip, and longer where the sender did not wait for it.  So the least one counts.  It is not
- * kept for ever, for a path may become longer: with a window of three round trips, told by
- * quarters, a sender that never waits takes two and a quarter from edge to edge, and the least of
- * late, divided by that, takes its place.  One that does wait has more room then.
+ * A receiver that never sends has no round trips to measure.  But segments beyond an edge can only
+ * come when the sender has heard of the next one: from telling that until the first such number
+ * arrives is a round trip, and longer where the sender did not wait for it.  So the least one
+ * counts.  It is not kept for ever, for a path may become longer: with a window of three round
+ * trips, told by quarters, a sender that never waits takes two and a quarter from edge to edge, and
+ * the least of late, divided by that, takes its place.  One that does wait has more room then.
  *
  * Numbers are those of segments, from the first that came.  After Fisk and Feng, Dynamic
  * right-sizing in TCP (LACSI 2001).

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rts_cts -- the sender asks for the right to send, the receiver grants it.
+ * rts_cts -- RTS/CTS flow control: the sender asks for the right to send.
  *
- * Both sides count bytes from the beginning of the session: what the sender wants to have sent,
- * what it was granted, what arrived.  A segment is let go when with it no more was let go than was
+ * Both sides count bytes from the beginning of the session: wanted by the sender, granted to it,
+ * and arrived.  A segment is let go when with it no more was let go than was
  * granted.  So a request or a grant that comes twice, late or out of order says nothing wrong, and
  * the largest is the latest.  With H the bytes of whole messages that arrived and were not
  * consumed,
  *
- *   grant = the less of: what was asked for, arrived + written off + buffer - H
+ *   grant = the less of: asked for, arrived + written off + buffer - H
  *
  * and it never retreats.  A message in the making is not in H: only more segments can complete it.
- * What left and will not come is written off when the sender says so, and takes no room with it:
- * where unseen segments are still needed (reliability_unmet), what was given up; else what did not
- * arrive since a sender that waits began to.
+ * Bytes that left and will not come are written off when the sender says so, and take no room with
+ * them: where unseen segments are still needed (reliability_unmet), those given up; else those that
+ * did not arrive since a sender that waits began to.
  *
  *   sender                                    receiver
  *     wants 9000, may 4000
@@ -173,8 +173,8 @@ static enum nopal_verdict rts_cts_on_send(struct nopal_at at, struct nopal_segme
 	return NOPAL_CONTINUE;
 }
 
-/* A segment that never left leaves its right to others.  Where unseen segments are needed, one that is
- * done arrived or was given up; else nobody knows. */
+/* A segment that never left leaves its right to others.  Where unseen segments are needed, one that
+ * is done arrived or was given up; else nobody knows. */
 static enum nopal_verdict rts_cts_on_done(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct rts_cts *self = nopal_state(at);
@@ -196,8 +196,8 @@ static void rts_cts_ask(struct nopal_at at, uint64_t wanted)
 	struct rts_cts *self = nopal_state(at);
 	const uint64_t totals[] = { wanted, self->settled };
 
-	/* Room for a segment that is given up before it left is asked for no more; the peer may grant
-	 * it yet. */
+	/* Room for a segment that is given up before it left is asked for no more; the peer may
+	 * grant it yet. */
 	if (rts_cts_send(at, RTS_CTS_REQUEST, totals, 2) && wanted > self->asked)
 		self->asked = wanted;
 }
@@ -382,7 +382,7 @@ const struct nopal_microprotocol nopal_rts_cts = {
 	.abi = NOPAL_ABI,
 	.name = "rts_cts",
 	.family = "flow",
-	.summary = "the sender asks for the right to send, the receiver grants it",
+	.summary = "RTS/CTS flow control: the sender asks for the right to send",
 	.provides = NOPAL_ROLES({ "flow_control", true }),
 	.promises = NOPAL_PROMISES(NOPAL_FLOW_CONTROLLED),
 	.parameters_size = sizeof(struct rts_cts_parameters),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * windowed_flow -- the receiver says how far the sender may go.
+ * windowed_flow -- windowed flow control: the receiver says how far the sender may go.
  *
  * The grant is an edge: a segment may leave when its number is below it.  Both sides begin with the
  * edge `initial` segments beyond the first number; from then on the receiver tells it.  With W =
@@ -12,13 +12,13 @@
  * Where unseen segments are still needed (reliability_unmet), progress counts the segments that
  * arrived, so that what is missing keeps its place in the buffer; what the peer gave up counts as
  * if it had come.  Where nobody sends them again, progress is one past the highest number that
- * arrived or that the sender says it used (probe): what got lost takes no credit with it.  A
+ * arrived or that the sender says it used (probe): lost segments take no credit with them.  A
  * message in the making is not counted in H: only more segments can complete it; nor is, where
  * automatic, one that waits for its order.  The session's budget bounds them.
  *
- * With `automatic` W is no larger than what is of use (right_size.h), and halves with every second
- * in which nothing left the buffer.  What was promised stays promised: the edge stands still until
- * a window that became smaller begins at it.
+ * With `automatic` W is no larger than is of use (right_size.h), and halves with every second in
+ * which nothing left the buffer.  A grant is never taken back: the edge stands still until a window
+ * that became smaller begins at it.
  *
  * The edge is told when it moved by a quarter of the window (by half, where an automatic one is
  * larger than is of use), on every probe, and repeatedly while the sender may still live on
@@ -272,8 +272,8 @@ static void windowed_flow_look(struct nopal_at at, uint64_t left)
 		windowed_flow_told(at, edge);
 		flow_number_say(at, WINDOWED_FLOW_WINDOW, windowed_flow_first(at) + edge);
 	}
-	/* Less than a step is not told yet: the rest of it has to leave first.  A window that follows
-	 * looks more often than it tells. */
+	/* Less than a step is not told yet: the rest of it has to leave first.  A window that
+	 * follows looks more often than it tells. */
 	flow->due = flow->told + step - window;
 	if (set->automatic) {
 		uint64_t look = left + nopal__right_size_look(&flow->size);
@@ -340,7 +340,7 @@ static enum nopal_verdict windowed_flow_on_gave_up(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* Raised twice for a message: where automatic, one that waits for its order counts the second time. */
+/* Raised twice for a message: where automatic, waiting for an order counts, too. */
 static enum nopal_verdict windowed_flow_on_message(struct nopal_at at,
 						   struct nopal_message *message)
 {
@@ -438,7 +438,7 @@ const struct nopal_microprotocol nopal_windowed_flow = {
 	.abi = NOPAL_ABI,
 	.name = "windowed_flow",
 	.family = "flow",
-	.summary = "the receiver says how far the sender may go",
+	.summary = "windowed flow control: the receiver says how far the sender may go",
 	.provides = NOPAL_ROLES({ "flow_control", true }),
 	.standard = "flow_control",
 	.needs = NOPAL_RELATIONS({ "segment_numbers", "grants are segment numbers" }),

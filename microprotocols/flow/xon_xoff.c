@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * xon_xoff -- the receiver tells the sender to suspend and to resume.
+ * xon_xoff -- XON/XOFF flow control: the receiver suspends and resumes the sender.
  *
  * With H the bytes of whole messages that arrived and were not consumed (those that wait for their
  * place in an order, unread and kept ones), the receiver says xoff when H exceeds `high`, and xon
@@ -298,7 +298,7 @@ const struct nopal_microprotocol nopal_xon_xoff = {
 	.abi = NOPAL_ABI,
 	.name = "xon_xoff",
 	.family = "flow",
-	.summary = "the receiver tells the sender to suspend and to resume",
+	.summary = "XON/XOFF flow control: the receiver suspends and resumes the sender",
 	.provides = NOPAL_ROLES({ "flow_control", true }),
 	.promises = NOPAL_PROMISES(NOPAL_FLOW_CONTROLLED),
 	.parameters_size = sizeof(struct xon_xoff_parameters),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * duplicate_ack -- later segments arrived, so an earlier one is lost.
+ * duplicate_ack -- duplicate ACK loss detection: a segment that later ones overtook is lost.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.B and figure 3; RFC
  *            5681, section 3.2; RFC 6675, section 4; RFC 8985, section 6.
@@ -169,8 +169,8 @@ static int64_t duplicate_ack_until(struct nopal_at at, const struct nopal_segmen
 }
 
 /* The same where fewer have: at the end of a train there are no more to come.  Before its end there
- * are, and nothing is hurried: where many share a full queue, resends that leave sooner only fill it
- * more. */
+ * are, and nothing is hurried: where many share a full queue, resends that leave sooner only fill
+ * it more. */
 static int64_t duplicate_ack_until_few(struct nopal_at at, const struct nopal_segment *segment)
 {
 	const struct duplicate_ack *self = nopal_state(at);
@@ -288,7 +288,7 @@ const struct nopal_microprotocol nopal_duplicate_ack = {
 	.abi = NOPAL_ABI,
 	.name = "duplicate_ack",
 	.family = "status",
-	.summary = "later segments arrived, so an earlier one is lost",
+	.summary = "duplicate ACK loss detection: a segment that later ones overtook is lost",
 	.provides = NOPAL_ROLES({ "loss_detection" }),
 	.standard = "loss_detection",
 	.needs = NOPAL_RELATIONS({ "acknowledgement", "it judges what was acknowledged" }),
@@ -297,7 +297,7 @@ const struct nopal_microprotocol nopal_duplicate_ack = {
 	.attributes = NOPAL_ATTRIBUTES(FOUND_LOST_ATTRIBUTES),
 	.shared = NOPAL_SHARED(
 		[DUPLICATE_ACK_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
-					     "a round trip; unknown: fewer than `threshold` are no loss" },
+					     "a round trip; 0: `threshold` counts alone" },
 		[DUPLICATE_ACK_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
 					    "1: nothing else waits to leave" }),
 	.timers = NOPAL_TIMERS([DUPLICATE_ACK_JUDGE] = { "judge", duplicate_ack_when_judge }),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * negative_ack -- tell the sender at once what is missing.
+ * negative_ack -- negative acknowledgement (NAK): the receiver asks for missing segments at once.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.B.
  * Differs:   waits until `reorder` later segments have come, and asks again for
@@ -274,8 +274,8 @@ static enum nopal_verdict negative_ack_on_done(struct nopal_at at, struct nopal_
 	return NOPAL_CONTINUE;
 }
 
-/* The transmission that the peer misses is the last one only when that is not later than the largest
- * that the peer has seen, or when it has had time to arrive. */
+/* The transmission that the peer misses is the last one only when that is not later than the
+ * largest that the peer has seen, or when it has had time to arrive. */
 static void negative_ack_lost(struct nopal_at at, uint64_t number, uint64_t largest)
 {
 	const struct negative_ack *self = nopal_state(at);
@@ -412,7 +412,7 @@ const struct nopal_microprotocol nopal_negative_ack = {
 	.abi = NOPAL_ABI,
 	.name = "negative_ack",
 	.family = "status",
-	.summary = "tell the sender at once what is missing",
+	.summary = "negative acknowledgement (NAK): the receiver asks for missing segments at once",
 	.provides = NOPAL_ROLES({ "loss_detection" }),
 	.needs = NOPAL_RELATIONS(
 		{ "segment_numbers", "missing segments are a gap in numbers" },

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * path_memory -- begin with what earlier sessions measured of the path.
+ * path_memory -- measurements of earlier sessions, for a session to begin with.
  *
  * A session begins better with the findings of the last one between the same two hosts than with a
- * guess: how long to wait for an answer, how much the network takes, how long a datagram may be.  At the end of a session its measurements are kept by its world; at the opening of the next
- * they are offered as shared variables, which hold 0 where nothing is known.
+ * guess: how long to wait for an answer, how much the network takes, how long a datagram may be.
+ * At the end of a session its measurements are kept by its world; at the opening of the next they
+ * are offered as shared variables, which hold 0 where nothing is known.
  *
  * The bandwidth is the largest rate of delivery over a round trip, by our own clock and the bytes
- * acknowledged, whichever part controls congestion.  It makes the known one larger, and smaller only
- * where the session lost something or was told of congestion: a session that sent little did not see
- * how much the path takes.
+ * acknowledged, whichever part controls congestion.  It makes the known one larger, and smaller
+ * only where the session lost something or was told of congestion: a session that sent little did
+ * not see how much the path takes.
  *
  * Paper:     Gu and Grossman, UDTv4, section 2.4 (connection record index); Touch,
  *            Welzl, Islam, TCP control block interdependence, RFC 9040 (temporal
@@ -238,7 +239,7 @@ const struct nopal_microprotocol nopal_path_memory = {
 	.abi = NOPAL_ABI,
 	.name = "path_memory",
 	.family = "status",
-	.summary = "begin with what earlier sessions measured of the path",
+	.summary = "measurements of earlier sessions, for a session to begin with",
 	.needs = NOPAL_RELATIONS({ "rtt|path_limit", "somebody has to measure what it keeps" }),
 	.parameters_size = sizeof(struct path_memory_parameters),
 	.parameters = NOPAL_PARAMETERS(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * positive_ack -- tell the sender what arrived, and the sender's side of that.
+ * positive_ack -- positive acknowledgement (ACK, SACK) of segments, at both ends.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.B and figure 3; RFC 2018
  *            (selective reports).
@@ -112,13 +112,13 @@ const struct nopal_microprotocol nopal_positive_ack = {
 	.name = "positive_ack",
 	.wire_version = 1 /* 0: a report that did not fit was cut */,
 	.family = "status",
-	.summary = "tell the sender what arrived, and the sender's side of that",
+	.summary = "positive acknowledgement (ACK, SACK) of segments, at both ends",
 	.provides = NOPAL_ROLES({ "acknowledgement", true }),
 	.standard = "acknowledgement",
 	.needs = NOPAL_RELATIONS(
 		{ "segment_numbers", "numbers are what it acknowledges" },
 		{ "retransmission_timer",
-		  "acks can get lost: without a timeout the last segments would be waited for without end" }),
+		  "acks can get lost: the last segments would be waited for without end" }),
 	.promises = positive_ack_promises,
 	.parameters_size = sizeof(struct positive_ack_parameters),
 	.parameters = positive_ack_parameters,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rack_detection -- what left before something that arrived is lost, in time.
+ * rack_detection -- RACK loss detection (RFC 8985): a segment that was overtaken is lost, in time.
  *
  * With the newest of the transmissions that arrived, N, one that left before it is lost when so
  * much has passed since it left as N took to be acknowledged, and the window for reordering more:
@@ -229,7 +229,7 @@ const struct nopal_microprotocol nopal_rack_detection = {
 	.abi = NOPAL_ABI,
 	.name = "rack_detection",
 	.family = "status",
-	.summary = "what left before something that arrived is lost, in time",
+	.summary = "RACK loss detection (RFC 8985): a segment that was overtaken is lost, in time",
 	.provides = NOPAL_ROLES({ "loss_detection" }),
 	.needs = NOPAL_RELATIONS({ "acknowledgement", "it judges what was acknowledged" },
 				 { "rtt", "its window is a part of the round trip" }),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * retransmission_timer -- a segment times out when no ack tells of it for too long.
+ * retransmission_timer -- retransmission timer (RFC 6298): a segment without an ack times out.
  *
  * One timer watches the oldest transmission whose outcome is open.  When it has waited for the
  * timeout, counted from its transmission or from the last ack that brought news, whichever is
@@ -172,7 +172,7 @@ const struct nopal_microprotocol nopal_retransmission_timer = {
 	.abi = NOPAL_ABI,
 	.name = "retransmission_timer",
 	.family = "status",
-	.summary = "a segment times out when no ack tells of it for too long",
+	.summary = "retransmission timer (RFC 6298): a segment without an ack times out",
 	.provides = NOPAL_ROLES({ "retransmission_timer", true }),
 	.standard = "retransmission_timer",
 	.needs = NOPAL_RELATIONS({ "acknowledgement", "without acks each segment would time out" }),

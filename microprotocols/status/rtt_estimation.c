@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rtt_estimation -- how long a round trip takes, and how long to wait for one.
+ * rtt_estimation -- round-trip time estimation, and the timeout by it (RFC 6298).
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.B; Jacobson, Congestion
  *            avoidance and control, SIGCOMM 1988; RFC 6298, section 2.
@@ -109,9 +109,9 @@ static int64_t rtt_estimation_steady(struct rtt_estimation *self, int64_t rtt_ns
 	return largest;
 }
 
-/* A sample of the segments that earlier acks told of: within one of them that overtook others, the oldest segment
- * has the usual round trip.  The minimum until it turned out that packets overtake was an
- * overtaker's. */
+/* A sample of the segments that earlier acks told of: within one of them that overtook others, the
+ * oldest segment has the usual round trip.  The minimum until it turned out that packets overtake
+ * was an overtaker's. */
 static void rtt_estimation_end_batch(struct nopal_at at)
 {
 	int64_t minimum = nopal_shared_get(at, RTT_ESTIMATION_MINIMUM);
@@ -236,7 +236,7 @@ const struct nopal_microprotocol nopal_rtt_estimation = {
 	.abi = NOPAL_ABI,
 	.name = "rtt_estimation",
 	.family = "status",
-	.summary = "how long a round trip takes, and how long to wait for one",
+	.summary = "round-trip time estimation, and the timeout by it (RFC 6298)",
 	.provides = NOPAL_ROLES({ "rtt", true }),
 	.standard = "rtt",
 	.needs = NOPAL_RELATIONS({ "acknowledgement", "acknowledgements are its samples" }),

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tail_probe -- what left last is sent once more when no ack tells of it.
+ * tail_probe -- tail loss probe (RFC 8985): the last segment leaves again for want of an ack.
  *
  * Behind the last segments of a train nothing comes that could overtake them: the peer has no
  * reason to report, and their loss would wait for a timeout.  So after two round trips without
- * progress and transmissions the newest that is outstanding leaves again.  Its ack says what is
- * missing, and loss detection does the rest.  One probe: then the timeout.
+ * progress and transmissions the newest that is outstanding leaves again.  Its ack tells which
+ * segments are missing, and loss detection does the rest.  One probe: then the timeout.
  *
  *   7 ------>   8 --- x   9 --- x
  *   <-- ack 7
@@ -13,8 +13,8 @@
  *   9 again ------->
  *   <-- ack of 9, a hole at 8: lost
  *
- * Where the probe is what arrived, the network lost the first copy, and no loss is reported for it:
- * that is told as a mark.
+ * Where the probe is the copy that arrived, the network lost the first copy, and no loss is
+ * reported for it: that is told as a mark.
  *
  * Paper:     RFC 8985, section 7; Flach et al., Reducing web latency: the virtue
  *            of gentle aggression, SIGCOMM 2013.
@@ -138,12 +138,12 @@ const struct nopal_microprotocol nopal_tail_probe = {
 	.abi = NOPAL_ABI,
 	.name = "tail_probe",
 	.family = "status",
-	.summary = "what left last is sent once more when no ack tells of it",
+	.summary = "tail loss probe (RFC 8985): the last segment leaves again for want of an ack",
 	.provides = NOPAL_ROLES({ "tail_probe", true }),
-	.needs = NOPAL_RELATIONS(
-		{ "acknowledgement", "its ack is what a probe is for" },
-		{ "loss_detection", "what the ack of a probe shows must be judged" },
-		{ "rtt", "it waits two round trips" }, { "retransmit", "it lets the probe leave" }),
+	.needs = NOPAL_RELATIONS({ "acknowledgement", "its ack is what a probe is for" },
+				 { "loss_detection", "the ack of a probe must be judged" },
+				 { "rtt", "it waits two round trips" },
+				 { "retransmit", "it lets the probe leave" }),
 	.parameters_size = sizeof(struct tail_probe_parameters),
 	.parameters = NOPAL_PARAMETERS(
 		NOPAL_NUMBER(tail_probe, delay_ns, "delay", TIME, "25ms", "0ms", "1s",
