@@ -164,11 +164,9 @@ static void bbr_publish(struct nopal_at at)
 static enum nopal_verdict bbr_congestion_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct bbr_congestion *bbr = nopal_state(at);
-	uint64_t in_flight = bbr_in_flight(at);
 
-	if (nopal_shared_get(at, BBR_APP_LIMITED))
-		bbr->delivery.limited_until = bbr->delivery.delivered + in_flight;
-	delivery_stamp(at, &bbr->delivery, segment, in_flight);
+	delivery_stamp(at, &bbr->delivery, segment, nopal_shared_get(at, BBR_IN_FLIGHT),
+		       nopal_shared_get(at, BBR_APP_LIMITED));
 	return NOPAL_CONTINUE;
 }
 

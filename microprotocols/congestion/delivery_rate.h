@@ -5,9 +5,8 @@
  * After Cheng, Cardwell, Yeganeh, Jacobson, Delivery Rate Estimation (IETF draft, 2017).  A
  * transmission takes along what had been delivered and lost until then; when it is acknowledged,
  * what came on top, over the time that it took, is a sample.  The interval is the longer one of
- * sending and acknowledging, so that a burst of acks is no burst of bandwidth.  For policies of
- * this family:
- * put DELIVERY_ATTRIBUTES first in the table of attributes.
+ * sending and acknowledging, so that a burst of acks is no burst of bandwidth.  A policy puts
+ * DELIVERY_ATTRIBUTES first in its table of attributes.
  */
 #ifndef NOPAL_DELIVERY_RATE_H
 #define NOPAL_DELIVERY_RATE_H
@@ -28,25 +27,20 @@ enum {
 };
 
 #define DELIVERY_ATTRIBUTES                                                                        \
-	[DELIVERY_BEFORE] = { .name = "delivered_before",                                          \
-			      .access = NOPAL_WRITE,                                               \
-			      .kinds = NOPAL_CARRIED,                                              \
-			      .doc = "bytes delivered at the transmission, times 2, and a flag" }, \
-	[DELIVERY_BEFORE_NS] = { .name = "delivered_before_ns",                                    \
-				 .access = NOPAL_WRITE,                                            \
-				 .kinds = NOPAL_CARRIED,                                           \
-				 .doc = "when they had been delivered" },                          \
-	[DELIVERY_FIRST_SENT_NS] = { .name = "first_sent_ns",                                      \
-				     .access = NOPAL_WRITE,                                        \
-				     .kinds = NOPAL_CARRIED,                                       \
-				     .doc = "transmission that began the sample's interval" }
+	[DELIVERY_BEFORE] = { "delivered_before", NOPAL_WRITE,                                     \
+			      "bytes delivered at the transmission, times 2, and a flag",          \
+			      .kinds = NOPAL_CARRIED },                                            \
+	[DELIVERY_BEFORE_NS] = { "delivered_before_ns", NOPAL_WRITE,                               \
+				 "when they had been delivered", .kinds = NOPAL_CARRIED },         \
+	[DELIVERY_FIRST_SENT_NS] = { "first_sent_ns", NOPAL_WRITE,                                 \
+				     "transmission that began the sample's interval",              \
+				     .kinds = NOPAL_CARRIED }
 
 struct delivery {
 	uint64_t delivered; /* bytes, ever */
 	int64_t delivered_ns;
 	int64_t first_sent_ns;	/* begins the next sample's interval */
-	uint64_t limited_until; /* below this much delivered, samples are
-				   small because the application was */
+	uint64_t limited_until; /* below this much delivered, the application limits samples */
 	/* The sample of the ack in work: of its segment that left last. */
 	struct delivery_sample {
 		bool any, limited;
@@ -75,16 +69,21 @@ static inline void delivery_round_note(struct delivery_round *round,
 	round->end = delivery->delivered;
 }
 
+/* A segment leaves; `limited`: the application has no more to send. */
 static inline void delivery_stamp(struct nopal_at at, struct delivery *delivery,
-				  struct nopal_segment *segment, uint64_t in_flight)
+				  struct nopal_segment *segment, int64_t in_flight, bool limited)
 {
-	uint64_t flags = delivery->limited_until > delivery->delivered ? DELIVERY_LIMITED : 0;
+	uint64_t before = delivery->delivered << DELIVERY_FLAG_BITS;
 
+	if (limited)
+		delivery->limited_until = delivery->delivered + (uint64_t)in_flight;
+	if (delivery->limited_until > delivery->delivered)
+		before |= DELIVERY_LIMITED;
 	if (in_flight <= segment->body.length) {
 		delivery->delivered_ns = at.session->now_ns;
 		delivery->first_sent_ns = at.session->now_ns;
 	}
-	nopal_set(at, segment, DELIVERY_BEFORE, delivery->delivered << DELIVERY_FLAG_BITS | flags);
+	nopal_set(at, segment, DELIVERY_BEFORE, before);
 	nopal_set(at, segment, DELIVERY_BEFORE_NS, (uint64_t)delivery->delivered_ns);
 	nopal_set(at, segment, DELIVERY_FIRST_SENT_NS, (uint64_t)delivery->first_sent_ns);
 }

@@ -37,31 +37,27 @@ struct hystart {
 	struct rtt_round round; /* of slow start */
 };
 
-static inline bool hystart_is_delayed(struct nopal_at at, const struct nopal_ack *ack)
+static inline int64_t hystart_start(struct nopal_at at, int64_t window, const struct nopal_ack *ack)
 {
+	const struct hystart_parameters *set = nopal_parameters(at);
 	struct hystart *hystart = nopal_state(at);
 	struct rtt_round *round = &hystart->round;
 	int64_t rise;
 
+	window += (int64_t)ack->newly_acked_bytes;
+	if (!set->on)
+		return window;
 	if (rtt_round_is_over(round, ack))
 		rtt_round_begin(at.session, round);
 	if (!rtt_round_sample(round, ack, nopal_shared_get(at, HYSTART_LATEST)))
-		return false;
+		return window;
 	rise = round->before_ns / HYSTART_RTT_SHARE;
 	if (rise < HYSTART_MIN_RISE)
 		rise = HYSTART_MIN_RISE;
 	if (rise > HYSTART_MAX_RISE)
 		rise = HYSTART_MAX_RISE;
-	return round->before_ns && round->samples >= RTT_ROUND_ENOUGH &&
-	       round->min_ns - rise >= round->before_ns;
-}
-
-static inline int64_t hystart_start(struct nopal_at at, int64_t window, const struct nopal_ack *ack)
-{
-	const struct hystart_parameters *set = nopal_parameters(at);
-
-	window += (int64_t)ack->newly_acked_bytes;
-	if (set->on && hystart_is_delayed(at, ack))
+	if (round->before_ns && round->samples >= RTT_ROUND_ENOUGH &&
+	    round->min_ns - rise >= round->before_ns)
 		nopal_shared_set(at, WINDOW_THRESHOLD, window);
 	return window;
 }

@@ -170,31 +170,24 @@ static enum rate_cc_verdict rate_cc_drain(struct nopal_at at)
 
 /* Wakes when a quantum can go at once, or a segment that is longer.  A quantum spares timers where
  * they are many: at slow rates each segment goes as soon as it may. */
-static void rate_cc_arm(struct nopal_at at)
+static void rate_cc_let_go(struct nopal_at at)
 {
 	const struct rate_cc *gate = nopal_state(at);
-	int64_t granted = nopal_shared_get(at, RATE_CC_GRANTED_BYTES);
-	int64_t wanted = rate_cc_quantum(gate, at);
-	int64_t missing;
+	int64_t wanted, missing;
 
+	rate_cc_refill(at);
+	if (rate_cc_drain(at) != RATE_CC_NO_CREDIT) {
+		nopal_timer_stop(at, RATE_CC_QUANTUM);
+		return;
+	}
+	wanted = rate_cc_quantum(gate, at);
 	if (wanted > gate->rate_bps * RATE_CC_PATIENCE_NS)
 		wanted = gate->rate_bps * RATE_CC_PATIENCE_NS;
 	if (wanted < gate->starved_bytes * RATE_CC_BYTE)
 		wanted = gate->starved_bytes * RATE_CC_BYTE;
-	missing = wanted - gate->credit + granted * RATE_CC_BYTE;
+	missing =
+		wanted - gate->credit + nopal_shared_get(at, RATE_CC_GRANTED_BYTES) * RATE_CC_BYTE;
 	nopal_timer_start(at, RATE_CC_QUANTUM, at.session->now_ns + missing / gate->rate_bps + 1);
-}
-
-static void rate_cc_let_go(struct nopal_at at)
-{
-	enum rate_cc_verdict verdict;
-
-	rate_cc_refill(at);
-	verdict = rate_cc_drain(at);
-	if (verdict == RATE_CC_NO_CREDIT)
-		rate_cc_arm(at);
-	else
-		nopal_timer_stop(at, RATE_CC_QUANTUM);
 }
 
 static enum nopal_verdict rate_cc_on_wanted(struct nopal_at at, struct nopal_segment *segment)

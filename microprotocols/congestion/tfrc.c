@@ -73,18 +73,6 @@ struct tfrc {
 	uint64_t root_mean;		  /* of round trips: R_sqmean */
 };
 
-/* s / t_mbi, and s / R while what leaves is acknowledged. */
-static uint64_t tfrc_min(struct nopal_at at)
-{
-	const struct tfrc *tfrc = nopal_state(at);
-	int64_t slowest_ns = TFRC_SLOWEST_S * NOPAL_SECOND;
-	int64_t srtt = nopal_shared_get(at, TFRC_SRTT);
-
-	if (tfrc->answered && srtt > 0 && srtt < slowest_ns)
-		slowest_ns = srtt;
-	return nopal_rate_of(nopal_body_limit(at.session), slowest_ns);
-}
-
 /* W_init / R; 0 before the first round trip. */
 static uint64_t tfrc_initial(struct nopal_at at)
 {
@@ -125,8 +113,13 @@ static void tfrc_share(struct nopal_at at)
 {
 	const struct tfrc_parameters *set = nopal_parameters(at);
 	struct tfrc *tfrc = nopal_state(at);
-	uint64_t min = tfrc_min(at), root = tfrc_root(at), rate;
+	int64_t srtt = nopal_shared_get(at, TFRC_SRTT), slowest_ns = TFRC_SLOWEST_S * NOPAL_SECOND;
+	uint64_t min, rate, root = tfrc_root(at);
 
+	/* s / t_mbi, and s / R while segments are acknowledged. */
+	if (tfrc->answered && srtt > 0 && srtt < slowest_ns)
+		slowest_ns = srtt;
+	min = nopal_rate_of(nopal_body_limit(at.session), slowest_ns);
 	if (tfrc->rate_bps < min)
 		tfrc->rate_bps = min;
 	rate = tfrc->rate_bps;
@@ -148,33 +141,23 @@ static uint64_t tfrc_equation(struct nopal_at at)
 		loss_intervals_events(&tfrc->intervals, tfrc->largest, RESPONSE_UNITY));
 }
 
-static void tfrc_double(struct nopal_at at, uint64_t max)
-{
-	struct tfrc *tfrc = nopal_state(at);
-	uint64_t initial = tfrc_initial(at);
-
-	if (at.session->now_ns - tfrc->doubled_ns < nopal_shared_get(at, TFRC_SRTT))
-		return;
-	tfrc->doubled_ns = at.session->now_ns;
-	tfrc->rate_bps *= 2;
-	if (tfrc->rate_bps > max)
-		tfrc->rate_bps = max;
-	if (tfrc->rate_bps < initial)
-		tfrc->rate_bps = initial;
-}
-
-/* Section 4.3, step 4. */
+/* Section 4.3, step 4.  Before the first loss event the rate doubles in a round trip. */
 static void tfrc_set(struct nopal_at at)
 {
 	struct tfrc *tfrc = nopal_state(at);
-	uint64_t max = 2 * tfrc_received_max(tfrc);
+	uint64_t max = 2 * tfrc_received_max(tfrc), initial = tfrc_initial(at);
 
-	if (!tfrc->intervals.any) {
-		tfrc_double(at, max);
-	} else {
+	if (tfrc->intervals.any) {
 		tfrc->rate_bps = tfrc_equation(at);
 		if (tfrc->rate_bps > max)
 			tfrc->rate_bps = max;
+	} else if (at.session->now_ns - tfrc->doubled_ns >= nopal_shared_get(at, TFRC_SRTT)) {
+		tfrc->doubled_ns = at.session->now_ns;
+		tfrc->rate_bps *= 2;
+		if (tfrc->rate_bps > max)
+			tfrc->rate_bps = max;
+		if (tfrc->rate_bps < initial)
+			tfrc->rate_bps = initial;
 	}
 	tfrc_share(at);
 }

@@ -38,36 +38,36 @@
 #include "standing_queue.h"
 
 enum {
-	UDT_CONGESTION_WINDOW,
-	UDT_CONGESTION_RATE,
-	UDT_CONGESTION_SRTT,
-	UDT_CONGESTION_MIN_RTT,
-	UDT_CONGESTION_IN_FLIGHT,
-	UDT_CONGESTION_APP_LIMITED,
-	UDT_CONGESTION_KNOWN,
+	UDT_WINDOW,
+	UDT_RATE,
+	UDT_SRTT,
+	UDT_MIN_RTT,
+	UDT_IN_FLIGHT,
+	UDT_APP_LIMITED,
+	UDT_KNOWN,
 };
 
 /* draft-gg-udt-03, section 6.1. */
 enum {
-	UDT_CONGESTION_PERIOD = 9, /* a reduction: the period grows by 9/8 */
-	UDT_CONGESTION_PERIOD_PER = 8,
-	UDT_CONGESTION_FEW = 16,    /* segments on top of the window */
-	UDT_CONGESTION_CUTS = 5,    /* of one event */
-	UDT_CONGESTION_FILTER = 8,  /* averages: seven parts and one */
-	UDT_CONGESTION_CAUTION = 9, /* a part of the capacity, below the rate
+	UDT_PERIOD = 9, /* a reduction: the period grows by 9/8 */
+	UDT_PERIOD_PER = 8,
+	UDT_FEW = 16,	 /* segments on top of the window */
+	UDT_CUTS = 5,	 /* of one event */
+	UDT_FILTER = 8,	 /* averages: seven parts and one */
+	UDT_CAUTION = 9, /* a part of the capacity, below the rate
 				       that filled a queue */
 	/* Bits of a step: so many for 10^6 that are left, and one byte. */
-	UDT_CONGESTION_STEP = 12,
-	UDT_CONGESTION_STEP_PER = 1000000,
-	UDT_CONGESTION_STEP_MIN = 8,
-	UDT_CONGESTION_DECADE = 10,
+	UDT_STEP = 12,
+	UDT_STEP_PER = 1000000,
+	UDT_STEP_MIN = 8,
+	UDT_DECADE = 10,
 	/* Ours: a part of the capacity, in a round with a queue; */
-	UDT_CONGESTION_FADE = 16,
+	UDT_FADE = 16,
 	/* what is left at least where no queue stands, whose step is no more than that of TCP at a
 	 * round trip of 100 ms; */
-	UDT_CONGESTION_ROOM_BPS = 10000000,
+	UDT_ROOM_BPS = 10000000,
 	/* slow start doubles in a round trip. */
-	UDT_CONGESTION_START_SLACK = 2,
+	UDT_START_SLACK = 2,
 };
 
 struct udt_congestion_parameters {
@@ -92,95 +92,92 @@ struct udt_congestion {
 	bool steady; /* slow start is over */
 };
 
-static uint64_t udt_congestion_rate(struct nopal_at at)
+static uint64_t udt_rate(struct nopal_at at)
 {
-	return (uint64_t)nopal_shared_get(at, UDT_CONGESTION_RATE);
+	return (uint64_t)nopal_shared_get(at, UDT_RATE);
 }
 
 /* A round trip, and the time that an ack may wait for the next one. */
-static int64_t udt_congestion_trip(struct nopal_at at)
+static int64_t udt_trip(struct nopal_at at)
 {
 	const struct udt_congestion_parameters *set = nopal_parameters(at);
 
-	return nopal_shared_get(at, UDT_CONGESTION_SRTT) + set->interval_ns;
+	return nopal_shared_get(at, UDT_SRTT) + set->interval_ns;
 }
 
-static void udt_congestion_set_rate(struct nopal_at at, uint64_t rate_bps)
+static void udt_set_rate(struct nopal_at at, uint64_t rate_bps)
 {
-	uint64_t min =
-		nopal_rate_of(LOSS_EPOCH_MIN_SEGMENTS * (uint64_t)nopal_body_limit(at.session),
-			      udt_congestion_trip(at));
+	uint64_t min = nopal_rate_of(
+		LOSS_EPOCH_MIN_SEGMENTS * (uint64_t)nopal_body_limit(at.session), udt_trip(at));
 
 	if (rate_bps < min)
 		rate_bps = min;
-	nopal_shared_set(at, UDT_CONGESTION_RATE,
-			 rate_bps < INT64_MAX ? (int64_t)rate_bps : INT64_MAX);
+	nopal_shared_set(at, UDT_RATE, rate_bps < INT64_MAX ? (int64_t)rate_bps : INT64_MAX);
 }
 
-static void udt_congestion_set_window(struct nopal_at at, uint64_t arrival_bps)
+static void udt_set_window(struct nopal_at at, uint64_t arrival_bps)
 {
-	uint64_t few = UDT_CONGESTION_FEW * (uint64_t)nopal_body_limit(at.session);
-	uint64_t carried = nopal_rate_bytes(arrival_bps, udt_congestion_trip(at));
+	uint64_t few = UDT_FEW * (uint64_t)nopal_body_limit(at.session);
+	uint64_t carried = nopal_rate_bytes(arrival_bps, udt_trip(at));
 
-	nopal_shared_set(at, UDT_CONGESTION_WINDOW, (int64_t)(few + carried));
+	nopal_shared_set(at, UDT_WINDOW, (int64_t)(few + carried));
 }
 
-static bool udt_congestion_is_queued(struct nopal_at at)
+static bool udt_is_queued(struct nopal_at at)
 {
-	return !standing_queue_is_small(nopal_shared_get(at, UDT_CONGESTION_SRTT),
-					nopal_shared_get(at, UDT_CONGESTION_MIN_RTT));
+	return !standing_queue_is_small(nopal_shared_get(at, UDT_SRTT),
+					nopal_shared_get(at, UDT_MIN_RTT));
 }
 
 /* ------------------------------------------------------------ congestion events */
 
-static void udt_congestion_cut(struct nopal_at at)
+static void udt_cut(struct nopal_at at)
 {
 	struct udt_congestion *udt = nopal_state(at);
 
 	udt->cuts++;
-	udt_congestion_set_rate(at, nopal_scale(udt_congestion_rate(at), UDT_CONGESTION_PERIOD_PER,
-						UDT_CONGESTION_PERIOD));
+	udt_set_rate(at, nopal_scale(udt_rate(at), UDT_PERIOD_PER, UDT_PERIOD));
 }
 
 /* Draws how many reports of this event it takes to reduce once more: as many as events have on
  * average, or fewer.  So not all flows that lost at the same time do the same. */
-static void udt_congestion_begin_event(struct nopal_at at)
+static void udt_begin_event(struct nopal_at at)
 {
 	struct udt_congestion *udt = nopal_state(at);
 	uint64_t max;
 
-	udt->mean_reports += udt->reports - udt->mean_reports / UDT_CONGESTION_FILTER;
-	max = udt->mean_reports / UDT_CONGESTION_FILTER + 1;
+	udt->mean_reports += udt->reports - udt->mean_reports / UDT_FILTER;
+	max = udt->mean_reports / UDT_FILTER + 1;
 	udt->each = (uint32_t)(nopal_random(at.session) % max) + 1;
 	udt->reports = 1;
 	udt->cuts = 0;
-	udt->filled_bps = udt_congestion_is_queued(at) ? udt_congestion_rate(at) : 0;
+	udt->filled_bps = udt_is_queued(at) ? udt_rate(at) : 0;
 }
 
 /* Slow start ends: what arrived is what the link takes.  Where nothing did yet, the rate is that of
  * the window, and reduced. */
-static void udt_congestion_settle(struct nopal_at at)
+static void udt_settle(struct nopal_at at)
 {
 	struct udt_congestion *udt = nopal_state(at);
-	int64_t window = nopal_shared_get(at, UDT_CONGESTION_WINDOW);
+	int64_t window = nopal_shared_get(at, UDT_WINDOW);
 	uint64_t rate = udt->capacity_bps;
 
 	udt->steady = true;
-	udt->cuts = UDT_CONGESTION_CUTS;
+	udt->cuts = UDT_CUTS;
 	udt->arrival_bps = rate;
 	if (udt->filled_bps > rate)
 		udt->filled_bps = rate;
 	if (rate) {
-		udt_congestion_set_rate(at, rate);
-		udt_congestion_set_window(at, rate);
+		udt_set_rate(at, rate);
+		udt_set_window(at, rate);
 		return;
 	}
-	rate = nopal_rate_of((uint64_t)window, udt_congestion_trip(at));
-	udt_congestion_set_rate(at, rate);
-	udt_congestion_cut(at);
+	rate = nopal_rate_of((uint64_t)window, udt_trip(at));
+	udt_set_rate(at, rate);
+	udt_cut(at);
 }
 
-static void udt_congestion_report(struct nopal_at at, bool new_event)
+static void udt_report(struct nopal_at at, bool new_event)
 {
 	struct udt_congestion *udt = nopal_state(at);
 	bool same_turn = udt->reported_ns == at.session->now_ns;
@@ -188,19 +185,19 @@ static void udt_congestion_report(struct nopal_at at, bool new_event)
 	udt->reported_ns = at.session->now_ns;
 	udt->lost = true;
 	if (new_event) {
-		udt_congestion_begin_event(at);
+		udt_begin_event(at);
 		if (udt->steady)
-			udt_congestion_cut(at);
+			udt_cut(at);
 		else
-			udt_congestion_settle(at);
+			udt_settle(at);
 		return;
 	}
 	if (same_turn)
 		return;
 	udt->reports++;
-	if (udt->reports % udt->each || udt->cuts >= UDT_CONGESTION_CUTS)
+	if (udt->reports % udt->each || udt->cuts >= UDT_CUTS)
 		return;
-	udt_congestion_cut(at);
+	udt_cut(at);
 	loss_epoch_begin(at.session, &udt->epoch);
 }
 
@@ -209,11 +206,9 @@ static void udt_congestion_report(struct nopal_at at, bool new_event)
 static enum nopal_verdict udt_congestion_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct udt_congestion *udt = nopal_state(at);
-	uint64_t in_flight = (uint64_t)nopal_shared_get(at, UDT_CONGESTION_IN_FLIGHT);
 
-	if (nopal_shared_get(at, UDT_CONGESTION_APP_LIMITED))
-		udt->delivery.limited_until = udt->delivery.delivered + in_flight;
-	delivery_stamp(at, &udt->delivery, segment, in_flight);
+	delivery_stamp(at, &udt->delivery, segment, nopal_shared_get(at, UDT_IN_FLIGHT),
+		       nopal_shared_get(at, UDT_APP_LIMITED));
 	return NOPAL_CONTINUE;
 }
 
@@ -222,7 +217,7 @@ static enum nopal_verdict udt_congestion_on_received(struct nopal_at at,
 {
 	struct udt_congestion *udt = nopal_state(at);
 
-	delivery_take(at, &udt->delivery, segment, nopal_shared_get(at, UDT_CONGESTION_MIN_RTT));
+	delivery_take(at, &udt->delivery, segment, nopal_shared_get(at, UDT_MIN_RTT));
 	return NOPAL_CONTINUE;
 }
 
@@ -230,7 +225,7 @@ static enum nopal_verdict udt_congestion_on_lost(struct nopal_at at, struct nopa
 {
 	struct udt_congestion *udt = nopal_state(at);
 
-	udt_congestion_report(at, loss_epoch_lost(at.session, &udt->epoch, segment));
+	udt_report(at, loss_epoch_lost(at.session, &udt->epoch, segment));
 	return NOPAL_CONTINUE;
 }
 
@@ -241,8 +236,8 @@ static enum nopal_verdict udt_congestion_on_timeout(struct nopal_at at,
 
 	if (!loss_epoch_timed_out(at.session, &udt->epoch, segment))
 		return NOPAL_CONTINUE;
-	udt_congestion_report(at, true);
-	udt_congestion_set_window(at, 0);
+	udt_report(at, true);
+	udt_set_window(at, 0);
 	return NOPAL_CONTINUE;
 }
 
@@ -250,17 +245,17 @@ static enum nopal_verdict udt_congestion_on_marked(struct nopal_at at,
 						   struct nopal_session *subject)
 {
 	struct udt_congestion *udt = nopal_state(at);
-	int64_t window = nopal_shared_get(at, UDT_CONGESTION_WINDOW);
+	int64_t window = nopal_shared_get(at, UDT_WINDOW);
 
 	(void)subject;
 	if (loss_epoch_marked(at.session, &udt->epoch, window))
-		udt_congestion_report(at, true);
+		udt_report(at, true);
 	return NOPAL_CONTINUE;
 }
 
 /* --------------------------------------------------------- what an ack tells */
 
-static void udt_congestion_learn(struct nopal_at at)
+static void udt_learn(struct nopal_at at)
 {
 	struct udt_congestion *udt = nopal_state(at);
 	int64_t interval = delivery_interval(at.session, &udt->delivery);
@@ -269,11 +264,11 @@ static void udt_congestion_learn(struct nopal_at at)
 	/* The largest rate of delivery is the capacity, until a queue stands at less. */
 	if (udt->delivery.sample.delivered >= udt->round_end) {
 		udt->round_end = udt->delivery.delivered;
-		if (udt_congestion_is_queued(at))
-			udt->capacity_bps -= udt->capacity_bps / UDT_CONGESTION_FADE;
+		if (udt_is_queued(at))
+			udt->capacity_bps -= udt->capacity_bps / UDT_FADE;
 	}
 	/* Shorter than any round trip: it was an earlier transmission's ack. */
-	if (interval <= 0 || interval < nopal_shared_get(at, UDT_CONGESTION_MIN_RTT))
+	if (interval <= 0 || interval < nopal_shared_get(at, UDT_MIN_RTT))
 		return;
 	rate = nopal_rate_of(delivery_amount(&udt->delivery, 0), interval);
 	if (rate > udt->capacity_bps)
@@ -282,41 +277,32 @@ static void udt_congestion_learn(struct nopal_at at)
 		return;
 	if (!udt->arrival_bps)
 		udt->arrival_bps = rate;
-	udt->arrival_bps += rate / UDT_CONGESTION_FILTER - udt->arrival_bps / UDT_CONGESTION_FILTER;
+	udt->arrival_bps += rate / UDT_FILTER - udt->arrival_bps / UDT_FILTER;
 }
 
-/* The part of the link that is left, by all that is known.  Below the rate that filled a queue, or
+/* The step goes by the part of the link that is left.  Below the rate that filled a queue, or
  * little above, only a part of the capacity is taken to be left. */
-static uint64_t udt_congestion_left(struct nopal_at at)
-{
-	const struct udt_congestion *udt = nopal_state(at);
-	bool queued = udt_congestion_is_queued(at);
-	uint64_t rate = udt_congestion_rate(at);
-	uint64_t filled = udt->filled_bps / UDT_CONGESTION_PERIOD_PER * UDT_CONGESTION_PERIOD;
-	uint64_t capacity = udt->capacity_bps * (queued ? 1 : 2);
-	uint64_t left = capacity > rate ? capacity - rate : 0;
-
-	if (left > capacity / UDT_CONGESTION_CAUTION && rate < filled)
-		left = capacity / UDT_CONGESTION_CAUTION;
-	if (!queued && left < UDT_CONGESTION_ROOM_BPS)
-		left = UDT_CONGESTION_ROOM_BPS;
-	return left;
-}
-
-static void udt_congestion_grow(struct nopal_at at)
+static void udt_grow(struct nopal_at at)
 {
 	const struct udt_congestion_parameters *set = nopal_parameters(at);
-	uint64_t left = udt_congestion_left(at), decade = 1;
-	uint64_t step;
+	const struct udt_congestion *udt = nopal_state(at);
+	bool queued = udt_is_queued(at);
+	uint64_t rate = udt_rate(at);
+	uint64_t filled = udt->filled_bps / UDT_PERIOD_PER * UDT_PERIOD;
+	uint64_t capacity = udt->capacity_bps * (queued ? 1 : 2);
+	uint64_t left = capacity > rate ? capacity - rate : 0;
+	uint64_t decade = 1, step;
 
+	if (left > capacity / UDT_CAUTION && rate < filled)
+		left = capacity / UDT_CAUTION;
+	if (!queued && left < UDT_ROOM_BPS)
+		left = UDT_ROOM_BPS;
 	while (decade < left)
-		decade *= UDT_CONGESTION_DECADE;
-	step = decade / UDT_CONGESTION_STEP_PER * UDT_CONGESTION_STEP;
-	if (step < UDT_CONGESTION_STEP_MIN)
-		step = UDT_CONGESTION_STEP_MIN;
-	udt_congestion_set_rate(at,
-				udt_congestion_rate(at) + nopal_scale(step, NOPAL_SECOND,
-								      (uint64_t)set->interval_ns));
+		decade *= UDT_DECADE;
+	step = decade / UDT_STEP_PER * UDT_STEP;
+	if (step < UDT_STEP_MIN)
+		step = UDT_STEP_MIN;
+	udt_set_rate(at, rate + nopal_scale(step, NOPAL_SECOND, (uint64_t)set->interval_ns));
 }
 
 /* In slow start the window doubles in a round trip, and the rate spreads it. */
@@ -324,28 +310,26 @@ static enum nopal_verdict udt_congestion_on_ack(struct nopal_at at, struct nopal
 {
 	const struct udt_congestion_parameters *set = nopal_parameters(at);
 	struct udt_congestion *udt = nopal_state(at);
-	bool limited = nopal_shared_get(at, UDT_CONGESTION_APP_LIMITED);
-	int64_t window = nopal_shared_get(at, UDT_CONGESTION_WINDOW);
+	bool limited = nopal_shared_get(at, UDT_APP_LIMITED);
+	int64_t window = nopal_shared_get(at, UDT_WINDOW);
 
 	if (!ack->newly_acked_bytes)
 		return NOPAL_CONTINUE;
 	if (udt->delivery.sample.any)
-		udt_congestion_learn(at);
+		udt_learn(at);
 	delivery_end_ack(&udt->delivery);
 	if (!udt->steady) {
 		if (!limited)
 			window += (int64_t)ack->newly_acked_bytes;
-		nopal_shared_set(at, UDT_CONGESTION_WINDOW, window);
-		udt_congestion_set_rate(at,
-					nopal_rate_of(UDT_CONGESTION_START_SLACK * (uint64_t)window,
-						      udt_congestion_trip(at)));
+		nopal_shared_set(at, UDT_WINDOW, window);
+		udt_set_rate(at, nopal_rate_of(UDT_START_SLACK * (uint64_t)window, udt_trip(at)));
 		return NOPAL_CONTINUE;
 	}
-	udt_congestion_set_window(at, udt->arrival_bps);
+	udt_set_window(at, udt->arrival_bps);
 	if (at.session->now_ns - udt->grown_ns >= set->interval_ns) {
 		udt->grown_ns = at.session->now_ns;
 		if (!udt->lost && !limited)
-			udt_congestion_grow(at);
+			udt_grow(at);
 		udt->lost = false;
 	}
 	return NOPAL_CONTINUE;
@@ -358,7 +342,7 @@ static int udt_congestion_open(struct nopal_at at)
 
 	udt->each = 1;
 	udt->reported_ns = -1;
-	nopal_shared_set(at, UDT_CONGESTION_WINDOW, set->initial);
+	nopal_shared_set(at, UDT_WINDOW, set->initial);
 	return 0;
 }
 
@@ -366,7 +350,7 @@ static enum nopal_verdict udt_congestion_on_open_session(struct nopal_at at,
 							 struct nopal_session *subject)
 {
 	(void)subject;
-	known_window_begin(at, UDT_CONGESTION_WINDOW, UDT_CONGESTION_KNOWN);
+	known_window_begin(at, UDT_WINDOW, UDT_KNOWN);
 	return NOPAL_CONTINUE;
 }
 
@@ -386,18 +370,15 @@ static const struct nopal_binding udt_congestion_bindings[] = {
 };
 
 static const struct nopal_shared udt_congestion_shared[] = {
-	[UDT_CONGESTION_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0,
-				    "room on the network" },
-	[UDT_CONGESTION_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
-				  "bits of bodies a second; 0: no limit" },
-	[UDT_CONGESTION_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0, "what a window is filled in" },
-	[UDT_CONGESTION_MIN_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0,
-				     "the round trip without a queue" },
-	[UDT_CONGESTION_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ, 0, "bodies on the network" },
-	[UDT_CONGESTION_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
-					 "1: the application had no more" },
-	[UDT_CONGESTION_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
-				   "first window of earlier sessions, where it is larger" },
+	[UDT_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0, "room on the network" },
+	[UDT_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0, "bits of bodies a second; 0: no limit" },
+	[UDT_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0, "what a window is filled in" },
+	[UDT_MIN_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0, "the round trip without a queue" },
+	[UDT_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ, 0, "bodies on the network" },
+	[UDT_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
+			      "1: the application had no more" },
+	[UDT_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
+			"first window of earlier sessions, where it is larger" },
 	{ 0 },
 };
 

@@ -105,20 +105,6 @@ static void buffer_sizing_apply(struct nopal_at at)
 	nopal_send_limit_set(at.session, (uint64_t)limit);
 }
 
-static void buffer_sizing_end_trip(struct nopal_at at)
-{
-	struct buffer_sizing *self = nopal_state(at);
-	bool grows = self->trip.max - self->before > self->before / BUFFER_SIZING_GROWTH_PART;
-
-	self->before = self->trip.max;
-	self->acked = 0;
-	self->trip_end = nopal_next_packet_number(at.session);
-	if (grows == self->growing)
-		return;
-	self->growing = grows;
-	buffer_sizing_apply(at);
-}
-
 static void buffer_sizing_when_review(struct nopal_at at)
 {
 	struct buffer_sizing *self = nopal_state(at);
@@ -167,14 +153,23 @@ static enum nopal_verdict buffer_sizing_on_done(struct nopal_at at, struct nopal
 static enum nopal_verdict buffer_sizing_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct buffer_sizing *self = nopal_state(at);
+	bool grows;
 
 	self->acked += (int64_t)ack->newly_acked_bytes;
 	if (self->open)
 		self->arrived += (int64_t)ack->newly_acked_bytes;
 	if (buffer_sizing_take(&self->trip, self->acked) || self->arrived > self->spare)
 		buffer_sizing_apply(at);
-	if (ack->largest >= self->trip_end)
-		buffer_sizing_end_trip(at);
+	if (ack->largest < self->trip_end)
+		return NOPAL_CONTINUE;
+	grows = self->trip.max - self->before > self->before / BUFFER_SIZING_GROWTH_PART;
+	self->before = self->trip.max;
+	self->acked = 0;
+	self->trip_end = nopal_next_packet_number(at.session);
+	if (grows != self->growing) {
+		self->growing = grows;
+		buffer_sizing_apply(at);
+	}
 	return NOPAL_CONTINUE;
 }
 

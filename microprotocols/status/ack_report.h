@@ -48,22 +48,7 @@ static inline bool ack_report_expand(uint64_t latest, uint64_t wire, uint64_t *r
 	return true;
 }
 
-static inline unsigned ack_report_leading_zeros(uint8_t byte)
-{
-	return (unsigned)__builtin_clzll(byte) - (ACK_REPORT_WORD - ACK_REPORT_BYTE);
-}
-
-/* The first number of the bitmap; false: it is none that can be. */
-static inline bool ack_report_read_from(struct nopal_reader *reader, uint64_t end,
-					struct ack_report *report)
-{
-	report->from = report->cumulative + 1;
-	return !report->part || (ack_report_expand(end, nopal_read(reader, ACK_REPORT_NUMBER_BYTES),
-						   &report->from) &&
-				 report->from > report->cumulative);
-}
-
-/* Reads and checks all of it.  `next_packet` and `end` are one past what we have sent; `selective`:
+/* Reads and checks a report.  `next_packet` and `end` are one past what we have sent; `selective`:
  * a bitmap is allowed. */
 static inline bool ack_report_read(struct nopal_reader reader, uint64_t next_packet, uint64_t end,
 				   bool selective, struct ack_report *ret_report)
@@ -72,12 +57,17 @@ static inline bool ack_report_read(struct nopal_reader reader, uint64_t next_pac
 	uint64_t largest = nopal_read(&reader, ACK_REPORT_NUMBER_BYTES);
 	uint64_t cumulative = nopal_read(&reader, ACK_REPORT_NUMBER_BYTES);
 	uint64_t delay = nopal_read(&reader, ACK_REPORT_DELAY_BYTES);
+	int bits;
 
 	report->part = (delay & ACK_REPORT_PART) != 0;
 	report->delay_ns = (int64_t)(delay & ACK_REPORT_DELAY_MAX) * ACK_REPORT_DELAY_UNIT_NS;
 	if (!next_packet || !ack_report_expand(next_packet - 1, largest, &report->largest) ||
-	    !ack_report_expand(end, cumulative, &report->cumulative) ||
-	    !ack_report_read_from(&reader, end, report))
+	    !ack_report_expand(end, cumulative, &report->cumulative))
+		return false;
+	report->from = report->cumulative + 1;
+	if (report->part &&
+	    (!ack_report_expand(end, nopal_read(&reader, ACK_REPORT_NUMBER_BYTES), &report->from) ||
+	     report->from <= report->cumulative))
 		return false;
 	report->bytes = nopal_read_left(&reader);
 	report->bitmap = nopal_read_bytes(&reader, report->bytes);
@@ -88,8 +78,9 @@ static inline bool ack_report_read(struct nopal_reader reader, uint64_t next_pac
 		return !report->part;
 	if (!selective || !report->bitmap[report->bytes - 1])
 		return false;
-	report->highest = report->from - 1 + report->bytes * ACK_REPORT_BYTE -
-			  ack_report_leading_zeros(report->bitmap[report->bytes - 1]);
+	/* Bits of the last byte, up to the highest that is set. */
+	bits = ACK_REPORT_WORD - __builtin_clzll(report->bitmap[report->bytes - 1]);
+	report->highest = report->from - 1 + (report->bytes - 1) * ACK_REPORT_BYTE + (unsigned)bits;
 	return report->highest < end;
 }
 

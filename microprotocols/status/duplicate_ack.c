@@ -193,15 +193,10 @@ static void duplicate_ack_all(struct nopal_at at, uint64_t enough, uint64_t end)
 	int64_t again_ns = NOPAL_NEVER;
 
 	for (uint64_t place = nopal_oldest_transmission(at.session); place < end; place++) {
-		const struct nopal_transmission *transmission =
-			nopal_transmission_find(at.session, place);
-		struct nopal_segment *segment;
+		struct nopal_segment *segment = found_lost_open(at, &self->told, place);
 		int64_t until_ns;
 
-		if (!transmission || !transmission->open)
-			continue;
-		segment = nopal_segment_find(at.session, transmission->segment);
-		if (!segment || !found_lost_is_told(at, &self->told, segment))
+		if (!segment)
 			continue;
 		until_ns = place < enough ? duplicate_ack_until(at, segment)
 					  : duplicate_ack_until_few(at, segment);
@@ -221,16 +216,9 @@ static void duplicate_ack_all(struct nopal_at at, uint64_t enough, uint64_t end)
 /* Without a full report only the segment at the cumulative ack is known to be missing. */
 static void duplicate_ack_cumulative(struct nopal_at at, const struct nopal_ack *ack, uint64_t end)
 {
-	const struct nopal_transmission *transmission;
-	struct nopal_segment *segment;
+	struct nopal_segment *segment = found_lost_cumulative(at, ack->cumulative_segment);
 
-	if (!ack->cumulative_segment.generation)
-		return;
-	segment = nopal_segment_find(at.session, ack->cumulative_segment);
-	if (!segment || segment->packet_number > end)
-		return;
-	transmission = nopal_transmission_find(at.session, segment->packet_number);
-	if (transmission && transmission->open &&
+	if (segment && segment->packet_number <= end &&
 	    duplicate_ack_until(at, segment) <= at.session->now_ns)
 		found_lost(at, segment);
 }

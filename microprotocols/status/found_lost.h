@@ -40,18 +40,44 @@ static inline struct found_lost_told found_lost_told(const struct nopal_ack *ack
 	return told;
 }
 
-static inline bool found_lost_is_told(struct nopal_at at, const struct found_lost_told *told,
-				      const struct nopal_segment *segment)
+/* The segment of a transmission whose outcome is open, where the ack would have told of it; else
+ * NULL. */
+static inline struct nopal_segment *found_lost_open(struct nopal_at at,
+						    const struct found_lost_told *told,
+						    uint64_t packet_number)
 {
+	const struct nopal_transmission *transmission =
+		nopal_transmission_find(at.session, packet_number);
+	struct nopal_segment *segment;
 	uint64_t number;
 
-	if (!told->end)
-		return true;
+	if (!transmission || !transmission->open)
+		return NULL;
+	segment = nopal_segment_find(at.session, transmission->segment);
+	if (!segment || !told->end)
+		return segment;
 	number = nopal_get(at, segment, FOUND_LOST_NUMBER);
-	return number <= told->cumulative || (number >= told->from && number < told->end);
+	if (number > told->cumulative && (number < told->from || number >= told->end))
+		return NULL;
+	return segment;
 }
 
-/* Its last transmission is lost: settles that, and raises SEGMENT_LOST. */
+/* The segment at the cumulative ack, where its last transmission is open; else NULL. */
+static inline struct nopal_segment *found_lost_cumulative(struct nopal_at at,
+							  struct nopal_handle cumulative)
+{
+	const struct nopal_transmission *transmission;
+	struct nopal_segment *segment = NULL;
+
+	if (cumulative.generation)
+		segment = nopal_segment_find(at.session, cumulative);
+	if (!segment)
+		return NULL;
+	transmission = nopal_transmission_find(at.session, segment->packet_number);
+	return transmission && transmission->open ? segment : NULL;
+}
+
+/* The last transmission of the segment is lost: settles that, and raises SEGMENT_LOST. */
 static inline void found_lost(struct nopal_at at, struct nopal_segment *segment)
 {
 	nopal_set(at, segment, FOUND_LOST_AGAIN, nopal_next_packet_number(at.session));

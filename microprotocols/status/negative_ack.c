@@ -213,34 +213,29 @@ static void negative_ack_plan(struct nopal_at at)
 		nopal_timer_start(at, NEGATIVE_ACK_REPEAT, next_ns);
 }
 
-static void negative_ack_send(struct nopal_at at)
-{
-	struct nopal_writer writer;
-	uint32_t length = nopal_control_limit(at, NEGATIVE_ACK_NAK);
-	struct nopal_segment *segment;
-
-	if (length > NEGATIVE_ACK_BYTES)
-		length = NEGATIVE_ACK_BYTES;
-	segment = nopal_control_begin(at, NEGATIVE_ACK_NAK, length, &writer);
-	if (!segment)
-		return;
-	negative_ack_write(at, &writer);
-	nopal_control_send(at.session, segment, nopal_written(&writer));
-	negative_ack_plan(at);
-}
-
 static enum nopal_verdict negative_ack_on_turn_end(struct nopal_at at,
 						   struct nopal_session *subject)
 {
 	const struct negative_ack_parameters *set = nopal_parameters(at);
 	const struct negative_ack *self = nopal_state(at);
-	uint32_t i = 0;
+	uint32_t length, i = 0;
+	struct nopal_segment *segment;
+	struct nopal_writer writer;
 
 	(void)subject;
 	while (i < self->count && !negative_ack_due(at.session, set, self, &self->hole[i]))
 		i++;
-	if (i < self->count)
-		negative_ack_send(at);
+	if (i == self->count)
+		return NOPAL_CONTINUE;
+	length = nopal_control_limit(at, NEGATIVE_ACK_NAK);
+	if (length > NEGATIVE_ACK_BYTES)
+		length = NEGATIVE_ACK_BYTES;
+	segment = nopal_control_begin(at, NEGATIVE_ACK_NAK, length, &writer);
+	if (!segment)
+		return NOPAL_CONTINUE;
+	negative_ack_write(at, &writer);
+	nopal_control_send(at.session, segment, nopal_written(&writer));
+	negative_ack_plan(at);
 	return NOPAL_CONTINUE;
 }
 

@@ -30,12 +30,12 @@ struct rack_detection_parameters {
 };
 
 /* shared variables */
-enum { RACK_DETECTION_MINIMUM };
-enum { RACK_DETECTION_JUDGE }; /* timers */
+enum { RACK_MINIMUM };
+enum { RACK_JUDGE }; /* timers */
 
 enum {
-	RACK_DETECTION_WINDOW_PART = 4, /* RFC 8985, section 6.2, step 4 */
-	RACK_DETECTION_PERSIST = 16,	/* the same */
+	RACK_WINDOW_PART = 4, /* RFC 8985, section 6.2, step 4 */
+	RACK_PERSIST = 16,    /* the same */
 };
 
 struct rack_detection {
@@ -73,13 +73,12 @@ static enum nopal_verdict rack_detection_on_ack(struct nopal_at at, struct nopal
 }
 
 /* A segment left at `left_ns`, before one that arrived earlier. */
-static void rack_detection_late(struct nopal_session *session, struct rack_detection *self,
-				int64_t left_ns)
+static void rack_late(struct nopal_session *session, struct rack_detection *self, int64_t left_ns)
 {
 	int64_t late_ns = session->now_ns - left_ns - self->before_rtt_ns;
 
 	self->reorders = true;
-	self->persist = RACK_DETECTION_PERSIST;
+	self->persist = RACK_PERSIST;
 	if (late_ns > self->late_ns)
 		self->late_ns = late_ns;
 }
@@ -92,28 +91,26 @@ static enum nopal_verdict rack_detection_on_received(struct nopal_at at,
 	struct rack_detection *self = nopal_state(at);
 
 	if (nopal_get(at, segment, FOUND_LOST_AGAIN) > self->newest) {
-		rack_detection_late(at.session, self,
-				    (int64_t)nopal_get(at, segment, FOUND_LOST_LEFT_NS));
+		rack_late(at.session, self, (int64_t)nopal_get(at, segment, FOUND_LOST_LEFT_NS));
 		return NOPAL_CONTINUE;
 	}
 	nopal_set(at, segment, FOUND_LOST_LEFT_NS, 0);
 	if (segment->packet_number > nopal_oldest_transmission(at.session))
 		self->above++;
 	if (segment->transmissions == 1 && self->complete && segment->packet_number < self->before)
-		rack_detection_late(at.session, self, segment->transmitted_ns);
+		rack_late(at.session, self, segment->transmitted_ns);
 	return NOPAL_CONTINUE;
 }
 
 /* ----------------------------------------------------------------- judgement */
 
 /* From a transmission until it is lost. */
-static int64_t rack_detection_wait(struct nopal_at at)
+static int64_t rack_wait(struct nopal_at at)
 {
 	const struct rack_detection_parameters *set = nopal_parameters(at);
 	const struct rack_detection *self = nopal_state(at);
-	int64_t quarter_ns =
-		nopal_shared_get(at, RACK_DETECTION_MINIMUM) / RACK_DETECTION_WINDOW_PART;
-	int64_t late_ns = self->late_ns + self->late_ns / RACK_DETECTION_WINDOW_PART;
+	int64_t quarter_ns = nopal_shared_get(at, RACK_MINIMUM) / RACK_WINDOW_PART;
+	int64_t late_ns = self->late_ns + self->late_ns / RACK_WINDOW_PART;
 
 	if (!self->reorders &&
 	    (self->above >= (uint64_t)set->threshold || self->newest < self->mended))
@@ -121,7 +118,7 @@ static int64_t rack_detection_wait(struct nopal_at at)
 	return self->rtt_ns + (late_ns > quarter_ns ? late_ns : quarter_ns);
 }
 
-static void rack_detection_lost(struct nopal_at at, struct nopal_segment *segment)
+static void rack_lost(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct rack_detection *self = nopal_state(at);
 
@@ -136,58 +133,45 @@ static void rack_detection_lost(struct nopal_at at, struct nopal_segment *segmen
 
 /* Transmissions are in the order of their times: the walk ends at the first that may still come,
  * and settled ones are not met again. */
-static void rack_detection_judge_all(struct nopal_at at)
+static void rack_judge_all(struct nopal_at at)
 {
 	const struct rack_detection *self = nopal_state(at);
-	int64_t wait_ns = rack_detection_wait(at);
+	int64_t wait_ns = rack_wait(at);
 
 	for (uint64_t place = nopal_oldest_transmission(at.session); place < self->newest;
 	     place++) {
-		const struct nopal_transmission *transmission =
-			nopal_transmission_find(at.session, place);
-		struct nopal_segment *segment;
+		struct nopal_segment *segment = found_lost_open(at, &self->told, place);
 
-		if (!transmission || !transmission->open)
+		if (!segment)
 			continue;
-		segment = nopal_segment_find(at.session, transmission->segment);
-		if (!segment || !found_lost_is_told(at, &self->told, segment))
-			continue;
-		if (transmission->time_ns + wait_ns > at.session->now_ns) {
-			nopal_timer_start(at, RACK_DETECTION_JUDGE,
-					  transmission->time_ns + wait_ns);
+		if (segment->transmitted_ns + wait_ns > at.session->now_ns) {
+			nopal_timer_start(at, RACK_JUDGE, segment->transmitted_ns + wait_ns);
 			return;
 		}
-		rack_detection_lost(at, segment);
+		rack_lost(at, segment);
 	}
-	nopal_timer_stop(at, RACK_DETECTION_JUDGE);
+	nopal_timer_stop(at, RACK_JUDGE);
 }
 
 /* Without a full report only the segment at the cumulative ack is known to be missing, and packet
  * numbers tell how many have overtaken it at most. */
-static void rack_detection_judge_cumulative(struct nopal_at at)
+static void rack_judge_cumulative(struct nopal_at at)
 {
 	const struct rack_detection_parameters *set = nopal_parameters(at);
 	struct rack_detection *self = nopal_state(at);
-	const struct nopal_transmission *transmission;
-	struct nopal_segment *segment;
+	struct nopal_segment *segment = found_lost_cumulative(at, self->cumulative);
 	int64_t until_ns;
 
-	if (!self->cumulative.generation)
-		return;
-	segment = nopal_segment_find(at.session, self->cumulative);
 	if (!segment || segment->packet_number >= self->newest)
-		return;
-	transmission = nopal_transmission_find(at.session, segment->packet_number);
-	if (!transmission || !transmission->open)
 		return;
 	self->above = (uint32_t)set->threshold;
 	if (self->newest < segment->packet_number + self->above)
 		self->above = 0;
-	until_ns = transmission->time_ns + rack_detection_wait(at);
+	until_ns = segment->transmitted_ns + rack_wait(at);
 	if (until_ns <= at.session->now_ns)
-		rack_detection_lost(at, segment);
+		rack_lost(at, segment);
 	else
-		nopal_timer_start(at, RACK_DETECTION_JUDGE, until_ns);
+		nopal_timer_start(at, RACK_JUDGE, until_ns);
 }
 
 static enum nopal_verdict rack_detection_on_processed(struct nopal_at at, struct nopal_ack *ack)
@@ -199,9 +183,9 @@ static enum nopal_verdict rack_detection_on_processed(struct nopal_at at, struct
 	self->told = found_lost_told(ack);
 	self->cumulative = ack->cumulative_segment;
 	if (ack->selective)
-		rack_detection_judge_all(at);
+		rack_judge_all(at);
 	else
-		rack_detection_judge_cumulative(at);
+		rack_judge_cumulative(at);
 	if (nopal_oldest_transmission(at.session) > self->newest)
 		self->above = 0;
 	return NOPAL_CONTINUE;
@@ -213,9 +197,9 @@ static void rack_detection_when_judge(struct nopal_at at)
 	const struct rack_detection *self = nopal_state(at);
 
 	if (self->selective)
-		rack_detection_judge_all(at);
+		rack_judge_all(at);
 	else
-		rack_detection_judge_cumulative(at);
+		rack_judge_cumulative(at);
 }
 
 static const struct nopal_parameter rack_detection_parameters[] = {
@@ -237,9 +221,9 @@ const struct nopal_microprotocol nopal_rack_detection = {
 	.parameters_size = sizeof(struct rack_detection_parameters),
 	.parameters = rack_detection_parameters,
 	.attributes = NOPAL_ATTRIBUTES(FOUND_LOST_ATTRIBUTES),
-	.shared = NOPAL_SHARED([RACK_DETECTION_MINIMUM] = { "minimum_rtt_ns", NOPAL_READ, 0,
-							    "the least one" }),
-	.timers = NOPAL_TIMERS([RACK_DETECTION_JUDGE] = { "judge", rack_detection_when_judge }),
+	.shared =
+		NOPAL_SHARED([RACK_MINIMUM] = { "minimum_rtt_ns", NOPAL_READ, 0, "the least one" }),
+	.timers = NOPAL_TIMERS([RACK_JUDGE] = { "judge", rack_detection_when_judge }),
 	.bindings = NOPAL_BINDINGS(NOPAL_ON(ACK_FROM_NET, rack_detection_on_ack),
 				   NOPAL_ON(SEGMENT_RECEIVED, rack_detection_on_received),
 				   NOPAL_ON(ACK_PROCESSED, rack_detection_on_processed,

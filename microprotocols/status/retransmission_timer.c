@@ -71,31 +71,21 @@ static enum nopal_verdict retransmission_timer_on_send(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_transmission *retransmission_timer_oldest(struct nopal_session *session)
-{
-	uint64_t end = nopal_next_packet_number(session);
-
-	for (uint64_t at = nopal_oldest_transmission(session); at < end; at++) {
-		const struct nopal_transmission *transmission =
-			nopal_transmission_find(session, at);
-
-		if (transmission && transmission->open)
-			return transmission;
-	}
-	return NULL;
-}
-
 /* When the oldest transmission will have waited too long; NOPAL_NEVER: none is open.  The part that
  * detects losses makes use of acks that tell of others, so each of them prolongs the wait; but not
  * for ever, for that part may have given up. */
 static int64_t retransmission_timer_deadline(struct nopal_at at)
 {
 	const struct retransmission_timer *self = nopal_state(at);
-	const struct nopal_transmission *oldest = retransmission_timer_oldest(at.session);
+	const struct nopal_transmission *oldest = NULL;
+	uint64_t end = nopal_next_packet_number(at.session);
 	int64_t wait_ns = retransmission_timer_backed_off(at);
 	int64_t deadline_ns = self->progress_ns + wait_ns;
 
-	if (!oldest)
+	for (uint64_t place = nopal_oldest_transmission(at.session);
+	     place < end && (!oldest || !oldest->open); place++)
+		oldest = nopal_transmission_find(at.session, place);
+	if (!oldest || !oldest->open)
 		return NOPAL_NEVER;
 	if (deadline_ns > oldest->time_ns + RETRANSMISSION_TIMER_PATIENCE * wait_ns)
 		deadline_ns = oldest->time_ns + RETRANSMISSION_TIMER_PATIENCE * wait_ns;

@@ -18,26 +18,26 @@ struct rtt_estimation_parameters {
 	int64_t initial_ns, minimum_ns, maximum_ns;
 };
 
-enum { RTT_ESTIMATION_LATE }; /* attributes */
+enum { RTT_LATE }; /* attributes */
 /* shared variables */
 enum {
-	RTT_ESTIMATION_SMOOTHED,
-	RTT_ESTIMATION_VARIANCE,
-	RTT_ESTIMATION_MINIMUM,
-	RTT_ESTIMATION_LATEST,
-	RTT_ESTIMATION_TIMEOUT,
-	RTT_ESTIMATION_FORWARD,
-	RTT_ESTIMATION_KNOWN,
-	RTT_ESTIMATION_KNOWN_VARIANCE,
+	RTT_SMOOTHED,
+	RTT_VARIANCE,
+	RTT_MINIMUM,
+	RTT_LATEST,
+	RTT_TIMEOUT,
+	RTT_FORWARD,
+	RTT_KNOWN,
+	RTT_KNOWN_VARIANCE,
 };
 
 enum {
-	RTT_ESTIMATION_STEADY = 4, /* samples in a row that a minimum takes */
-	RTT_ESTIMATION_BATCH = 8,  /* segments of a sample, where they overtake */
+	RTT_STEADY = 4, /* samples in a row that a minimum takes */
+	RTT_BATCH = 8,	/* segments of a sample, where they overtake */
 };
 
 struct rtt_estimation {
-	int64_t recent_ns[RTT_ESTIMATION_STEADY];
+	int64_t recent_ns[RTT_STEADY];
 	uint32_t newest;
 	uint64_t cumulative, largest; /* highest that acks told */
 	/* The cumulative ack rose though nothing later arrived, or an ack came that knew less than
@@ -50,60 +50,59 @@ struct rtt_estimation {
 
 /* RFC 6298, section 2: alpha 1/8, beta 1/4, K 4. */
 enum {
-	RTT_ESTIMATION_ALPHA_SHIFT = 3,
-	RTT_ESTIMATION_BETA_SHIFT = 2,
-	RTT_ESTIMATION_VARIANCES = 4,
+	RTT_ALPHA_SHIFT = 3,
+	RTT_BETA_SHIFT = 2,
+	RTT_VARIANCES = 4,
 };
 /* The G of RFC 6298; RFC 9002, section 6.1.2 recommends this. */
-static const int64_t RTT_ESTIMATION_GRANULARITY_NS = NOPAL_MILLISECOND;
+static const int64_t RTT_GRANULARITY_NS = NOPAL_MILLISECOND;
 
-static int64_t rtt_estimation_clamp(int64_t value, int64_t min, int64_t max)
+static int64_t rtt_clamp(int64_t value, int64_t min, int64_t max)
 {
 	if (value < min)
 		return min;
 	return value < max ? value : max;
 }
 
-static void rtt_estimation_share_timeout(struct nopal_at at, int64_t rtt_ns, int64_t variance_ns)
+static void rtt_share_timeout(struct nopal_at at, int64_t rtt_ns, int64_t variance_ns)
 {
 	const struct rtt_estimation_parameters *set = nopal_parameters(at);
-	int64_t spread_ns = variance_ns * RTT_ESTIMATION_VARIANCES;
+	int64_t spread_ns = variance_ns * RTT_VARIANCES;
 
-	if (spread_ns < RTT_ESTIMATION_GRANULARITY_NS)
-		spread_ns = RTT_ESTIMATION_GRANULARITY_NS;
-	nopal_shared_set(
-		at, RTT_ESTIMATION_TIMEOUT,
-		rtt_estimation_clamp(rtt_ns + spread_ns, set->minimum_ns, set->maximum_ns));
+	if (spread_ns < RTT_GRANULARITY_NS)
+		spread_ns = RTT_GRANULARITY_NS;
+	nopal_shared_set(at, RTT_TIMEOUT,
+			 rtt_clamp(rtt_ns + spread_ns, set->minimum_ns, set->maximum_ns));
 }
 
-static void rtt_estimation_take(struct nopal_at at, int64_t rtt_ns)
+static void rtt_take(struct nopal_at at, int64_t rtt_ns)
 {
-	int64_t smoothed = nopal_shared_get(at, RTT_ESTIMATION_SMOOTHED);
-	int64_t variance = nopal_shared_get(at, RTT_ESTIMATION_VARIANCE);
+	int64_t smoothed = nopal_shared_get(at, RTT_SMOOTHED);
+	int64_t variance = nopal_shared_get(at, RTT_VARIANCE);
 	int64_t error = smoothed > rtt_ns ? smoothed - rtt_ns : rtt_ns - smoothed;
 
 	if (smoothed == 0) {
 		smoothed = rtt_ns;
 		variance = rtt_ns / 2;
 	} else {
-		variance += (error - variance) / (1 << RTT_ESTIMATION_BETA_SHIFT);
-		smoothed += (rtt_ns - smoothed) / (1 << RTT_ESTIMATION_ALPHA_SHIFT);
+		variance += (error - variance) / (1 << RTT_BETA_SHIFT);
+		smoothed += (rtt_ns - smoothed) / (1 << RTT_ALPHA_SHIFT);
 	}
-	nopal_shared_set(at, RTT_ESTIMATION_LATEST, rtt_ns);
-	nopal_shared_set(at, RTT_ESTIMATION_SMOOTHED, smoothed);
-	nopal_shared_set(at, RTT_ESTIMATION_VARIANCE, variance);
-	rtt_estimation_share_timeout(at, smoothed, variance);
+	nopal_shared_set(at, RTT_LATEST, rtt_ns);
+	nopal_shared_set(at, RTT_SMOOTHED, smoothed);
+	nopal_shared_set(at, RTT_VARIANCE, variance);
+	rtt_share_timeout(at, smoothed, variance);
 }
 
 /* The largest of the last few: a packet that overtakes others has a round trip that no other will
  * have. */
-static int64_t rtt_estimation_steady(struct rtt_estimation *self, int64_t rtt_ns)
+static int64_t rtt_steady(struct rtt_estimation *self, int64_t rtt_ns)
 {
 	int64_t largest = rtt_ns;
 
-	self->newest = (self->newest + 1) % RTT_ESTIMATION_STEADY;
+	self->newest = (self->newest + 1) % RTT_STEADY;
 	self->recent_ns[self->newest] = rtt_ns;
-	for (unsigned i = 0; i < RTT_ESTIMATION_STEADY; i++)
+	for (unsigned i = 0; i < RTT_STEADY; i++)
 		if (self->recent_ns[i] > largest)
 			largest = self->recent_ns[i];
 	return largest;
@@ -112,17 +111,17 @@ static int64_t rtt_estimation_steady(struct rtt_estimation *self, int64_t rtt_ns
 /* A sample of the segments that earlier acks told of: within one of them that overtook others, the
  * oldest segment has the usual round trip.  The minimum until it turned out that packets overtake
  * was an overtaker's. */
-static void rtt_estimation_end_batch(struct nopal_at at)
+static void rtt_end_batch(struct nopal_at at)
 {
-	int64_t minimum = nopal_shared_get(at, RTT_ESTIMATION_MINIMUM);
+	int64_t minimum = nopal_shared_get(at, RTT_MINIMUM);
 	struct rtt_estimation *self = nopal_state(at);
 
-	if (self->batch < RTT_ESTIMATION_BATCH)
+	if (self->batch < RTT_BATCH)
 		return;
 	if (!self->usual || self->batch_ns < minimum)
-		nopal_shared_set(at, RTT_ESTIMATION_MINIMUM, self->batch_ns);
+		nopal_shared_set(at, RTT_MINIMUM, self->batch_ns);
 	self->usual = true;
-	rtt_estimation_take(at, self->batch_ns);
+	rtt_take(at, self->batch_ns);
 	self->batch_ns = 0;
 	self->batch = 0;
 }
@@ -132,21 +131,20 @@ static void rtt_estimation_end_batch(struct nopal_at at)
 static enum nopal_verdict rtt_estimation_on_open_session(struct nopal_at at,
 							 struct nopal_session *subject)
 {
-	int64_t known = nopal_shared_get(at, RTT_ESTIMATION_KNOWN);
-	int64_t variance = nopal_shared_get(at, RTT_ESTIMATION_KNOWN_VARIANCE);
+	int64_t known = nopal_shared_get(at, RTT_KNOWN);
+	int64_t variance = nopal_shared_get(at, RTT_KNOWN_VARIANCE);
 
 	(void)subject;
 	if (known > 0)
-		rtt_estimation_share_timeout(at, known,
-					     variance > known / 2 ? variance : known / 2);
+		rtt_share_timeout(at, known, variance > known / 2 ? variance : known / 2);
 	return NOPAL_CONTINUE;
 }
 
 static enum nopal_verdict rtt_estimation_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	const struct rtt_estimation_parameters *set = nopal_parameters(at);
-	int64_t minimum = nopal_shared_get(at, RTT_ESTIMATION_MINIMUM);
-	uint64_t forward = (uint64_t)nopal_shared_get(at, RTT_ESTIMATION_FORWARD);
+	int64_t minimum = nopal_shared_get(at, RTT_MINIMUM);
+	uint64_t forward = (uint64_t)nopal_shared_get(at, RTT_FORWARD);
 	struct rtt_estimation *self = nopal_state(at);
 	int64_t rtt_ns, steady_ns;
 
@@ -158,22 +156,21 @@ static enum nopal_verdict rtt_estimation_on_ack(struct nopal_at at, struct nopal
 	if (ack->largest > self->largest)
 		self->largest = ack->largest;
 	if (self->overtakes) {
-		rtt_estimation_end_batch(at);
+		rtt_end_batch(at);
 		return NOPAL_CONTINUE;
 	}
 	if (!ack->largest_is_new || ack->largest_sent_ns < 0 ||
 	    ack->largest_sent_ns > at.session->now_ns)
 		return NOPAL_CONTINUE;
 	/* 0 says that there is no sample yet. */
-	rtt_ns =
-		rtt_estimation_clamp(at.session->now_ns - ack->largest_sent_ns, 1, set->maximum_ns);
-	steady_ns = rtt_estimation_steady(self, rtt_ns);
+	rtt_ns = rtt_clamp(at.session->now_ns - ack->largest_sent_ns, 1, set->maximum_ns);
+	steady_ns = rtt_steady(self, rtt_ns);
 	if (minimum == 0 || steady_ns < minimum)
 		minimum = steady_ns;
 	if (ack->delay_ns > 0 && ack->delay_ns <= rtt_ns - minimum)
 		rtt_ns -= ack->delay_ns;
-	nopal_shared_set(at, RTT_ESTIMATION_MINIMUM, minimum);
-	rtt_estimation_take(at, rtt_ns);
+	nopal_shared_set(at, RTT_MINIMUM, minimum);
+	rtt_take(at, rtt_ns);
 	return NOPAL_CONTINUE;
 }
 
@@ -186,8 +183,8 @@ static enum nopal_verdict rtt_estimation_on_received(struct nopal_at at,
 
 	if (!self->overtakes)
 		return NOPAL_CONTINUE;
-	if (!left_ns && nopal_has(at, RTT_ESTIMATION_LATE))
-		left_ns = (int64_t)nopal_get(at, segment, RTT_ESTIMATION_LATE);
+	if (!left_ns && nopal_has(at, RTT_LATE))
+		left_ns = (int64_t)nopal_get(at, segment, RTT_LATE);
 	if (!left_ns)
 		return NOPAL_CONTINUE;
 	age_ns = at.session->now_ns - left_ns;
@@ -201,7 +198,7 @@ static int rtt_estimation_open(struct nopal_at at)
 {
 	const struct rtt_estimation_parameters *set = nopal_parameters(at);
 
-	nopal_shared_set(at, RTT_ESTIMATION_TIMEOUT, set->initial_ns);
+	nopal_shared_set(at, RTT_TIMEOUT, set->initial_ns);
 	return 0;
 }
 
@@ -215,20 +212,18 @@ static void rtt_estimation_validate(const void *parameters, struct nopal_problem
 }
 
 static const struct nopal_shared rtt_estimation_shared[] = {
-	[RTT_ESTIMATION_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_WRITE, 0,
-				      "0 before the first sample" },
-	[RTT_ESTIMATION_VARIANCE] = { "rtt_variance_ns", NOPAL_WRITE, 0,
-				      "mean deviation of samples" },
-	[RTT_ESTIMATION_MINIMUM] = { "minimum_rtt_ns", NOPAL_WRITE, 0, "the shortest seen" },
-	[RTT_ESTIMATION_LATEST] = { "latest_rtt_ns", NOPAL_WRITE, 0, "the last sample" },
-	[RTT_ESTIMATION_TIMEOUT] = { "timeout_ns", NOPAL_WRITE, NOPAL_SECOND,
-				     "how long to wait for a status" },
-	[RTT_ESTIMATION_FORWARD] = { "forward_point", NOPAL_READ_OPTIONAL, 0,
-				     "up to there the cumulative ack moves without an arrival" },
-	[RTT_ESTIMATION_KNOWN] = { "known_rtt_ns", NOPAL_READ_OPTIONAL, 0,
-				   "of earlier sessions: a first sample for the timeout" },
-	[RTT_ESTIMATION_KNOWN_VARIANCE] = { "known_rtt_variance_ns", NOPAL_READ_OPTIONAL, 0,
-					    "of earlier sessions" },
+	[RTT_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_WRITE, 0, "0 before the first sample" },
+	[RTT_VARIANCE] = { "rtt_variance_ns", NOPAL_WRITE, 0, "mean deviation of samples" },
+	[RTT_MINIMUM] = { "minimum_rtt_ns", NOPAL_WRITE, 0, "the shortest seen" },
+	[RTT_LATEST] = { "latest_rtt_ns", NOPAL_WRITE, 0, "the last sample" },
+	[RTT_TIMEOUT] = { "timeout_ns", NOPAL_WRITE, NOPAL_SECOND,
+			  "how long to wait for a status" },
+	[RTT_FORWARD] = { "forward_point", NOPAL_READ_OPTIONAL, 0,
+			  "up to there the cumulative ack moves without an arrival" },
+	[RTT_KNOWN] = { "known_rtt_ns", NOPAL_READ_OPTIONAL, 0,
+			"of earlier sessions: a first sample for the timeout" },
+	[RTT_KNOWN_VARIANCE] = { "known_rtt_variance_ns", NOPAL_READ_OPTIONAL, 0,
+				 "of earlier sessions" },
 	{ 0 },
 };
 
@@ -249,8 +244,7 @@ const struct nopal_microprotocol nopal_rtt_estimation = {
 		NOPAL_NUMBER(rtt_estimation, maximum_ns, "timeout_max", TIME, "60s", "1ms", "1h",
 			     "the longest timeout")),
 	.validate = rtt_estimation_validate,
-	.attributes =
-		NOPAL_ATTRIBUTES([RTT_ESTIMATION_LATE] = { "late_left_ns", NOPAL_READ_OPTIONAL }),
+	.attributes = NOPAL_ATTRIBUTES([RTT_LATE] = { "late_left_ns", NOPAL_READ_OPTIONAL }),
 	.shared = rtt_estimation_shared,
 	.bindings = NOPAL_BINDINGS(
 		NOPAL_ON(OPEN_SESSION, rtt_estimation_on_open_session, .before = "connection"),
