@@ -17,7 +17,6 @@
  *            congestion halves the window once a round trip, whatever the
  *            variant (RFC 3168, section 6.1.2).
  */
-#include "additive_increase.h"
 #include "window_rules.h"
 
 enum { TCP_TAHOE, TCP_RENO, TCP_NEWRENO };
@@ -43,7 +42,7 @@ static int64_t tcp_grow(struct nopal_at at, int64_t window, int64_t acked)
 {
 	struct tcp_congestion *tcp = nopal_state(at);
 
-	return additive_increase(&tcp->counted_bytes, window, acked, nopal_body_limit(at.session));
+	return window_rules_add(at, &tcp->counted_bytes, window, acked);
 }
 
 static int64_t tcp_keep(struct nopal_at at, int64_t window)
@@ -97,7 +96,7 @@ const struct nopal_microprotocol nopal_tcp_congestion = {
 	.summary = "TCP congestion control (RFC 5681): tahoe, reno, newreno",
 	.parameters_size = sizeof(struct tcp_congestion_parameters),
 	.parameters = NOPAL_PARAMETERS(NOPAL_WORDS(tcp_congestion, variant, "variant", "newreno",
-						   "tahoe|reno|newreno", "what a loss does"),
+						   "tahoe|reno|newreno", "the reaction to a loss"),
 				       WINDOW_INITIAL),
 	.shared = window_rules_shared,
 };

@@ -19,7 +19,6 @@
  *            before the first sample a loss halves; a mark of congestion counts as
  *            a loss.
  */
-#include "additive_increase.h"
 #include "window_rules.h"
 
 enum { WESTWOOD_FILTER = 8 }; /* Westwood+: 7/8 and 1/8 */
@@ -40,8 +39,7 @@ static int64_t westwood_grow(struct nopal_at at, int64_t window, int64_t acked)
 {
 	struct westwood_congestion *westwood = nopal_state(at);
 
-	return additive_increase(&westwood->counted_bytes, window, acked,
-				 nopal_body_limit(at.session));
+	return window_rules_add(at, &westwood->counted_bytes, window, acked);
 }
 
 /* The path holds this much without a queue. */

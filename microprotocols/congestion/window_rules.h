@@ -260,6 +260,20 @@ static inline int64_t window_rules_held(int64_t bytes, int64_t min_ns, int64_t r
 	return (int64_t)nopal_scale((uint64_t)bytes, (uint64_t)min_ns, (uint64_t)rtt_ns);
 }
 
+/* A segment for each window of acknowledged bytes (RFC 5681, section 3.1).  Bytes left of a window
+ * count on (RFC 3465), so that no ack is rounded away; `*counted`: acknowledged since the last
+ * step. */
+static inline int64_t window_rules_add(struct nopal_at at, int64_t *counted, int64_t window,
+				       int64_t acked)
+{
+	*counted += acked;
+	while (*counted >= window) {
+		*counted -= window;
+		window += nopal_body_limit(at.session);
+	}
+	return window;
+}
+
 /* The window after `acked` more bytes, where a whole window of them brings `step`; `*rest`: of the
  * last division. */
 static inline int64_t window_rules_step(int64_t window, int64_t step, int64_t acked, uint64_t *rest)

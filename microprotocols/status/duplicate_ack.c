@@ -213,16 +213,6 @@ static void duplicate_ack_all(struct nopal_at at, uint64_t enough, uint64_t end)
 		nopal_timer_start(at, DUPLICATE_ACK_JUDGE, again_ns);
 }
 
-/* Without a full report only the segment at the cumulative ack is known to be missing. */
-static void duplicate_ack_cumulative(struct nopal_at at, const struct nopal_ack *ack, uint64_t end)
-{
-	struct nopal_segment *segment = found_lost_cumulative(at, ack->cumulative_segment);
-
-	if (segment && segment->packet_number <= end &&
-	    duplicate_ack_until(at, segment) <= at.session->now_ns)
-		found_lost(at, segment);
-}
-
 static void duplicate_ack_overtaken(struct nopal_at at)
 {
 	const struct duplicate_ack_parameters *set = nopal_parameters(at);
@@ -244,14 +234,20 @@ static enum nopal_verdict duplicate_ack_on_processed(struct nopal_at at, struct 
 {
 	const struct duplicate_ack_parameters *set = nopal_parameters(at);
 	struct duplicate_ack *self = nopal_state(at);
+	struct nopal_segment *segment;
 
 	self->selective |= ack->selective;
 	self->complete = ack->selective && !ack->told_end;
 	self->told = found_lost_told(ack);
-	if (ack->selective)
+	if (ack->selective) {
 		duplicate_ack_overtaken(at);
-	else if (ack->largest >= (uint64_t)set->threshold)
-		duplicate_ack_cumulative(at, ack, ack->largest - (uint64_t)set->threshold);
+		return NOPAL_CONTINUE;
+	}
+	/* Without a full report only the segment at the cumulative ack is known to be missing. */
+	segment = found_lost_cumulative(at, ack->cumulative_segment);
+	if (segment && segment->packet_number + (uint64_t)set->threshold <= ack->largest &&
+	    duplicate_ack_until(at, segment) <= at.session->now_ns)
+		found_lost(at, segment);
 	return NOPAL_CONTINUE;
 }
 
@@ -279,7 +275,7 @@ const struct nopal_microprotocol nopal_duplicate_ack = {
 	.summary = "duplicate ACK loss detection: a segment that later ones overtook is lost",
 	.provides = NOPAL_ROLES({ "loss_detection" }),
 	.standard = "loss_detection",
-	.needs = NOPAL_RELATIONS({ "acknowledgement", "it judges what was acknowledged" }),
+	.needs = NOPAL_RELATIONS({ "acknowledgement", "losses are judged by acks" }),
 	.parameters_size = sizeof(struct duplicate_ack_parameters),
 	.parameters = duplicate_ack_parameters,
 	.attributes = NOPAL_ATTRIBUTES(FOUND_LOST_ATTRIBUTES),
