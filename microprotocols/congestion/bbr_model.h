@@ -32,7 +32,7 @@
 	"overtaken_rtt_ns", access, 0,                                                             \
 		"packets overtake: round trip of the first that was overtaken; 0: none was"
 #define BBR_EARLY_RTT(access)                                                                      \
-	"early_rtt_ns", access, 0, "what takes less was told early; 0: nothing was"
+	"early_rtt_ns", access, 0, "a shorter round trip was told early; 0: none was"
 #define BBR_EARLY_MAX(access)                                                                      \
 	"early_most_bytes", access, INT64_MAX, "more told early by one ack is no bandwidth"
 #define BBR_PASSED(access) "passed_bytes", access, 0, "of the sample, lost behind the bottleneck"
@@ -44,7 +44,7 @@
 	"startup_most_bps", access, 0, "rate that startup does not exceed; 0: none"
 #define BBR_LOSES(access)	 "startup_overflows", access, 0, "1: startup lost too much"
 #define BBR_QUEUE_STANDS(access) "queue_stands", access, 0, "1: for a whole round trip"
-#define BBR_BURST(access)	 "ack_burst_bytes", access, 0, "how far acks run ahead"
+#define BBR_BURST(access)	 "ack_burst_bytes", access, 0, "bytes that acks run ahead"
 #define BBR_DRAINS(access)	 "drain_requests", access, 0, "so often a queue had to go"
 #define BBR_SLOW_ROUNDS(access)	 "drain_round_trips", access, 1, "longest slow phase"
 #define BBR_PROBE_RTT_PERCENT(access)                                                              \

@@ -2,7 +2,7 @@
 /*
  * constant_rate -- constant sending rate from the config, whatever the network does.
  *
- * For paths that are one's own, and for who lets the receiver alone decide: 0 is no limit.
+ * For paths that are one's own, and for senders that the receiver alone limits: 0 is no limit.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (b): the shared
  *            variable of Rate-based Congestion Control.

@@ -89,6 +89,7 @@ const struct nopal_microprotocol nopal_cubic_congestion = {
 	.standard = "congestion_policy|window_policy",
 	.parameters_size = sizeof(struct hystart_parameters),
 	.parameters = NOPAL_PARAMETERS(HYSTART_PARAMETERS),
-	.shared = NOPAL_SHARED(HYSTART_SHARED, [CUBIC_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
-								"how far ahead the curve looks" }),
+	.shared = NOPAL_SHARED(
+		HYSTART_SHARED, [CUBIC_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
+						 "the curve looks one round trip ahead" }),
 };

@@ -235,7 +235,7 @@ const struct nopal_microprotocol nopal_ecn_response = {
 	.shared = NOPAL_SHARED([ECN_RESPONSE_MARKED] = { "marked_segments", NOPAL_WRITE, 0,
 							 "that arrived marked, as the peer told" }),
 	.kinds = NOPAL_KINDS([ECN_RESPONSE_MARKS] = { "marks", NOPAL_KIND_CONTROL,
-						      "how many segments arrived marked" }),
+						      "counts of segments that arrived marked" }),
 	.timers = NOPAL_TIMERS([ECN_RESPONSE_REPORT] = { "report", ecn_response_when_report }),
 	.bindings = ecn_response_bindings,
 	.raises = NOPAL_RAISES("CONGESTION_MARKED"),

@@ -17,7 +17,7 @@ static const struct nopal_role given_rate_provides[] = {
 };
 
 static const struct nopal_relation given_rate_needs[] = {
-	{ "rate_mechanism", "somebody must keep to the rate" },
+	{ "rate_mechanism", "a mechanism has to keep to the rate" },
 	{ 0 },
 };
 

@@ -2,9 +2,9 @@
 /*
  * reserved_rate -- reserved sending rate, granted by the application.
  *
- * Asks once, when the session opens, by the application's callback `reserve`: it knows whom to ask,
- * a network that keeps reservations or a table of its own. What is granted is the rate, whatever
- * the network does; a grant of more than was asked is taken as what was asked.
+ * The session asks once, when it opens, by the application's callback `reserve`: the application
+ * has a network that keeps reservations, or a table of its own.  The granted rate is kept, whatever
+ * the network does; a grant of more than was asked is taken for the rate that was asked.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section II.A: resource reservation, as
  *            by RSVP.

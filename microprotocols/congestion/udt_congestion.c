@@ -372,7 +372,7 @@ static const struct nopal_binding udt_congestion_bindings[] = {
 static const struct nopal_shared udt_congestion_shared[] = {
 	[UDT_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0, "room on the network" },
 	[UDT_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0, "bits of bodies a second; 0: no limit" },
-	[UDT_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0, "what a window is filled in" },
+	[UDT_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0, "the time that a window takes" },
 	[UDT_MIN_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0, "the round trip without a queue" },
 	[UDT_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ, 0, "bodies on the network" },
 	[UDT_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
@@ -389,10 +389,10 @@ const struct nopal_microprotocol nopal_udt_congestion = {
 	.summary = "UDT congestion control: growth by the spare capacity of the link",
 	.provides =
 		NOPAL_ROLES({ "congestion_policy", true }, { "window_policy" }, { "rate_policy" }),
-	.needs = NOPAL_RELATIONS({ "acknowledgement", "it acts on what arrived and what did not" },
+	.needs = NOPAL_RELATIONS({ "acknowledgement", "policies act on arrivals and losses" },
 				 { "rtt", "rate and round trip make a window" },
-				 { "window_mechanism", "somebody has to keep the window" },
-				 { "rate_mechanism", "somebody has to keep the rate" }),
+				 { "window_mechanism", "a mechanism has to keep to the window" },
+				 { "rate_mechanism", "a mechanism has to keep to the rate" }),
 	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED),
 	.parameters_size = sizeof(struct udt_congestion_parameters),
 	.parameters =

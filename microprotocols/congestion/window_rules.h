@@ -321,14 +321,14 @@ static const struct nopal_promise window_rules_promises[] = {
 };
 
 static const struct nopal_relation window_rules_needs[] = {
-	{ "acknowledgement", "it acts on what arrived and what did not" },
-	{ "window_mechanism", "somebody has to keep the window" },
+	{ "acknowledgement", "policies act on arrivals and losses" },
+	{ "window_mechanism", "a mechanism has to keep to the window" },
 	{ 0 },
 };
 
 static const struct nopal_relation window_rules_needs_rtt[] = {
-	{ "acknowledgement", "it acts on what arrived and what did not" },
-	{ "window_mechanism", "somebody has to keep the window" },
+	{ "acknowledgement", "policies act on arrivals and losses" },
+	{ "window_mechanism", "a mechanism has to keep to the window" },
 	{ "rtt", "the round trip tells when, or how far, it grows" },
 	{ 0 },
 };
@@ -341,10 +341,10 @@ static const struct nopal_role window_rules_provides_paced[] = {
 };
 
 static const struct nopal_relation window_rules_needs_paced[] = {
-	{ "acknowledgement", "it acts on what arrived and what did not" },
-	{ "window_mechanism", "somebody has to keep the window" },
+	{ "acknowledgement", "policies act on arrivals and losses" },
+	{ "window_mechanism", "a mechanism has to keep to the window" },
 	{ "rtt", "the round trip tells when, or how far, it grows" },
-	{ "rate_mechanism", "somebody has to keep the rate" },
+	{ "rate_mechanism", "a mechanism has to keep to the rate" },
 	{ 0 },
 };
 

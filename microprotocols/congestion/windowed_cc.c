@@ -181,7 +181,7 @@ const struct nopal_microprotocol nopal_windowed_cc = {
 	.standard = "window_mechanism",
 	.needs =
 		NOPAL_RELATIONS({ "acknowledgement", "without status the window would never move" },
-				{ "window_policy", "somebody has to set the window" }),
+				{ "window_policy", "a policy has to set the window" }),
 	.attributes = NOPAL_ATTRIBUTES(
 		[WINDOWED_CC_CHARGE] = { "window_charge", NOPAL_WRITE,
 					 "bytes of the congestion window that it takes",

@@ -198,7 +198,7 @@ const struct nopal_microprotocol nopal_buffer_sizing = {
 	.family = "flow",
 	.summary = "send buffer sizing: as much under way as the path can use",
 	.needs = NOPAL_RELATIONS(
-		{ "acknowledgement", "what the path takes is what is acknowledged" }),
+		{ "acknowledgement", "acknowledged bytes tell the need of the path" }),
 	.parameters_size = sizeof(struct buffer_sizing_parameters),
 	.parameters = NOPAL_PARAMETERS(
 		NOPAL_NUMBER(buffer_sizing, factor, "factor", COUNT, "2", "1", "64",

@@ -188,16 +188,15 @@ const struct nopal_microprotocol nopal_rate_feedback = {
 	.summary = "limit on the rate of the sender, set by the receiving application",
 	.provides = NOPAL_ROLES({ "receiver_rate", true }),
 	.needs = NOPAL_RELATIONS(
-		{ "rate_mechanism", "somebody must keep to what the receiver asks for" }),
+		{ "rate_mechanism", "a mechanism has to keep to the receiver's rate" }),
 	.parameters_size = sizeof(struct rate_feedback_parameters),
 	.parameters =
 		NOPAL_PARAMETERS(NOPAL_NUMBER(rate_feedback, repeat, "repeat", TIME, "100ms", "1ms",
 					      "10s", "time until a rate is repeated, at first")),
-	.shared = NOPAL_SHARED(
-		[RATE_FEEDBACK_RATE_BPS] = { "receiver_rate_bps", NOPAL_WRITE, 0,
-					     "what the receiver allows; 0: no limit" }),
+	.shared = NOPAL_SHARED([RATE_FEEDBACK_RATE_BPS] = { "receiver_rate_bps", NOPAL_WRITE, 0,
+							    "the receiver's limit; 0: none" }),
 	.kinds = NOPAL_KINDS([RATE_FEEDBACK_RATE] = { "rate", NOPAL_KIND_CONTROL,
-						      "how fast to send" },
+						      "the receiver's limit" },
 			     [RATE_FEEDBACK_ECHO] = { "rate_echo", NOPAL_KIND_CONTROL,
 						      "the rate that is kept to" }),
 	.timers = NOPAL_TIMERS([RATE_FEEDBACK_REPEAT] = { "repeat", rate_feedback_when_repeat }),

@@ -5,7 +5,7 @@
  * Paper:     Gu and Grossman, UDTv4, section 3.3 (the flow reads its connections
  *            round robin, in blocks of 32 packets).
  * Differs:   a stream gets its turn when nothing waits to leave the flow any more:
- *            what is in line there is one block, whoever has how much.  Urgent
+ *            the line there is one block, however much a stream has.  Urgent
  *            segments wait for no turn, nor does what a stream sends again: it goes
  *            first at every gate.
  */
@@ -74,7 +74,7 @@ const struct nopal_microprotocol nopal_round_robin = {
 	.parameters =
 		NOPAL_PARAMETERS(NOPAL_NUMBER(round_robin, block, "block", COUNT, "32", "1",
 					      "65536", "segments that a stream sends in one turn")),
-	.holds = NOPAL_HOLDS({ "it is the stream's turn", NOPAL_SEND, NOPAL_DATA, .sticky = true }),
+	.holds = NOPAL_HOLDS({ "the stream's turn", NOPAL_SEND, NOPAL_DATA, .sticky = true }),
 	.state_size = sizeof(struct round_robin),
 	.bindings = NOPAL_BINDINGS(NOPAL_ON(SEGMENT_TO_NET, round_robin_on_to_net),
 				   NOPAL_ON(FLOW_TURN, round_robin_on_turn)),

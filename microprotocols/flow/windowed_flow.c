@@ -447,7 +447,7 @@ const struct nopal_microprotocol nopal_windowed_flow = {
 	.parameters = windowed_flow_parameters,
 	.attributes =
 		NOPAL_ATTRIBUTES([WINDOWED_FLOW_NUMBER] = { "segment_number", NOPAL_READ,
-							    "what the edge is about" },
+							    "numbers that the edge counts" },
 				 [WINDOWED_FLOW_CHARGE] = { "flow_charge", NOPAL_WRITE,
 							    "1, and what it takes of the buffer" },
 				 [WINDOWED_FLOW_RIDES] = { "flow_edge", NOPAL_WRITE,

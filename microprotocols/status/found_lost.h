@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * found_lost.h -- what those who find losses leave on the segments that they found:
- * so it shows afterwards that one was only late, and how late.
+ * found_lost.h -- marks that loss detection leaves on lost segments: they show afterwards that a
+ * segment was only late, and how late.
  *
  * The attributes are the first of the part's own.
  */

@@ -379,7 +379,7 @@ static const struct nopal_parameter negative_ack_parameters[] = {
 	NOPAL_NUMBER(negative_ack, repeat_ns, "repeat", TIME, "100ms", "1ms", "60s",
 		     "wait before asking again, and two round trips at least"),
 	NOPAL_NUMBER(negative_ack, attempts, "attempts", COUNT, "3", "1", "100",
-		     "how often to ask, where segments are resent"),
+		     "requests for a segment, where segments are resent"),
 	{ 0 },
 };
 

@@ -240,7 +240,7 @@ const struct nopal_microprotocol nopal_path_memory = {
 	.name = "path_memory",
 	.family = "status",
 	.summary = "measurements of earlier sessions, for a session to begin with",
-	.needs = NOPAL_RELATIONS({ "rtt|path_limit", "somebody has to measure what it keeps" }),
+	.needs = NOPAL_RELATIONS({ "rtt|path_limit", "another part has to measure the path" }),
 	.parameters_size = sizeof(struct path_memory_parameters),
 	.parameters = NOPAL_PARAMETERS(
 		NOPAL_NUMBER(path_memory, window_max, "window_most", SIZE, "64seg", "1seg",

@@ -215,7 +215,7 @@ const struct nopal_microprotocol nopal_rack_detection = {
 	.family = "status",
 	.summary = "RACK loss detection (RFC 8985): a segment that was overtaken is lost, in time",
 	.provides = NOPAL_ROLES({ "loss_detection" }),
-	.needs = NOPAL_RELATIONS({ "acknowledgement", "it judges what was acknowledged" },
+	.needs = NOPAL_RELATIONS({ "acknowledgement", "losses are judged by acks" },
 				 { "rtt", "its window is a part of the round trip" }),
 	.excludes = NOPAL_RELATIONS({ "duplicate_ack", "one judge of losses is enough" }),
 	.parameters_size = sizeof(struct rack_detection_parameters),

@@ -175,9 +175,8 @@ const struct nopal_microprotocol nopal_retransmission_timer = {
 		NOPAL_NUMBER(retransmission_timer, backoff, "backoff", COUNT, "6", "0", "16",
 			     "doublings of the wait without news")),
 	.validate = retransmission_timer_validate,
-	.shared =
-		NOPAL_SHARED([RETRANSMISSION_TIMER_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL,
-								NOPAL_SECOND, "how long to wait" }),
+	.shared = NOPAL_SHARED([RETRANSMISSION_TIMER_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL,
+								  NOPAL_SECOND, "longest wait" }),
 	.timers =
 		NOPAL_TIMERS([RETRANSMISSION_TIMER_DUE] = { "due", retransmission_timer_when_due }),
 	.bindings = NOPAL_BINDINGS(

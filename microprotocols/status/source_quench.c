@@ -123,7 +123,7 @@ const struct nopal_microprotocol nopal_source_quench = {
 	.family = "status",
 	.summary = "a receiver that holds too much asks the sender for less",
 	.provides = NOPAL_ROLES({ "congestion_marks" }),
-	.needs = NOPAL_RELATIONS({ "congestion_policy", "somebody must send less" }),
+	.needs = NOPAL_RELATIONS({ "congestion_policy", "a policy has to reduce" }),
 	.parameters_size = sizeof(struct source_quench_parameters),
 	.parameters = NOPAL_PARAMETERS(
 		NOPAL_NUMBER(source_quench, mark, "mark", SIZE, "1MiB", "1KiB", "1GiB",
