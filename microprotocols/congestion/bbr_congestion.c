@@ -195,8 +195,10 @@ static enum nopal_verdict bbr_congestion_on_received(struct nopal_at at,
 
 	bbr_heed_overtaking(at);
 	delivery_take(at, &bbr->delivery, segment, early_ns > bbr->min.ns ? early_ns : bbr->min.ns);
-	if (bbr->delivery.sample.any)
+	if (bbr->delivery.sample.any) {
 		nopal_shared_set(at, BBR_SAMPLE, (int64_t)bbr->delivery.sample.packet_number);
+		nopal_shared_set(at, BBR_LIMITED, bbr->delivery.sample.limited);
+	}
 	return NOPAL_CONTINUE;
 }
 

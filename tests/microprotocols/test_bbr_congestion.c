@@ -241,6 +241,24 @@ TEST(test_the_first_sample_sets_the_pace)
 	bench_close();
 }
 
+TEST(test_a_limited_sample_is_told_to_the_parts)
+{
+	struct nopal_segment *limited, *full;
+
+	begin();
+	*bench_shared("app_limited") = 1;
+	limited = leave();
+	bench.session->now_ns += 10 * MS;
+	receive(limited);
+	assert_int_equal(*bench_shared("rate_sample_limited"), 1);
+	*bench_shared("app_limited") = 0;
+	full = leave();
+	bench.session->now_ns += 10 * MS;
+	receive(full);
+	assert_int_equal(*bench_shared("rate_sample_limited"), 0);
+	bench_close();
+}
+
 TEST(test_too_short_an_interval_is_no_sample)
 {
 	struct nopal_segment *segment;
