@@ -18,8 +18,8 @@
  *            congested lasts until all is resolved that was out at the
  *            reduction; a round in which the application limits changes nothing
  *            (the paper's paused state); a mark of congestion counts as a loss;
- *            the rate has a quarter of slack, so
- *            that the window, not the rate, sets the pace.
+ *            the rate has a quarter of slack, so that the window, not the
+ *            rate, sets the pace.
  */
 #include "window_round.h"
 
