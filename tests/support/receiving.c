@@ -137,6 +137,7 @@ void scene_half_other(const struct scene *scene)
 
 int scene_open(void **state)
 {
+	static const struct tool tool = { .name = "recv" };
 	struct scene *scene = calloc(1, sizeof(*scene));
 	/* All of the file is said at once. */
 	static const char *const sets[] = { "buffer_sizing.least=1MiB", NULL };
@@ -150,13 +151,14 @@ int scene_open(void **state)
 	nopal_problems_init(&problems);
 	scene->group.folder.fd = open(scene->path, O_RDONLY | O_DIRECTORY);
 	scene->group.folder.limit = INT64_MAX;
+	scene->group.loops = 1;
 	scene->group.folder.differs = "differs";
 	scene->group.plan = nopal_plan_load("bulk", sets, &problems);
 	pthread_mutex_init(&scene->group.lock, NULL);
 	guests_house_init(&scene->group.house, GUESTS_SEATS_EACH, 0);
-	progress_init(&scene->group.progress, "recv", false, false);
+	progress_init(&scene->group.progress, &(struct tool_call){ .tool = &tool });
 	assert_int_equal(nopal_address_parse("127.0.0.1:0", &local, &problems), 0);
-	assert_true(recv_loops_open(&scene->group, 1, &local, NULL, &problems));
+	assert_true(recv_loops_open(&local, &scene->group, &problems));
 	scene->hang =
 		loop_event_new(scene->group.receivers->loop, LOOP_TIMER, -1, scene_on_hang, scene);
 	loop_event_start(scene->hang, HANG_S * NOPAL_SECOND);

@@ -196,7 +196,7 @@ came 1500000
 lie 1
 wait $fetching && fail "other bytes are called the file"
 row 1 failed
-said "is not the file's.*; fix: "
+said "are not the file's.*; fix: "
 said 'no server is left that gives the rest'
 said '5996544 of 6000000 bytes are kept'
 [ -e "$work/out/file" ] && fail "a part is called a file"

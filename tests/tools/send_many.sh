@@ -67,7 +67,7 @@ for mode in all any quorum balance; do
 	for i in 1 2; do row $i 'refused .*does not run this.*; fix: give both sides'; done
 	says '^  127.0.0.1:9 .*no answer .*; fix: start the listener' "$work/send.log" ||
 		fail "$mode: not told who is not there"
-	[ "$(grep -c "^  what differs at $to_1 $to_2:" "$work/send.log")" = 1 ] ||
+	[ "$(grep -c "^  differences at $to_1 $to_2:" "$work/send.log")" = 1 ] ||
 		fail "$mode: what differs is not told once"
 	says '^error: file: 0 of' "$work/send.log" || fail "$mode: the rule was not told"
 	says '"fix":"give both sides' "$work/send.json" || fail "$mode: no fix in JSON"
@@ -108,7 +108,7 @@ receivers 3 one_to_many_balance
 send 0 "$work/file" $to -c one_to_many_balance
 for i in 1 2 3; do row $i share; done
 together 1 2 3
-grep -q 'a share of it' "$work/recv2.log" || fail "it is not called a share"
+grep -q 'a share of the file' "$work/recv2.log" || fail "it is not called a share"
 
 # ---- balance, and one is killed: the others have all of it, also what it had
 receivers 3 one_to_many_balance

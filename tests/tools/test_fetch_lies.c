@@ -67,7 +67,7 @@ static void close_liars(void)
 static void is_named(unsigned server)
 {
 	assert_int_equal(place.rows[server].state, TABLE_FAILED);
-	assert_non_null(strstr(place.rows[server].why, "is not the file's"));
+	assert_non_null(strstr(place.rows[server].why, "are not the file's"));
 	assert_non_null(place.rows[server].fix);
 }
 

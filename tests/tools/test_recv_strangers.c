@@ -349,6 +349,7 @@ static int hear_no_more(void **state)
 
 static void scene_open(uint64_t seed)
 {
+	static const struct tool tool = { .name = "recv" };
 	struct nopal_problems problems;
 
 	memset(&scene, 0, sizeof(scene));
@@ -361,7 +362,7 @@ static void scene_open(uint64_t seed)
 	assert_non_null(scene.group.plan);
 	pthread_mutex_init(&scene.group.lock, NULL);
 	guests_house_init(&scene.group.house, GUESTS_SEATS_EACH, 0);
-	progress_init(&scene.group.progress, "recv", false, false);
+	progress_init(&scene.group.progress, &(struct tool_call){ .tool = &tool });
 	scene_folder();
 	scene.group.folder.limit = LIMIT;
 	scene.group.folder.differs = "differs";

@@ -163,7 +163,7 @@ TEST(test_more_wants_than_may_wait_end_the_session)
 	for (unsigned i = 0; i < WANTS; i++)
 		assert_true(say(&want));
 	pass(30 * NOPAL_SECOND);
-	client_lost("it wants what there is not");
+	client_lost("it wants bytes that are not in the file");
 }
 
 /* An answer to each, or an end: nothing is kept of them. */

@@ -153,6 +153,16 @@ TEST(test_plans)
 	assert_null(tool_plan(&call, "ctp_minimal"));
 }
 
+TEST(test_destinations_given_twice_are_refused)
+{
+	struct nopal_address addresses[2];
+
+	parse(&tool_fake, "127.0.0.1:2 127.0.0.1:2", &call);
+	assert_true(tool_destinations(&call, 1, addresses));
+	assert_int_equal(addresses[0].port, 2);
+	assert_false(tool_destinations(&call, 0, addresses));
+}
+
 TEST(test_finding)
 {
 	assert_ptr_equal(tool_find(table, "bare"), &tool_bare);

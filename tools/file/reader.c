@@ -57,6 +57,17 @@ void reader_back(struct reader *reader, uint64_t offset, const struct file_hash 
 	reader_range(reader, offset, reader->source.size);
 }
 
+bool reader_hash(struct reader *reader, uint64_t end)
+{
+	static uint8_t bytes[TRANSFER_STEP_BYTES];
+	uint64_t left = end - reader->source.offset;
+	size_t length;
+
+	return source_read(&reader->source, bytes,
+			   left < sizeof(bytes) ? (size_t)left : sizeof(bytes), &length,
+			   reader->error);
+}
+
 void reader_range(struct reader *reader, uint64_t offset, uint64_t end)
 {
 	reader->source.offset = offset;

@@ -41,6 +41,9 @@ void reader_init(struct reader *reader, struct nopal_world *world, uint32_t chun
 bool reader_open(struct reader *reader, uint32_t file, const char *path);
 void reader_close(struct reader *reader);
 void reader_offer(const struct reader *reader, struct transfer_note *ret_note);
+/* Before any of it leaves: reads on and hashes, a step at a time, and not beyond `end`.  False:
+ * `error` says why. */
+bool reader_hash(struct reader *reader, uint64_t end);
 /* From here to the end of the file; the hash is right where all before was read once. */
 void reader_from(struct reader *reader, uint64_t offset);
 /* The same where it was read beyond that meanwhile: `hash` is of all before. */

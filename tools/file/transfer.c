@@ -296,6 +296,12 @@ void transfer_say(struct transfer_outbox *outbox, const struct transfer_note *no
 		nopal_session_abort(outbox->session, "the peer takes no notes");
 }
 
+void transfer_say_text(struct transfer_outbox *outbox, struct transfer_note note, const char *text)
+{
+	snprintf(note.text, sizeof(note.text), "%s", text);
+	transfer_say(outbox, &note);
+}
+
 bool transfer_received(const struct nopal_message *message, struct transfer_note *ret_note)
 {
 	uint8_t bytes[TRANSFER_NOTE_LONGEST + 1]; /* one more shows what is too long */

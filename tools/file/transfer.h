@@ -65,6 +65,10 @@ enum {
 	TRANSFER_HASHES_MAX = 4096,	      /* of a HASHES note */
 	TRANSFER_STEP_BYTES = 4 << 20,	      /* hashed at a time, so that the loop lives */
 };
+/* An offer that is answered with TRANSFER_LATER is repeated. */
+#define TRANSFER_OFFER_AGAIN_NS (500 * NOPAL_MILLISECOND)
+#define TRANSFER_OFFER_FOR_NS	(60 * NOPAL_SECOND)
+
 #define TRANSFER_PREFIX	      "."
 #define TRANSFER_PART_SUFFIX  ".nopal-part"
 #define TRANSFER_STATE_SUFFIX ".nopal-state"
@@ -146,6 +150,8 @@ struct transfer_outbox {
 };
 /* Sends a note, or lets it wait.  Too many, and the session is aborted. */
 void transfer_say(struct transfer_outbox *outbox, const struct transfer_note *note);
+/* The same of a note with this text, cut to TRANSFER_TEXT_LONGEST bytes. */
+void transfer_say_text(struct transfer_outbox *outbox, struct transfer_note note, const char *text);
 /* From `writable`; false: some still wait. */
 bool transfer_flush(struct transfer_outbox *outbox);
 /* The note of an arriving message; false: none, or not canonical. */

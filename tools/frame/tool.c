@@ -162,6 +162,34 @@ bool tool_destination(const char *text, struct nopal_address *ret_address)
 	return wrong == NULL;
 }
 
+bool tool_destinations(const struct tool_call *call, int first, struct nopal_address *ret_addresses)
+{
+	for (int i = first; i < call->word_count; i++) {
+		const char *word = call->words[i];
+
+		if (!tool_destination(word, &ret_addresses[i - first]))
+			return false;
+		for (int j = first; j < i; j++) {
+			if (!nopal_address_equal(&ret_addresses[i - first],
+						 &ret_addresses[j - first]))
+				continue;
+			fprintf(stderr,
+				"error: the address %s is given twice\n"
+				"  fix: give each address once\n",
+				word);
+			return false;
+		}
+	}
+	return true;
+}
+
+struct nopal_plan *tool_chosen_plan(const struct tool_call *call, const char *fallback)
+{
+	const char *config = tool_value(call, "config");
+
+	return tool_plan(call, config ? config : fallback);
+}
+
 struct nopal_plan *tool_plan(const struct tool_call *call, const char *name)
 {
 	struct nopal_problems problems;

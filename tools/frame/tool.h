@@ -77,8 +77,14 @@ int tool_text_length(const char *text);
 const char *tool_ended_fix(enum nopal_end end);
 /* An address that datagrams can go to.  False: a problem was printed. */
 bool tool_destination(const char *text, struct nopal_address *ret_address);
+/* Destinations are all words from the word `first` on, and no address is given twice.
+ * `ret_addresses` has room for all of them.  False: a problem was printed. */
+bool tool_destinations(const struct tool_call *call, int first,
+		       struct nopal_address *ret_addresses);
 /* Loads a plan with --set overrides (option "set") or prints the problems. */
 struct nopal_plan *tool_plan(const struct tool_call *call, const char *name);
+/* The plan of option "config", or of the config `fallback` where the option is absent. */
+struct nopal_plan *tool_chosen_plan(const struct tool_call *call, const char *fallback);
 /* Prints problems to stderr and clears them; true when there was an error. */
 bool tool_problems(struct nopal_problems *problems);
 /* Something that was to be said or done is missing, for memory was out: the program goes on, says

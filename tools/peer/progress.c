@@ -23,14 +23,14 @@ enum {
 #define PROGRESS_JSONL_NS    INT64_C(1000000000)
 #define PROGRESS_NEW_WEIGHT  0.3 /* of the newest rate in the one shown */
 
-void progress_init(struct progress *progress, const char *what, bool json, bool jsonl)
+void progress_init(struct progress *progress, const struct tool_call *call)
 {
 	*progress = (struct progress){
 		.lock = PTHREAD_MUTEX_INITIALIZER,
-		.what = what,
+		.role = call->tool->name,
 		.terminal = isatty(STDERR_FILENO) == 1,
-		.json = json,
-		.jsonl = jsonl,
+		.json = tool_value(call, "json") != NULL,
+		.jsonl = tool_value(call, "jsonl") != NULL,
 	};
 }
 
@@ -117,7 +117,7 @@ json_t *progress_object(const struct progress *progress, const struct progress_f
 	json_object_set_new(object, "schema", json_string("nopal.transfer"));
 	json_object_set_new(object, "version", json_integer(PROGRESS_JSON_VERSION));
 	json_object_set_new(object, "type", json_string(type));
-	json_object_set_new(object, "role", json_string(progress->what));
+	json_object_set_new(object, "role", json_string(progress->role));
 	json_object_set_new(object, "plan", progress_string(file->plan));
 	json_object_set_new(object, "file", progress_string(file->name));
 	if (file->peer)
@@ -216,53 +216,30 @@ static void progress_close_line(struct progress *progress)
 	progress->line_open = false;
 }
 
-/* The end of a line: whom the file comes from. */
-static void progress_from(const struct progress_file *file)
-{
-	if (file->peer)
-		fprintf(stderr, ", from %s\n", file->peer);
-	else
-		fputc('\n', stderr);
-}
-
-static void progress_end_talk(const struct progress_file *file, int64_t duration_ns)
+void progress_print_file(const struct progress_file *file, int64_t duration_ns, const char *more,
+			 const char *behind)
 {
 	char size[PROGRESS_RATE_ROOM], rate[PROGRESS_RATE_ROOM];
 	uint64_t bytes = file->bytes - file->resumed_bytes;
 	double seconds = (double)duration_ns / PROGRESS_NS_PER_S;
 
-	if (file->error) {
-		fprintf(stderr, "error: %s", file->error);
-		progress_from(file);
-		return;
-	}
-	if (file->share) {
-		fprintf(stderr,
-			"%s: a share of it, %llu of %llu bytes, is in place in "
-			".%s.nopal-part; others have the rest",
-			file->name, (unsigned long long)file->bytes,
-			(unsigned long long)file->total_bytes, file->name);
-		progress_from(file);
-		return;
-	}
-	progress_size((double)file->total_bytes, size);
+	fprintf(stderr, "%s: %s", file->name, progress_size((double)file->total_bytes, size));
 	if (bytes == 0 && file->total_bytes > 0) {
-		fprintf(stderr, "%s: %s, was there already, hash %016llx", file->name, size,
-			(unsigned long long)file->hash);
-		progress_from(file);
-		return;
+		fputs(", was there already", stderr);
+	} else {
+		progress_rate((double)bytes * PROGRESS_BITS / (seconds > 0 ? seconds : 1), rate);
+		fprintf(stderr, " in %.2f s, %s", seconds, rate);
+		if (file->resumed_bytes > 0)
+			fprintf(stderr, ", resumed at %s",
+				progress_size((double)file->resumed_bytes, size));
+		fputs(more, stderr);
 	}
-	progress_rate((double)bytes * PROGRESS_BITS / (seconds > 0 ? seconds : 1), rate);
-	fprintf(stderr, "%s: %s in %.2f s, %s", file->name, size, seconds, rate);
-	if (file->resumed_bytes > 0)
-		fprintf(stderr, ", resumed at %s",
-			progress_size((double)file->resumed_bytes, size));
-	fprintf(stderr, ", hash %016llx", (unsigned long long)file->hash);
-	progress_from(file);
+	fprintf(stderr, ", hash %016llx%s\n", (unsigned long long)file->hash, behind);
 }
 
 void progress_end(struct progress *progress, const struct progress_file *file, int64_t now_ns)
 {
+	char from[2 * NOPAL_ADDRESS_TEXT] = "";
 	int64_t duration_ns;
 
 	pthread_mutex_lock(&progress->lock);
@@ -271,7 +248,18 @@ void progress_end(struct progress *progress, const struct progress_file *file, i
 	progress->shown_ns = 0;
 	progress->shown_bytes = 0;
 	progress->rate_bps = 0;
-	progress_end_talk(file, duration_ns);
+	if (file->peer)
+		snprintf(from, sizeof(from), ", from %s", file->peer);
+	if (file->error)
+		fprintf(stderr, "error: %s%s\n", file->error, from);
+	else if (file->share)
+		fprintf(stderr,
+			"%s: a share of the file, %llu of %llu bytes, is in place in "
+			".%s.nopal-part; others have the rest%s\n",
+			file->name, (unsigned long long)file->bytes,
+			(unsigned long long)file->total_bytes, file->name, from);
+	else
+		progress_print_file(file, duration_ns, "", from);
 	if (!progress->json && !progress->jsonl)
 		json_decref(file->judged);
 	else

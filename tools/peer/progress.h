@@ -10,14 +10,21 @@
 #include <jansson.h>
 
 #include <nopal/nopal.h>
+#include "frame/tool.h"
 
 enum { PROGRESS_RATE_ROOM = 32 };
 
-/* May be told from several threads. */
+#define PROGRESS_JSON_OPTIONS                                                                      \
+	{ "json", 0, NULL, "print one JSON object a file" },                                       \
+	{                                                                                          \
+		"jsonl", 0, NULL, "print one a second, too"                                        \
+	}
+
+/* Functions of several threads may share a struct progress. */
 struct progress {
 	pthread_mutex_t lock;
-	const char *what; /* "send", "recv", "fetch": `role` in JSON */
-	bool terminal;	  /* stderr is one */
+	const char *role; /* in JSON: "send", "recv", "fetch" */
+	bool terminal;	  /* stderr is a terminal */
 	bool json, jsonl;
 	bool line_open;	  /* a line without its end stands on the terminal */
 	int64_t shown_ns; /* when, and at how many bytes */
@@ -37,13 +44,18 @@ struct progress_file {
 	json_t *judged;	   /* what became of promises; given away; NULL: nothing */
 };
 
-void progress_init(struct progress *progress, const char *what, bool json, bool jsonl);
+/* The role is the tool's name; options "json" and "jsonl" are the call's, where its tool has them. */
+void progress_init(struct progress *progress, const struct tool_call *call);
 /* Shows how far it is, a few times a second at most. */
 void progress_show(struct progress *progress, const struct progress_file *file, int64_t now_ns);
 /* The line alone, now: among others that its caller draws. */
 void progress_draw(struct progress *progress, const struct progress_file *file, int64_t now_ns);
 /* The file has ended. */
 void progress_end(struct progress *progress, const struct progress_file *file, int64_t now_ns);
+/* The line of a file that is here whole: `more` stands before the hash where bytes came, `behind`
+ * after it. */
+void progress_print_file(const struct progress_file *file, int64_t duration_ns, const char *more,
+			 const char *behind);
 /* A line of talk; ends the open line first. */
 void progress_say(struct progress *progress, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

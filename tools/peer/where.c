@@ -51,9 +51,12 @@ static void where_word(const char *word, FILE *out)
 	fputc('\'', out);
 }
 
-void recv_where_print(const char *command, const struct nopal_address *local, const char *config,
-		      const char *const *sets, FILE *out)
+void where_print(const char *command, const struct nopal_address *local,
+		 const struct tool_call *call)
 {
+	const char *config = tool_value(call, "config");
+	const char *const *sets = tool_values(call, "set");
+	FILE *out = stderr;
 	struct nopal_address reachable = *local;
 	char text[NOPAL_ADDRESS_TEXT];
 	struct nopal_address any;
@@ -68,7 +71,7 @@ void recv_where_print(const char *command, const struct nopal_address *local, co
 		fputs(" -c ", out);
 		where_word(config, out);
 	}
-	for (; sets && *sets; sets++) {
+	for (; *sets; sets++) {
 		fputs(" --set ", out);
 		where_word(*sets, out);
 	}

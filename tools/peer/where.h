@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * where.h -- the line to run on the other side.
+ * where.h -- the command line for the other side of a listener.
  */
-#ifndef NOPAL_RECV_WHERE_H
-#define NOPAL_RECV_WHERE_H
+#ifndef NOPAL_WHERE_H
+#define NOPAL_WHERE_H
 
-#include <nopal/nopal.h>
+#include "frame/tool.h"
 
-/* "listening on ...; on the other side run: COMMAND HOST:PORT -c CONF ...". */
-void recv_where_print(const char *command, const struct nopal_address *local, const char *config,
-		      const char *const *sets, FILE *out);
+/* Prints "listening on ...; on the other side run: COMMAND HOST:PORT -c CONF --set ..." to stderr,
+ * with options "config" and "set" of the listener's own call. */
+void where_print(const char *command, const struct nopal_address *local,
+		 const struct tool_call *call);
 
 #endif

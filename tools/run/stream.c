@@ -330,8 +330,7 @@ static bool stream_start(const struct tool_call *call, struct stream *stream,
 	if (!stream->endpoint)
 		return false;
 	nopal_endpoint_local(stream->endpoint, &bound);
-	recv_where_print("nopal stream", &bound, tool_value(call, "config"),
-			 tool_values(call, "set"), stderr);
+	where_print("nopal stream", &bound, call);
 	return nopal_endpoint_allow(stream->endpoint, stream->plan, NOPAL_ALLOW_CONNECTIONLESS,
 				    &stream_callbacks, stream) == 0;
 }

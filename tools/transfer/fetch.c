@@ -2,11 +2,11 @@
 /*
  * fetch.c -- `nopal fetch`: one file from several `nopal serve`.  Sessions with the servers are in
  * fetch_talk.c, the assignment of parts to servers in fetch_plan.c, the file on disk in
- * file/part.c; here they come together.
+ * file/part.c; here are its stages:
  *
- *   SEEKING --found--> CHECKING --what is here--> TAKING --whole--> COMMITTING
- *      |                  |                          |                  |
- *      +------------------+----------- fails --------+----> OVER <------+
+ *   SEEKING --found--> CHECKING --bytes on disk--> TAKING --whole--> COMMITTING
+ *      |                  |                           |                  |
+ *      +------------------+----------- fails ---------+----> OVER <------+
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,6 @@
 #include "frame/loop.h"
 #include "frame/tool.h"
 #include "transfer/fetch_words.h"
-#include "transfer/send_words.h"
 
 #define FETCH_WAIT_NS (10 * NOPAL_SECOND)
 #define FETCH_SAVE_NS (250 * NOPAL_MILLISECOND)
@@ -37,7 +36,7 @@ struct fetching {
 	char name[TRANSFER_TEXT_ROOM]; /* of the file here */
 	struct part *part;	       /* NULL: none is open */
 	enum fetch_stage stage;
-	uint64_t compared; /* blocks of what is here */
+	uint64_t compared; /* blocks of the bytes on disk */
 	bool closed, committing, interrupted;
 	uint64_t kept;	 /* bytes of an unfinished file */
 	const char *fix; /* of the table's error; or NULL */
@@ -54,7 +53,7 @@ static int64_t fetching_now(const struct fetching *fetching)
 	return nopal_world_now(loop_world(fetching->loop));
 }
 
-/* ------------------------------------------------------------------ it is over */
+/* --------------------------------------------------------------- the file ends */
 
 static void fetching_stop(struct fetching *fetching)
 {
@@ -71,7 +70,7 @@ static void fetching_close(struct fetching *fetching)
 static void fetching_over(struct fetching *fetching, const char *error)
 {
 	struct table *table = &fetching->table;
-	uint64_t kept;
+	uint64_t kept = table->union_bytes;
 
 	if (fetching->stage == FETCH_OVER)
 		return;
@@ -81,22 +80,21 @@ static void fetching_over(struct fetching *fetching, const char *error)
 	table->file.transport = nopal_endpoint_transport(fetching->fetch.endpoint);
 	fetching->exit = error ? TOOL_FAILED : TOOL_GOOD;
 	table->ended_ns = fetching_now(fetching);
-	kept = fetching->table.union_bytes;
 	loop_event_free(fetching->job);
 	fetching->job = NULL;
 	loop_event_stop(fetching->step);
 	if (fetching->part) {
 		if (part_is_existing(fetching->part))
-			kept = 0; /* that one is nobody's to keep */
+			kept = 0; /* of an existing file, nothing is unfinished */
 		part_close(fetching->part, true);
 		fetching->part = NULL;
-		if (fetching->table.file.error)
+		if (error)
 			fetching->kept = kept;
 	}
 	fetching_stop(fetching);
 }
 
-/* ------------------------------------------------------------------ it is whole */
+/* ----------------------------------------------------------- the file is whole */
 
 static void fetching_try_commit(struct fetching *fetching)
 {
@@ -106,7 +104,7 @@ static void fetching_try_commit(struct fetching *fetching)
 	part_commit(fetching->part);
 }
 
-/* Each block of it was compared when it came: nothing is left to compare. */
+/* Each block was compared when it came: nothing is left to compare. */
 static void fetching_on_whole(void *user)
 {
 	struct fetching *fetching = user;
@@ -132,7 +130,7 @@ static void fetching_on_job(void *user)
 		fetching_try_commit(fetching);
 }
 
-/* ------------------------------------------------------------------- it is taken */
+/* ------------------------------------------------------------------- parts come */
 
 static void fetching_on_part(void *user, uint64_t offset, const struct nopal_message *message)
 {
@@ -154,9 +152,9 @@ static void fetching_on_part(void *user, uint64_t offset, const struct nopal_mes
 	}
 }
 
-/* ----------------------------------------------------------------- what is here */
+/* --------------------------------------------------- blocks that are here already */
 
-/* The next block of what is here; false: it is not the file's. */
+/* Compares the next block on disk; false: other bytes than the file's. */
 static bool fetching_compare(struct fetching *fetching)
 {
 	const struct file_blocks *blocks = &fetching->fetch.blocks;
@@ -171,18 +169,20 @@ static bool fetching_compare(struct fetching *fetching)
 	return true;
 }
 
-/* All of it under its own name, or some of it not yet; or of another file. */
+/* A step over the bytes on disk: an existing file under its own name is compared whole, an
+ * unfinished one block by block. */
 static void fetching_check(void *user)
 {
 	struct fetching *fetching = user;
 	const struct file_blocks *blocks = &fetching->fetch.blocks;
+	struct table *table = &fetching->table;
 	uint64_t max = TRANSFER_STEP_BYTES / blocks->block_bytes;
 
 	while (fetching->stage == FETCH_CHECKING && max-- > 0 &&
 	       fetching->compared < blocks->count) {
 		if (!fetching_compare(fetching) && part_is_existing(fetching->part)) {
-			/* One file of its name is not it: what is here of it is not there. */
-			fetching->compared = fetching->table.union_bytes = 0;
+			/* Another file has the name: the unfinished one is compared instead. */
+			fetching->compared = table->union_bytes = 0;
 			if (!part_leave_existing(fetching->part, fetching->error))
 				fetching_over(fetching, fetching->error);
 		}
@@ -191,24 +191,22 @@ static void fetching_check(void *user)
 		return;
 	if (fetching->compared < blocks->count) {
 		loop_event_start(fetching->step, 0);
-	} else {
-		if (!part_is_existing(fetching->part)) {
-			struct progress_file *file = &fetching->table.file;
-
-			file->resumed_bytes = file->bytes = fetching->table.union_bytes;
-			if (!part_start_blocks(fetching->part, fetching->error)) {
-				fetching_over(fetching, fetching->error);
-				return;
-			}
-			fetching->stage = FETCH_TAKING;
-			live_judge_moved(&fetching->judge);
-			fetch_begin(&fetching->fetch);
-			return;
-		}
-		part_take_existing(fetching->part);
-		fetching->table.file.resumed_bytes = fetching->table.union_bytes;
-		fetching_over(fetching, NULL);
+		return;
 	}
+	table->file.resumed_bytes = table->union_bytes;
+	if (part_is_existing(fetching->part)) {
+		part_take_existing(fetching->part);
+		fetching_over(fetching, NULL);
+		return;
+	}
+	table->file.bytes = table->union_bytes;
+	if (!part_start_blocks(fetching->part, fetching->error)) {
+		fetching_over(fetching, fetching->error);
+		return;
+	}
+	fetching->stage = FETCH_TAKING;
+	live_judge_moved(&fetching->judge);
+	fetch_begin(&fetching->fetch);
 }
 
 static void fetching_on_found(void *user)
@@ -267,23 +265,21 @@ static void fetching_on_tick(void *user)
 {
 	struct fetching *fetching = user;
 	int64_t now_ns = fetching_now(fetching);
-	struct live_judge *judge;
+	struct live_judge *judge = &fetching->judge;
 	struct nopal_session *group;
-	int64_t waited_ns;
 
 	fetch_tick(&fetching->fetch);
-	/* None gives anything; or too much leaves. */
-	judge = &fetching->judge;
 	group = fetching->fetch.group;
-	waited_ns = fetching_now(fetching) - judge->moved_ns;
+	/* Ends where no server gives anything, or too much leaves. */
 	if (group && live_judge_storms(judge, group)) {
 		fetching_over(fetching, LIVE_JUDGE_STORM);
 	} else if ((fetching->stage == FETCH_TAKING || fetching->stage == FETCH_SEEKING) &&
-		   live_judge_stands(judge) && waited_ns >= fetching->fetch.wait_ns) {
+		   live_judge_stands(judge) &&
+		   now_ns - judge->moved_ns >= fetching->fetch.wait_ns) {
 		live_judge_stuck(judge, group, "nothing of the file came");
 		fetching_over(fetching, "no server gives anything any more");
 	}
-	if (fetching->stage == FETCH_TAKING && table_is_due(&fetching->table, now_ns))
+	if (fetching->stage == FETCH_TAKING)
 		table_show(&fetching->table, now_ns);
 	loop_event_start(fetching->tick, FETCH_TICK_NS);
 }
@@ -298,48 +294,35 @@ static void fetching_on_interrupt(void *user)
 	fetching_over(fetching, "interrupted");
 }
 
-static bool fetching_setup(struct fetching *fetching, const char *trace)
+static bool fetching_setup(struct fetching *fetching, const struct tool_call *call,
+			   char *const *servers, const struct nopal_address *peers)
 {
-	struct loop *loop = fetching->loop = loop_new(trace);
-
-	if (!loop)
-		return false;
-	fetching->step = loop_event_new(loop, LOOP_TIMER, -1, fetching_check, fetching);
-	fetching->tick = loop_event_new(loop, LOOP_TIMER, -1, fetching_on_tick, fetching);
-	return fetching->step && fetching->tick &&
-	       loop_on_interrupt(loop, fetching_on_interrupt, fetching);
-}
-
-static bool fetching_room(struct fetching *fetching, char *const *names,
-			  const struct nopal_address *peers)
-{
+	struct loop *loop = fetching->loop = loop_new(tool_value(call, "trace"));
 	struct fetch *fetch = &fetching->fetch;
-	struct table *table = &fetching->table;
 
 	fetch->ones = calloc(fetch->count, sizeof(*fetch->ones));
-	table->rows = calloc(fetch->count, sizeof(*table->rows));
-	if (!fetch->ones || !table->rows)
+	if (!loop || !fetch->ones || !table_init(&fetching->table, servers, fetch->count))
 		return false;
 	for (unsigned i = 0; i < fetch->count; i++) {
 		fetch->ones[i].address = peers[i];
-		fetch->ones[i].row = &table->rows[i];
-		table->rows[i].peer = names[i];
+		fetch->ones[i].row = &fetching->table.rows[i];
 	}
-	return true;
+	fetching->step = loop_event_new(loop, LOOP_TIMER, -1, fetching_check, fetching);
+	fetching->tick = loop_event_new(loop, LOOP_TIMER, -1, fetching_on_tick, fetching);
+	fetch->world = loop_world(loop);
+	return fetching->step && fetching->tick &&
+	       loop_on_interrupt(loop, fetching_on_interrupt, fetching);
 }
 
 static void fetching_run(struct fetching *fetching, const struct nopal_address *peers)
 {
 	struct fetch *fetch = &fetching->fetch;
-	struct table *table;
+	struct table *table = &fetching->table;
 
-	fetching->exit = TOOL_ENVIRONMENT;
-	fetch->world = loop_world(fetching->loop);
 	fetch->endpoint = loop_endpoint_to_all(fetching->loop, peers, fetch->count);
 	if (!fetch->endpoint)
 		return;
-	fetching->table.file.started_ns = fetching_now(fetching);
-	fetching->table.shown_ns = fetching_now(fetching);
+	table->file.started_ns = table->shown_ns = fetching_now(fetching);
 	if (!live_judge_watch(&fetching->judges, fetch->world, fetch->plan))
 		return;
 	live_judge_begin(&fetching->judge, fetch->plan, fetch->world, &fetching->judges, false);
@@ -348,7 +331,7 @@ static void fetching_run(struct fetching *fetching, const struct nopal_address *
 		bool broke = fetching->judge.facts.receiver_end != JUDGE_OPEN;
 
 		/* There was no memory for a session; or there was one. */
-		live_judge_is_broken(&fetching->judge, &fetching->table.progress);
+		live_judge_is_broken(&fetching->judge, &table->progress);
 		fprintf(stderr, "error: no session: %s\n",
 			broke ? "it broke at once" : "out of memory");
 		fetching->exit = broke ? TOOL_FAILED : TOOL_ENVIRONMENT;
@@ -356,8 +339,7 @@ static void fetching_run(struct fetching *fetching, const struct nopal_address *
 	}
 	loop_event_start(fetching->tick, FETCH_TICK_NS);
 	loop_run(fetching->loop);
-	/* The last session has ended: what became of the promises, and of the file. */
-	table = &fetching->table;
+	/* The last session has ended: reports the promises and the file. */
 	if (live_judge_is_broken(&fetching->judge, &table->progress) && fetching->exit == TOOL_GOOD)
 		fetching->exit = TOOL_FAILED;
 	table->file.judged = live_judge_result(&fetching->judge);
@@ -374,58 +356,47 @@ static void fetching_run(struct fetching *fetching, const struct nopal_address *
 
 /* ----------------------------------------------------------------------- words */
 
-/* All that can be wrong with the words; false: it was said. */
+/* False: a word is wrong, and the problem was printed. */
 static bool fetching_read(struct fetching *fetching, const struct tool_call *call)
 {
-	const char *output = tool_value(call, "output");
+	struct fetch *fetch = &fetching->fetch;
 
 	fetching->folder.differs = "is there, and differs (--overwrite replaces it)";
 	fetching->folder.overwrite = tool_value(call, "overwrite") != NULL;
-	if (!fetch_words_hash(call, &fetching->fetch))
+	if (!fetch_words_hash(call, fetch) || !live_judge_read(call, &fetching->judges) ||
+	    !tool_quantity(call, "wait", NOPAL_TIME, FETCH_WAIT_NS, &fetch->wait_ns))
 		return false;
-	if (!live_judge_read(call, &fetching->judges) ||
-	    !tool_quantity(call, "wait", NOPAL_TIME, FETCH_WAIT_NS, &fetching->fetch.wait_ns))
+	fetch->plan = tool_chosen_plan(call, "fetch");
+	if (!fetch->plan)
 		return false;
-	fetching->fetch.plan = fetch_words_plan(call);
-	if (!fetching->fetch.plan)
-		return false;
-	if (fetch_words_output(output ? output : fetch_words_last(fetching->fetch.name),
-			       &fetching->folder, fetching->name))
+	if (transfer_plan_fits_many(fetch->plan) &&
+	    fetch_words_output(call, fetch->name, &fetching->folder, fetching->name))
 		return true;
-	nopal_plan_unref(fetching->fetch.plan);
+	nopal_plan_unref(fetch->plan);
 	return false;
 }
 
-/* One file; *ret_stop: and no other, as its user has interrupted it. */
-static enum tool_exit fetch_one_from(const struct tool_call *call, int name, char *const *servers,
-				     const struct nopal_address *peers, unsigned count,
-				     bool *ret_stop)
+/* Fetches one file; *ret_stop: the user has interrupted it, and no other follows. */
+static enum tool_exit fetch_one_from(const struct tool_call *call, int name, int names,
+				     const struct nopal_address *peers, bool *ret_stop)
 {
 	struct fetching fetching = {
 		.fetch = { .name = call->words[name],
-			   .count = count,
+			   .count = (unsigned)(call->word_count - names),
 			   .hooks = &fetching_hooks,
 			   .user = &fetching },
+		.table = { .mode = "fetch", .spread = true, .fetched = true },
+		.exit = TOOL_ENVIRONMENT,
 	};
-	struct table *table;
-	struct fetch *fetch;
+	struct fetch *fetch = &fetching.fetch;
 
 	if (!fetching_read(&fetching, call))
 		return TOOL_BAD_INPUT;
-	table = &fetching.table;
-	progress_init(&table->progress, "fetch", tool_value(call, "json") != NULL,
-		      tool_value(call, "jsonl") != NULL);
-	table->count = fetching.fetch.count;
-	table->mode = "fetch";
-	table->spread = table->fetched = true;
-	table->file.name = fetching.name;
-	table->file.plan = nopal_plan_name(fetching.fetch.plan);
-	if (fetching_room(&fetching, servers, peers) &&
-	    fetching_setup(&fetching, tool_value(call, "trace")))
+	progress_init(&fetching.table.progress, call);
+	fetching.table.file.name = fetching.name;
+	fetching.table.file.plan = nopal_plan_name(fetch->plan);
+	if (fetching_setup(&fetching, call, call->words + names, peers))
 		fetching_run(&fetching, peers);
-	else
-		fetching.exit = TOOL_ENVIRONMENT;
-	fetch = &fetching.fetch;
 	loop_event_free(fetching.step);
 	loop_event_free(fetching.job);
 	loop_event_free(fetching.tick);
@@ -433,9 +404,7 @@ static enum tool_exit fetch_one_from(const struct tool_call *call, int name, cha
 	if (fetching.loop)
 		loop_free(fetching.loop);
 	fetch_fini(fetch);
-	for (unsigned i = 0; fetching.table.rows && i < fetch->count; i++)
-		free(fetching.table.rows[i].why);
-	free(fetching.table.rows);
+	table_fini(&fetching.table);
 	free(fetch->ones);
 	close(fetching.folder.fd);
 	nopal_plan_unref(fetch->plan);
@@ -448,27 +417,22 @@ static enum tool_exit fetch_run(const struct tool_call *call)
 	int names = fetch_words_names(call);
 	enum tool_exit exit = TOOL_BAD_INPUT;
 	struct nopal_address *peers;
+	bool stop = false;
 
-	if (!names || !fetch_words_count(call, names))
+	if (!names)
 		return TOOL_BAD_INPUT;
 	peers = calloc((size_t)call->word_count, sizeof(*peers));
 	if (!peers)
 		return TOOL_ENVIRONMENT;
-	if (send_words_peers(call, names, peers)) {
-		bool stop = false;
-
-		/* One after another, also where one of them cannot be had: that is said at the
-		 * end. */
+	if (tool_destinations(call, names, peers))
 		exit = TOOL_GOOD;
-		for (int i = 0; i < names && !stop; i++) {
-			enum tool_exit one =
-				fetch_one_from(call, i, call->words + names, peers,
-					       (unsigned)(call->word_count - names), &stop);
+	/* One after another, also where one of them fails: the exit code tells at the end. */
+	for (int i = 0; i < names && !stop && exit != TOOL_BAD_INPUT; i++) {
+		enum tool_exit one = fetch_one_from(call, i, names, peers, &stop);
 
-			if (exit == TOOL_GOOD)
-				exit = one;
-			stop |= one == TOOL_BAD_INPUT;
-		}
+		if (exit == TOOL_GOOD)
+			exit = one;
+		stop |= one == TOOL_BAD_INPUT;
 	}
 	free(peers);
 	return exit;
@@ -476,15 +440,15 @@ static enum tool_exit fetch_run(const struct tool_call *call)
 
 static const struct tool_option fetch_options[] = {
 	{ "config", 'c', "CONF", "composition, the same on both sides (default fetch)" },
-	{ "output", 'o', "FILE", "where it goes (default: here, by its last name)" },
-	{ "hash", 0, "HASH", "of the file that is wanted (default: that which most announce)" },
+	{ "output", 'o', "FILE", "write the file here (default: its last name, in this folder)" },
+	{ "hash", 0, "HASH",
+	  "take the file with this hash (default: the hash that most servers announce)" },
 	{ "overwrite", 0, NULL, "replace a file of this name that differs" },
-	{ "wait", 0, "TIME", "for a server, while none is there (default 10s)" },
+	{ "wait", 0, "TIME", "wait so long for a server, while none is there (default 10s)" },
 	LIVE_JUDGE_OPTIONS,
 	TOOL_SET_OPTION,
 	TOOL_TRACE_OPTION,
-	{ "json", 0, NULL, "print one JSON object" },
-	{ "jsonl", 0, NULL, "print one a second, too" },
+	PROGRESS_JSON_OPTIONS,
 	{ NULL },
 };
 
@@ -492,22 +456,22 @@ const struct tool tool_fetch = {
 	.name = "fetch",
 	.words = "NAME... HOST:PORT...",
 	.summary = "files, each from several `nopal serve` at once",
-	.help = "Asks each server for other parts of the file NAME, as much at a time as it "
-		"delivers; what a slow one owes at the end, and what one that died owed, comes "
-		"from the others.  A server may come late, or come back: it is tried once a "
-		"second.  The table at the end says what each of them gave: a share, or why "
-		"not.\n"
+	.help = "Asks each server for other parts of the file NAME, as much at a time as the server "
+		"delivers.  Parts that a slow server owes at the end, or that a server owed when it "
+		"died, come from the others.  A server may come late, or come back: a session is "
+		"tried once a second.  The table at the end says what each server gave: a share, "
+		"or why not.\n"
 		"\n"
-		"Of several versions, that is taken which more than half of the servers announce, "
-		"or most of those that answer within a second of the first; --hash names one.  "
-		"Those that do not have it are left out before a byte is asked of them.  Each "
-		"part is compared with its hash when it comes: a wrong one is thrown away and "
-		"asked of another, and its server is asked for no more while there is one that "
-		"gave nothing wrong.  Hashes find damage, and stop nobody who forges.\n"
+		"Of several versions of the file, the one is taken that more than half of the "
+		"servers announce, or most of those that answer within a second of the first; "
+		"--hash names one.  Servers without it are left out before a byte is asked of "
+		"them.  Each part is compared with its hash when it comes: a wrong part is thrown "
+		"away and asked of another server, and the first is asked for no more while there "
+		"is a server that gave no wrong part.  Hashes find damage, and stop no forger.\n"
 		"\n"
 		"The file appears under its name only when it is whole and on disk; until then it "
-		"is .NAME.nopal-part.  Whatever ends the run, what came is kept, and the same "
-		"command goes on from there, with those parts whose hashes are right.  Several "
+		"is .NAME.nopal-part.  However the run ends, the parts that came are kept, and the "
+		"same command goes on from there, with those parts whose hashes are right.  Several "
 		"files come one after another.\n"
 		"\n"
 		"  nopal serve films                     # on A, B and C\n"

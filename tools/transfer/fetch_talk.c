@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fetch_talk.c -- one file from several servers: what is said to each.
+ * fetch_talk.c -- one file from several servers: notes to each server, and its answers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,13 +12,13 @@
 #include "transfer/fetch_choice.h"
 
 enum {
-	FETCH_FILE = 1,	    /* its number in every session */
+	FETCH_FILE = 1,	    /* number of the file in every session */
 	FETCH_PIECES = 256, /* of a message, hashed at once */
 	FETCH_ABORTS_MAX = 3,
 };
 #define FETCH_AGAIN_NS (1 * NOPAL_SECOND)
 #define FETCH_PING_NS  NOPAL_SECOND		 /* of silence */
-#define FETCH_CLOSE_NS (300 * NOPAL_MILLISECOND) /* what is under way is for nobody */
+#define FETCH_CLOSE_NS (300 * NOPAL_MILLISECOND) /* then sessions are cut, with parts under way */
 
 int64_t fetch_now(const struct fetch *fetch)
 {
@@ -44,22 +44,17 @@ static bool fetch_is_there(const struct fetch_one *one)
 	       one->state == FETCH_GIVING;
 }
 
-/* ------------------------------------------------------------------ it goes away */
+/* -------------------------------------------------------------- a server goes away */
 
 /* A server's wrong block is reported to the end. */
 static void fetch_row(const struct fetch *fetch, struct fetch_one *one, enum table_state state,
 		      const char *why, const char *fix)
 {
-	if (one->wrong)
-		return;
-	one->row->state = state;
-	one->row->took_ns = fetch_now(fetch) - fetch->started_ns;
-	free(one->row->why);
-	one->row->why = why ? strdup(why) : NULL;
-	one->row->fix = fix;
+	if (!one->wrong)
+		table_set(one->row, state, why, fix, fetch_now(fetch) - fetch->started_ns);
 }
 
-/* Nothing is asked of it any more. */
+/* Nothing is asked of the server any more. */
 static void fetch_stop(struct fetch *fetch, struct fetch_one *one, enum fetch_state state)
 {
 	one->state = state;
@@ -79,7 +74,7 @@ void fetch_leave_out(struct fetch *fetch, struct fetch_one *one, enum table_stat
 		nopal_destination_remove(fetch->group, one->id, true);
 }
 
-/* ----------------------------------------------------------------- it is asked */
+/* ------------------------------------------------------------- a server is asked */
 
 void fetch_say(struct fetch_one *one, struct transfer_note *note)
 {
@@ -102,7 +97,8 @@ static void fetch_ask_one(struct fetch *fetch, struct fetch_one *one)
 	}
 }
 
-/* A part that one brought or left may be for another to ask, and whom it is chosen from. */
+/* A part that one server brought or left may change the file that is chosen, and the requests to all
+ * servers. */
 static void fetch_ask_all(struct fetch *fetch)
 {
 	fetch_choose(fetch);
@@ -125,7 +121,7 @@ void fetch_begin(struct fetch *fetch)
 		fetch->hooks->whole(fetch->user);
 }
 
-/* --------------------------------------------------------------- what it answers */
+/* -------------------------------------------------------------- a server answers */
 
 void fetch_join(struct fetch *fetch, struct fetch_one *one)
 {
@@ -160,7 +156,7 @@ static void fetch_on_wrong(struct fetch *fetch, struct fetch_one *one, uint64_t 
 	char why[TRANSFER_TEXT_ROOM];
 
 	snprintf(why, sizeof(why),
-		 "what it gave as bytes %llu to %llu is not the file's, and was thrown away",
+		 "bytes %llu to %llu from it are not the file's, and were thrown away",
 		 (unsigned long long)offset, (unsigned long long)(offset + length - 1));
 	fetch_row(fetch, one, TABLE_FAILED, why, fix);
 	one->wrong = true;
@@ -168,8 +164,7 @@ static void fetch_on_wrong(struct fetch *fetch, struct fetch_one *one, uint64_t 
 		fetch_leave_out(fetch, one, TABLE_FAILED, why, fix);
 }
 
-/* The answer to a request is a block, and compared with its hash before anything is done with
- * it. */
+/* The answer to a request is a block, which is compared with its hash before any use. */
 static void fetch_on_block(struct fetch *fetch, struct fetch_one *one,
 			   const struct nopal_message *message, uint64_t offset)
 {
@@ -191,7 +186,7 @@ static void fetch_on_block(struct fetch *fetch, struct fetch_one *one,
 	} else if (came == FETCH_TWICE) {
 		one->row->twice_bytes += length;
 	} else {
-		fetch_leave_out(fetch, one, TABLE_FAILED, "it sent what it was not asked for",
+		fetch_leave_out(fetch, one, TABLE_FAILED, "it sent bytes that it was not asked for",
 				NULL);
 	}
 }
@@ -209,16 +204,6 @@ static void fetch_on_data(struct fetch *fetch, struct fetch_one *one,
 		fetch->hooks->whole(fetch->user);
 }
 
-static void fetch_on_refusal(struct fetch *fetch, struct fetch_one *one,
-			     const struct transfer_note *note)
-{
-	if (note->type == TRANSFER_ABORT || note->verdict != TRANSFER_YES)
-		fetch_leave_out(fetch, one,
-				note->type == TRANSFER_ABORT ? TABLE_FAILED : TABLE_REFUSED,
-				note->text, NULL);
-	fetch_ask_all(fetch);
-}
-
 /* -------------------------------------------------------------------- callbacks */
 
 static void fetch_on_received(struct nopal_session *session, struct nopal_message *message,
@@ -233,7 +218,7 @@ static void fetch_on_received(struct nopal_session *session, struct nopal_messag
 	if (!one)
 		return;
 	if (transfer_received(message, &note)) {
-		/* Until it is known which file it is, whoever says anything may find that out. */
+		/* Until the file is known, any note may bring that nearer. */
 		one->heard_ns = fetch->alive_ns = fetch_now(fetch);
 		if (fetch->judge && !fetch->known)
 			live_judge_moved(fetch->judge);
@@ -247,20 +232,16 @@ static void fetch_on_received(struct nopal_session *session, struct nopal_messag
 			fetch_listed(fetch, one, message, &note);
 		else if (note.type == TRANSFER_DATA && one->state == FETCH_GIVING && fetch->begun)
 			fetch_on_data(fetch, one, message, note.offset);
-		else if (note.type == TRANSFER_ANSWER || note.type == TRANSFER_ABORT)
-			fetch_on_refusal(fetch, one, &note);
-		return;
+		else if (note.type == TRANSFER_ABORT)
+			fetch_leave_out(fetch, one, TABLE_FAILED, note.text, NULL);
+		else if (note.type == TRANSFER_ANSWER && note.verdict != TRANSFER_YES)
+			fetch_leave_out(fetch, one, TABLE_REFUSED, note.text, NULL);
+		if (note.type != TRANSFER_ABORT && note.type != TRANSFER_ANSWER)
+			return;
+	} else {
+		fetch_leave_out(fetch, one, TABLE_FAILED, TRANSFER_STRANGER, NULL);
 	}
-	fetch_leave_out(fetch, one, TABLE_FAILED, TRANSFER_STRANGER, NULL);
 	fetch_ask_all(fetch);
-}
-
-/* So does one that does not understand us: `nopal serve` of version 1. */
-static bool fetch_aborts_always(struct fetch_one *one, enum nopal_end end)
-{
-	if (end == NOPAL_ABORTED && one->state == FETCH_ASKED)
-		one->aborts++;
-	return one->aborts == FETCH_ABORTS_MAX;
 }
 
 /* A server that refuses the composition, or the request, will do so the next time, too. */
@@ -268,21 +249,19 @@ static void fetch_on_gone(struct fetch *fetch, struct fetch_one *one,
 			  const struct nopal_destination_info *info)
 {
 	const char *why = info->text, *fix = tool_ended_fix(info->end);
-	enum table_state row;
+	enum table_state row = table_state_of_end(info->end);
 	bool out = info->end == NOPAL_REFUSED;
-	enum nopal_end end = info->end;
 
-	if (end == NOPAL_REFUSED || end == NOPAL_NOT_AUTHENTIC)
-		row = TABLE_REFUSED;
-	else
-		row = end == NOPAL_UNREACHABLE ? TABLE_UNREACHED : TABLE_DIED;
 	one->id = 0;
 	one->out = (struct transfer_outbox){ 0 };
 	if (one->state == FETCH_OUT || fetch->closing)
 		return;
 	if (info->end == NOPAL_ENDED_WELL)
 		why = "it closed the session";
-	if (fetch_aborts_always(one, info->end)) {
+	/* `nopal serve` of version 1 aborts the session, as it does not know the request. */
+	if (info->end == NOPAL_ABORTED && one->state == FETCH_ASKED)
+		one->aborts++;
+	if (one->aborts == FETCH_ABORTS_MAX) {
 		out = true;
 		row = TABLE_REFUSED;
 		why = "it aborts the session when it is asked, as another version does";
@@ -336,7 +315,7 @@ static void fetch_on_ended(struct nopal_session *session, enum nopal_end end, co
 	struct fetch *fetch = user;
 
 	(void)text;
-	/* Closing, it was cut: see fetch_tick(). */
+	/* Where the fetch is closing, fetch_tick() cut the session. */
 	if (fetch->judge)
 		live_judge_end(fetch->judge, session,
 			       end == NOPAL_ABORTED && fetch->closing ? JUDGE_OPEN : (int)end);
@@ -384,7 +363,7 @@ bool fetch_open(struct fetch *fetch)
 	return fetch->group != NULL;
 }
 
-/* Is there anybody to wait for? */
+/* Ends the fetch where no server is left to wait for. */
 static void fetch_judge(struct fetch *fetch)
 {
 	unsigned out = 0;
@@ -393,12 +372,12 @@ static void fetch_judge(struct fetch *fetch)
 		out += fetch->ones[i].state == FETCH_OUT;
 	if (out == fetch->count && fetch->known)
 		fetch->hooks->deserted(fetch->user, "no server is left that gives the rest",
-				       "what each of them says is above; name another one "
-				       "that has the file, too");
+				       "the reason of each server is above; name another "
+				       "one that has the file, too");
 	else if (out == fetch->count)
 		fetch->hooks->deserted(fetch->user, "no server gives it",
-				       "what each of them says is above; names are as they are "
-				       "below the served folder");
+				       "the reason of each server is above; names are as they "
+				       "are below the served folder");
 	else if (fetch_now(fetch) - fetch->alive_ns <= fetch->wait_ns)
 		return;
 	else if (fetch->known)
@@ -414,27 +393,26 @@ void fetch_tick(struct fetch *fetch)
 {
 	if (fetch->closing) {
 		if (fetch->group && fetch_now(fetch) - fetch->closing_ns > FETCH_CLOSE_NS)
-			nopal_session_abort(fetch->group, "it has all");
+			nopal_session_abort(fetch->group, "it has the file");
 		return;
 	}
 	nopal_batch_start(fetch->world);
 	for (unsigned i = 0; i < fetch->count; i++) {
 		struct transfer_note ping = { .type = TRANSFER_PING };
+		struct fetch_one *one = &fetch->ones[i];
 		int64_t now_ns = fetch_now(fetch);
 
-		if (fetch->ones[i].state == FETCH_AWAY && now_ns >= fetch->ones[i].again_ns)
-			fetch_try(fetch, &fetch->ones[i]);
-		if (fetch_is_there(&fetch->ones[i])) {
+		if (one->state == FETCH_AWAY && now_ns >= one->again_ns)
+			fetch_try(fetch, one);
+		if (fetch_is_there(one)) {
 			fetch->alive_ns = now_ns;
-			if (fetch->begun && fetch->ones[i].state == FETCH_GIVING &&
-			    fetch_plan_is_useless(&fetch->parts,
-						  fetch_index(fetch, &fetch->ones[i]))) {
-				fetch_leave_out(fetch, &fetch->ones[i], TABLE_FAILED,
-						"it gave it wrong", NULL);
-			} else if (now_ns - fetch->ones[i].heard_ns >= FETCH_PING_NS &&
-				   !fetch->ones[i].out.count) {
-				fetch->ones[i].heard_ns = now_ns;
-				fetch_say(&fetch->ones[i], &ping);
+			if (fetch->begun && one->state == FETCH_GIVING &&
+			    fetch_plan_is_useless(&fetch->parts, i)) {
+				fetch_leave_out(fetch, one, TABLE_FAILED,
+						"its bytes are not the file's", NULL);
+			} else if (now_ns - one->heard_ns >= FETCH_PING_NS && !one->out.count) {
+				one->heard_ns = now_ns;
+				fetch_say(one, &ping);
 			}
 		}
 	}

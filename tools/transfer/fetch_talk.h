@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fetch_talk.h -- one file from several servers: what is said to each, and who is asked for what.
+ * fetch_talk.h -- one file from several servers: the notes to each, and which parts it is asked for.
  *
- *             opened          OFFER, END        its file       DATA: to who fetches
+ *             opened          OFFER, END        its file       DATA: to its user
  *   OPENING ---------> ASKED -----------> OFFERED --------> GIVING
  *      ^                 |                  |                 |
  *      |  after a while  |  it died         |                 |   no such file,
@@ -10,19 +10,18 @@
  *                                                              or another one
  *
  * The file is chosen by majority: a file is known by its hash, that of all its blocks' hashes
- * (file/file_blocks.h).  A hash that more than half of the servers announce is taken at once; else
- * the hash that most of those announce that have answered a second after the first did, and of as
- * many that which came first.  The list of hashes comes from one that announced their hash, and is
- * compared with it: a server that gives another is left out, and the rest is counted again.  Then
- * those that announced another hash are left out, before any of them was asked for a byte.
+ * (file/file_blocks.h).  A hash that more than half of the servers announce is taken at once; else,
+ * a second after the first answer, the hash that most servers have announced, and of several such
+ * hashes the first.  The list of hashes comes from a server that announced the hash, and is compared
+ * with it: a server that gives another list is left out, and the others are counted again.  Servers
+ * that announced another hash are left out before any of them was asked for a byte.
  *
  * Each part that comes is one block, and is compared with its hash.  A server that gave other bytes
- * is put aside (fetch_plan.h), and its row says so.  What was asked of one that goes away is asked
- * of the others, at once; a server that comes, comes back, or was not there at first, is asked like
- * all.
+ * is put aside (fetch_plan.h), and its row says so.  Parts that a server owed when it went away are
+ * asked of the others, at once; a server that comes late, or comes back, is asked like all others.
  *
- * Nothing here knows a loop or a disk: who fetches calls fetch_tick() every FETCH_TICK_NS, and
- * keeps what it is given.
+ * A fetch knows neither loop nor disk: its user calls fetch_tick() every FETCH_TICK_NS, and keeps
+ * the parts that it is given.
  */
 #ifndef NOPAL_FETCH_TALK_H
 #define NOPAL_FETCH_TALK_H
@@ -44,33 +43,33 @@ enum fetch_state {
 	FETCH_ASKED,
 	FETCH_OFFERED,
 	FETCH_GIVING,
-	FETCH_OUT, /* for good: its row says why */
+	FETCH_OUT, /* for good: the row says why */
 };
 
 struct fetch_one {
 	struct nopal_address address;
 	struct table_row *row;
-	uint32_t id; /* in the group; 0: it is not there */
+	uint32_t id; /* in the group; 0: there is no session */
 	enum fetch_state state;
 	struct transfer_outbox out;
 	struct transfer_note offer; /* of type OFFER, once it came */
-	uint64_t hash;		    /* that it announced */
-	unsigned turn;		    /* in which it did */
-	unsigned aborts;	    /* while it was asked, one after another */
-	bool wrong;		    /* what it gave, once: its row is written */
+	uint64_t hash;		    /* that the server announced */
+	unsigned turn;		    /* its place among the announcements */
+	unsigned aborts;	    /* of sessions in state ASKED, one after another */
+	bool wrong;		    /* a block was wrong: the row is final */
 	int64_t again_ns, heard_ns;
 };
 
 /* Calls to the user of a fetch. */
 struct fetch_hooks {
-	/* The file is known: fetch->offer, fetch->hash, fetch->blocks. What of it is
-	 * here is told by fetch_have(); fetch_begin() then asks for the rest, now or later. */
+	/* The file is known: fetch->offer, fetch->hash, fetch->blocks.  Its user then calls
+	 * fetch_have() for each block on disk, and fetch_begin(), now or later. */
 	void (*found)(void *user);
-	/* A block that was not here before; it is the file's. */
+	/* A new block of the file. */
 	void (*part)(void *user, uint64_t offset, const struct nopal_message *message);
-	/* All of it is here. */
+	/* All blocks are here. */
 	void (*whole)(void *user);
-	/* Nobody is left, and nobody came for a while. */
+	/* No server is left, or none came for a while. */
 	void (*deserted)(void *user, const char *why, const char *fix);
 	/* After fetch_close(): no session is left. */
 	void (*closed)(void *user);
@@ -83,32 +82,32 @@ struct fetch {
 	const char *name;
 	struct fetch_one *ones;
 	unsigned count;
-	int64_t wait_ns; /* so long nobody need be there */
+	int64_t wait_ns; /* longest time without any server */
 	const struct fetch_hooks *hooks;
 	void *user;
-	bool given; /* `hash` is: the file with this one is wanted, and no other */
+	bool given; /* the user gave `hash`: no other file is wanted */
 	uint64_t hash;
-	/* its own */
+	/* private */
 	struct nopal_session *group; /* NULL before and after its life */
 	unsigned destination;	     /* a property */
-	struct live_judge *judge;    /* of the group; NULL: nobody judges */
+	struct live_judge *judge;    /* of the group; NULL: none */
 	bool known, begun, closing;
 	struct transfer_note offer;
-	struct fetch_one *lister;  /* who is asked for the list; NULL: nobody */
-	struct file_blocks blocks; /* what came of it */
-	unsigned turns;		   /* so many have answered */
+	struct fetch_one *lister;  /* the server that is asked for the list; NULL: none */
+	struct file_blocks blocks; /* the part of the list that came */
+	unsigned turns;		   /* announcements so far */
 	struct fetch_plan parts;
 	int64_t started_ns, alive_ns, closing_ns, answered_ns, listed_ns;
 };
 
-/* Servers are there, with their addresses and rows.  False: no memory. */
+/* Opens sessions to `ones`, whose addresses and rows are set.  False: no memory. */
 bool fetch_open(struct fetch *fetch);
 void fetch_tick(struct fetch *fetch);
-/* Once it was found: this block is here, and it is the file's. */
+/* After `found`: this block of the file is on disk. */
 void fetch_have(struct fetch *fetch, uint64_t index);
-/* Asks for all that is not here. */
+/* Asks for all blocks that are not here. */
 void fetch_begin(struct fetch *fetch);
-/* Says to all that no more is wanted, and lets them go. */
+/* Tells all servers that no more is wanted, and ends their sessions. */
 void fetch_close(struct fetch *fetch);
 /* When the world has ended. */
 void fetch_fini(struct fetch *fetch);

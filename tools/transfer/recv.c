@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * recv.c -- `nopal recv`: takes files from `nopal send`.  The sessions are in recv_session.c, their
- * loops in recv_loops.c, what is on disk in file/part.c.
+ * loops in recv_loops.c, the files on disk in file/part.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,14 +24,6 @@ enum {
 	RECV_DECIMAL = 10,
 };
 
-static void recv_say_folder(const char *path)
-{
-	fprintf(stderr,
-		"error: %s: %s\n"
-		"  fix: give a folder that may be written with -o\n",
-		path, strerror(errno));
-}
-
 static bool recv_folder(const struct tool_call *call, struct part_folder *folder)
 {
 	const char *path = tool_value(call, "output");
@@ -44,18 +36,17 @@ static bool recv_folder(const struct tool_call *call, struct part_folder *folder
 	folder->overwrite = tool_value(call, "overwrite") != NULL;
 	if (!path)
 		path = ".";
-	if (mkdir(path, RECV_FOLDER_MODE) && errno != EEXIST) {
-		recv_say_folder(path);
-		return false;
-	}
-	folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (folder->fd >= 0)
-		return true;
-	recv_say_folder(path);
-	return false;
+	if (mkdir(path, RECV_FOLDER_MODE) == 0 || errno == EEXIST)
+		folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder->fd < 0)
+		fprintf(stderr,
+			"error: %s: %s\n"
+			"  fix: give a folder that may be written with -o\n",
+			path, strerror(errno));
+	return folder->fd >= 0;
 }
 
-/* Where a folder was given for what is received. */
+/* A reset key is kept where the user gave a folder for received files. */
 static bool recv_key(const struct tool_call *call, struct recv_group *group)
 {
 	const char *path = tool_value(call, "output");
@@ -67,9 +58,9 @@ static bool recv_key(const struct tool_call *call, struct recv_group *group)
 	return kept != RESET_KEY_REFUSED;
 }
 
-/* A trace is of one loop. */
-static bool recv_loops_fit(const struct tool_call *call, unsigned *ret_count)
+static bool recv_loops_fit(const struct tool_call *call, struct recv_group *group)
 {
+	static const char *const of_one_loop[] = { "rendezvous", "trace", "watch" };
 	const char *text = tool_value(call, "loops");
 	char *end = NULL;
 	unsigned long count = text ? strtoul(text, &end, RECV_DECIMAL) : 1;
@@ -82,106 +73,70 @@ static bool recv_loops_fit(const struct tool_call *call, unsigned *ret_count)
 			text, NOPAL_SHARDS_MAX);
 		return false;
 	}
-	if (count > 1 && tool_value(call, "rendezvous")) {
-		fprintf(stderr, "error: --rendezvous is one session\n"
-				"  fix: leave out --loops\n");
+	for (size_t i = 0; count > 1 && i < sizeof(of_one_loop) / sizeof(*of_one_loop); i++) {
+		if (!tool_value(call, of_one_loop[i]))
+			continue;
+		fprintf(stderr,
+			"error: --%s is of one loop\n"
+			"  fix: leave out --loops, or --%s\n",
+			of_one_loop[i], of_one_loop[i]);
 		return false;
 	}
-	if (count > 1 && tool_value(call, "trace")) {
-		fprintf(stderr, "error: --trace is of one loop\n"
-				"  fix: leave out --loops, or --trace\n");
-		return false;
-	}
-	if (count > 1 && tool_value(call, "watch")) {
-		fprintf(stderr, "error: --watch is of one loop\n"
-				"  fix: leave out --loops, or --watch\n");
-		return false;
-	}
-	*ret_count = (unsigned)count;
+	group->loops = (unsigned)count;
+	group->trace = tool_value(call, "trace");
 	return true;
 }
 
-/* The words and loops of a receiver to be opened. */
-struct recv_opening {
-	struct recv_group *group;
-	unsigned loops;
-	const char *trace;
-};
-
-static bool recv_open_at(const struct nopal_address *local, void *user,
-			 struct nopal_problems *problems)
+static enum tool_exit recv_with(const struct tool_call *call, struct recv_group *group)
 {
-	const struct recv_opening *opening = user;
-
-	return recv_loops_open(opening->group, opening->loops, local, opening->trace, problems);
-}
-
-static enum tool_exit recv_with(const struct tool_call *call, struct recv_group *group,
-				unsigned loops)
-{
-	struct recv_opening opening = { group, loops, tool_value(call, "trace") };
 	char here[NOPAL_ADDRESS_TEXT], there[NOPAL_ADDRESS_TEXT];
 	struct nopal_address local;
 
-	if (!listen_open(call, recv_open_at, &opening))
+	if (!listen_open(call, recv_loops_open, group))
 		return TOOL_ENVIRONMENT;
 	nopal_endpoint_local(group->receivers[0].endpoint, &local);
 	if (!group->rendezvous) {
-		recv_where_print("nopal send FILE...", &local, tool_value(call, "config"),
-				 tool_values(call, "set"), stderr);
+		where_print("nopal send FILE...", &local, call);
 		if (!transfer_plan_tells(group->plan))
 			fprintf(stderr,
-				"note: %s has no handshake: whoever sends here "
-				"is believed to be where he says\n",
+				"note: %s has no handshake: a sender's address is believed as it "
+				"stands in its datagrams\n",
 				nopal_plan_name(group->plan));
 	} else {
-		fprintf(stderr, "meeting %s from %s\n",
-			nopal_address_format(group->rendezvous, there),
-			nopal_address_format(&local, here));
+		fprintf(stderr, "opening from %s towards %s\n", nopal_address_format(&local, here),
+			nopal_address_format(group->rendezvous, there));
 	}
 	recv_loops_run(group);
 	recv_loops_close(group);
 	return group->exit;
 }
 
-/* Bounds of one address. */
-struct recv_limits {
-	unsigned sessions;
-	int64_t bytes;
-};
-
-static bool recv_limits_fit(const struct tool_call *call, struct recv_limits *ret_limits)
-{
-	return listen_sessions(call, &ret_limits->sessions) &&
-	       tool_quantity(call, "peer-bytes", NOPAL_SIZE, 0, &ret_limits->bytes);
-}
-
 static enum tool_exit recv_run(const struct tool_call *call)
 {
-	const char *config = tool_value(call, "config");
 	struct recv_group group = { .folder.fd = -1, .once = tool_value(call, "once") != NULL };
 	const char *rendezvous = tool_value(call, "rendezvous");
 	enum tool_exit exit = TOOL_BAD_INPUT;
-	struct recv_limits limits;
 	struct nopal_address peer;
-	unsigned loops;
+	int64_t bytes_each;
+	unsigned sessions;
 
-	if (!listen_fits(call) || !recv_loops_fit(call, &loops) ||
-	    !recv_limits_fit(call, &limits) || !live_judge_read(call, &group.judges) ||
+	if (!listen_fits(call) || !recv_loops_fit(call, &group) ||
+	    !listen_sessions(call, &sessions) ||
+	    !tool_quantity(call, "peer-bytes", NOPAL_SIZE, 0, &bytes_each) ||
+	    !live_judge_read(call, &group.judges) ||
 	    (rendezvous && !tool_destination(rendezvous, &peer)))
 		return TOOL_BAD_INPUT;
 	group.rendezvous = rendezvous ? &peer : NULL;
-	group.plan = tool_plan(call, config ? config : "bulk");
+	group.plan = tool_chosen_plan(call, "bulk");
 	if (!group.plan)
 		return TOOL_BAD_INPUT;
 	pthread_mutex_init(&group.lock, NULL);
-	progress_init(&group.progress, "recv", tool_value(call, "json") != NULL,
-		      tool_value(call, "jsonl") != NULL);
+	progress_init(&group.progress, call);
 	if (transfer_plan_fits(group.plan) && (!rendezvous || rendezvous_fits(group.plan)) &&
 	    recv_folder(call, &group.folder) && recv_key(call, &group)) {
-		guests_house_init(&group.house, limits.sessions, 0);
-		recv_claims_find(&group, (uint64_t)limits.bytes);
-		exit = recv_with(call, &group, loops);
+		guests_house_init(&group.house, sessions, 0);
+		recv_claims_find(&group, (uint64_t)bytes_each);
+		exit = recv_with(call, &group);
 		guests_house_fini(&group.house);
 	}
 	if (group.folder.fd >= 0)
@@ -207,8 +162,7 @@ static const struct tool_option recv_options[] = {
 	LIVE_JUDGE_OPTIONS,
 	TOOL_SET_OPTION,
 	TOOL_TRACE_OPTION,
-	{ "json", 0, NULL, "print one JSON object a file" },
-	{ "jsonl", 0, NULL, "print one a second, too" },
+	PROGRESS_JSON_OPTIONS,
 	{ NULL },
 };
 
@@ -225,8 +179,8 @@ const struct tool tool_recv = {
 		"each keeps its share, at its place in .NAME.nopal-part, and calls it no file.\n"
 		"\n"
 		"Disk is taken as data come. One address, of IPv6 one /64, has at most "
-		"--peer-sessions that offer something, and unfinished files of --peer-bytes; "
-		"whoever wants more is told so. A part to which nothing came goes when its "
+		"--peer-sessions that offer a file, and unfinished files of --peer-bytes; an offer "
+		"beyond that is refused with this reason. An empty part is removed when its "
 		"session ends, after 10 minutes, or when the next recv starts here.\n"
 		"\n"
 		"A session runs on one core.  With --loops several take part: sessions are spread "
@@ -234,9 +188,9 @@ const struct tool tool_recv = {
 		"\n"
 		"  nopal recv -o incoming --listen 192.0.2.1:9000\n"
 		"\n"
-		"With --rendezvous it listens to nobody: sender and receiver open towards each other, "
-		"as where firewalls let nobody in; --listen says from where.  It ends with the "
-		"session.\n"
+		"With --rendezvous the receiver does not listen: sender and receiver open towards "
+		"each other, as where firewalls let no datagram in; --listen gives the port of this "
+		"side.  The receiver ends with the session.\n"
 		"\n"
 		"  nopal recv --listen 0.0.0.0:9000 --rendezvous A:9001\n"
 		"  nopal send big.iso B:9000 --rendezvous 9001\n",

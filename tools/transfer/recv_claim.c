@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recv_claim.c -- what one address may have unfinished in the folder of `nopal recv`.
+ * recv_claim.c -- bytes that one address may have unfinished in the folder of `nopal recv`.
  *
- * An offer claims its length, and nothing of the disk; what stays of a file when its session ends
- * is counted by its bytes on disk, also by the next run of recv, since the part's state says whose
- * it is.
+ * An offer claims its length, and nothing of the disk.  A part that stays when its session ends is
+ * counted by its bytes on disk, also in the next run of recv, since its state names the owner.
  */
 #include <string.h>
 
@@ -12,7 +11,7 @@
 #include "transfer/recv_claim.h"
 #include "transfer/recv_session.h"
 
-enum { CLAIM_TENTHS = 9, CLAIM_OF = 10 }; /* of the disk, where nothing is said */
+enum { CLAIM_TENTHS = 9, CLAIM_OF = 10 }; /* of the free disk: the default */
 
 /* -------------------------------------------------------------------- a session's */
 

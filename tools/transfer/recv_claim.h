@@ -7,7 +7,7 @@
 
 #include "transfer/recv_session.h"
 
-/* Removes parts that never grew, and counts the others for whose they are.  0: an address may have
+/* Removes empty parts, and counts the others for their owners.  `bytes_each` 0: an address may have
  * nine tenths of the free disk unfinished. */
 void recv_claims_find(struct recv_group *group, uint64_t bytes_each);
 /* Counts the part that is open for the session's address.  False: `error` says why that may not

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recv_judge.c -- what a session of `nopal recv` keeps of its promises.
+ * recv_judge.c -- promises of a session of `nopal recv`, judged by its notes.
  *
- * The notes number what is sent: a file's DATA have offsets that grow by one chunk after the other,
- * but where a file is spread or sent to several, where what one lost is sent again to others.  How
- * long a chunk is the sender decides, whose MTU may be another: it is seen from the first one.
+ * Offsets number the messages: those of a file's DATA grow by one chunk after the other.  Not so
+ * where a file goes to several receivers, where pieces lost with one are sent again to others.  The
+ * sender, whose MTU may be another, chooses the length of a chunk: the first DATA shows it.
  */
 #include <string.h>
 
 #include <nopal/microprotocol.h>
 #include "transfer/recv_judge.h"
-#include "transfer/recv_loops.h"
-#include "transfer/recv_session.h"
 
 void recv_judge_begin(struct incoming *incoming)
 {
@@ -31,7 +29,7 @@ static uint64_t recv_number(const struct incoming *incoming, uint64_t offset)
 	return incoming->first_number + offset / incoming->chunk_bytes;
 }
 
-/* The last one of a file may be short.  What has been numbered by another length is not judged. */
+/* The last chunk of a file may be short.  Messages numbered by another length are not judged. */
 static void recv_learn_chunk(struct incoming *incoming, uint64_t offset, uint64_t bytes)
 {
 	uint64_t size = incoming->offer.size;

@@ -12,7 +12,7 @@ void recv_judge_note(struct incoming *incoming, const struct nopal_message *mess
 		     const struct transfer_note *note);
 /* A file is over, and all of it is known to have come or not. */
 void recv_judge_file(struct incoming *incoming);
-/* From time to time.  Not NULL: the file is to end with that. */
+/* Called from time to time.  Not NULL: the error with which the file is to end. */
 const char *recv_judge_look(struct incoming *incoming);
 /* True: a promise was broken. */
 bool recv_judge_ended(struct incoming *incoming, const struct nopal_session *session,

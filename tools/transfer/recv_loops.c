@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recv_loops.c -- the loops of `nopal recv`.  They share a port, not sessions:
- * a session lives on one of them.  What one has to tell another it leaves under the group's lock,
- * and writes to its eventfd.
+ * recv_loops.c -- the loops of `nopal recv`.  Loops share a port, not sessions: a session lives on
+ * one of them.  A loop tells another one by a field under the group's lock, and then writes to the
+ * other's eventfd.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -61,7 +61,7 @@ void recv_loops_want(struct receiver *receiver, uint64_t id)
 		if (other == receiver)
 			continue;
 		pthread_mutex_lock(&group->lock);
-		other->wanted = id; /* who is overwritten offers it again */
+		other->wanted = id; /* the sender of an overwritten one offers it again */
 		pthread_mutex_unlock(&group->lock);
 		loops_call(other);
 	}
@@ -85,18 +85,16 @@ static void loops_on_interrupt(void *user)
 /* ------------------------------------------------------------ open and close */
 
 static bool loops_open_one(struct receiver *receiver, const struct nopal_address *local,
-			   const char *trace, struct nopal_problems *problems)
+			   struct nopal_problems *problems)
 {
-	const struct recv_group *group;
+	const struct recv_group *group = receiver->group;
 	struct nopal_world *world;
 
 	receiver->called_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	receiver->loop = loop_new(trace);
+	receiver->loop = loop_new(group->trace);
 	if (!receiver->loop || receiver->called_fd < 0 ||
-	    !live_judge_watch(&receiver->group->judges, loop_world(receiver->loop),
-			      receiver->group->plan))
+	    !live_judge_watch(&group->judges, loop_world(receiver->loop), group->plan))
 		return false;
-	group = receiver->group;
 	world = loop_world(receiver->loop);
 	if (!group->shards)
 		receiver->endpoint = nopal_endpoint_open(world, local, problems);
@@ -105,8 +103,8 @@ static bool loops_open_one(struct receiver *receiver, const struct nopal_address
 			group->shards, (unsigned)(receiver - group->receivers), world, problems);
 	if (!receiver->endpoint)
 		return false;
-	if (receiver->group->keeps_key)
-		nopal_endpoint_set_reset_key(receiver->endpoint, receiver->group->reset_key);
+	if (group->keeps_key)
+		nopal_endpoint_set_reset_key(receiver->endpoint, group->reset_key);
 	receiver->ping = loop_event_new(receiver->loop, LOOP_TIMER, -1, loops_on_ping, receiver);
 	receiver->called = loop_event_new(receiver->loop, LOOP_READABLE, receiver->called_fd,
 					  loops_on_called, receiver);
@@ -114,16 +112,15 @@ static bool loops_open_one(struct receiver *receiver, const struct nopal_address
 		return false;
 	loop_event_start(receiver->ping, HUSH_LOOK_NS);
 	loop_event_start(receiver->called, 0);
-	if (receiver->group->rendezvous)
-		return recv_session_rendezvous(receiver, receiver->group->rendezvous);
-	/* who gives a config without a handshake here wants just that */
-	return nopal_endpoint_allow(receiver->endpoint, receiver->group->plan,
-				    NOPAL_ALLOW_CONNECTIONLESS, &recv_session_callbacks,
-				    receiver) == 0;
+	if (group->rendezvous)
+		return recv_session_rendezvous(receiver, group->rendezvous);
+	/* a user who gives a config without a handshake here wants just that */
+	return nopal_endpoint_allow(receiver->endpoint, group->plan, NOPAL_ALLOW_CONNECTIONLESS,
+				    &recv_session_callbacks, receiver) == 0;
 }
 
 static bool loops_open_all(struct recv_group *group, const struct nopal_address *local,
-			   const char *trace, struct nopal_problems *problems)
+			   struct nopal_problems *problems)
 {
 	if (group->count > 1) {
 		group->shards = nopal_shards_open(local, group->count, problems);
@@ -136,18 +133,19 @@ static bool loops_open_all(struct recv_group *group, const struct nopal_address 
 		group->receivers[i].called_fd = -1;
 	}
 	for (unsigned i = 0; i < group->count; i++) {
-		if (!loops_open_one(&group->receivers[i], local, trace, problems))
+		if (!loops_open_one(&group->receivers[i], local, problems))
 			return false;
 	}
 	return loop_on_interrupt(group->receivers[0].loop, loops_on_interrupt, group);
 }
 
-bool recv_loops_open(struct recv_group *group, unsigned count, const struct nopal_address *local,
-		     const char *trace, struct nopal_problems *problems)
+bool recv_loops_open(const struct nopal_address *local, void *user, struct nopal_problems *problems)
 {
-	group->receivers = calloc(count, sizeof(*group->receivers));
-	group->count = group->receivers ? count : 0;
-	if (group->count > 0 && loops_open_all(group, local, trace, problems))
+	struct recv_group *group = user;
+
+	group->receivers = calloc(group->loops, sizeof(*group->receivers));
+	group->count = group->receivers ? group->loops : 0;
+	if (group->count > 0 && loops_open_all(group, local, problems))
 		return true;
 	recv_loops_close(group);
 	return false;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recv_loops.h -- the loops of `nopal recv`, each in a thread of its own, and what they have to say
- * to each other.
+ * recv_loops.h -- the loops of `nopal recv`, each in a thread of its own, and their calls to each
+ * other.
  */
 #ifndef NOPAL_RECV_LOOPS_H
 #define NOPAL_RECV_LOOPS_H
 
 #include "transfer/recv_session.h"
 
-/* Makes the loops, with their endpoints on `local`.  False: it was said why. */
-bool recv_loops_open(struct recv_group *group, unsigned count, const struct nopal_address *local,
-		     const char *trace, struct nopal_problems *problems);
+/* Opens as many loops as the group (`user`) wants, with their endpoints on `local`: a listen_call.
+ * False: a problem was printed or added. */
+bool recv_loops_open(const struct nopal_address *local, void *user,
+		     struct nopal_problems *problems);
 /* Runs them until recv_loops_stop: the first in this thread. */
 void recv_loops_run(struct recv_group *group);
 void recv_loops_close(struct recv_group *group);

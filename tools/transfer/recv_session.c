@@ -5,31 +5,30 @@
  *   IDLE --OFFER--> CHECKING --ANSWER--> ANSWERED --START--> TAKING --END-->
  *   COMMITTING --RESULT--> IDLE
  *
- * Or, where others have the rest: TAKING --SHARE--> a sync, HELD, and TAKING on until
- * the session ends.
+ * Or, where other receivers have the rest: TAKING --SHARE--> a sync, HELD, and TAKING on until the
+ * session ends.
  *
  * Where the composition does not order them, DATA, END and SHARE may overtake START.
  *
- * The file on disk is file/part.c's work; here is the talk with the peer.  The composition notices
- * a silent peer, as pings ask for its answer.
+ * The file on disk is file/part.c's work; here are the notes from and to the peer.  The composition
+ * notices a silent peer, as pings ask for its answer.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <nopal/microprotocol.h>
+#include "peer/rendezvous.h"
 #include "transfer/recv_claim.h"
-#include "transfer/recv_end.h"
 #include "transfer/recv_judge.h"
 #include "transfer/recv_loops.h"
 #include "transfer/recv_session.h"
 
 #define RECV_PING_NS   (5 * NOPAL_SECOND) /* of silence, between files */
-#define RECV_SILENT_NS (2 * NOPAL_SECOND) /* then another may take its file */
+#define RECV_SILENT_NS (2 * NOPAL_SECOND) /* then another session may take its file */
 #define RECV_SAVE_NS   (250 * NOPAL_MILLISECOND)
-/* A part of which nothing came goes then: longer than a first message takes. */
-#define RECV_GROW_NS  (600 * NOPAL_SECOND)
-#define RECV_GREW_NOT "nothing of it came for 10 minutes"
+/* An empty part is removed then: a first message takes less. */
+#define RECV_GROW_NS (600 * NOPAL_SECOND)
 
 static int64_t recv_now(const struct receiver *receiver)
 {
@@ -74,37 +73,29 @@ static void recv_file_over(struct incoming *incoming, const char *error)
 
 static void recv_result(struct incoming *incoming, const char *error)
 {
-	struct transfer_note note = {
-		.type = TRANSFER_RESULT,
-		.verdict = error ? TRANSFER_NO : TRANSFER_YES,
-		.file = incoming->offer.file,
-	};
+	const struct transfer_note note = { .type = TRANSFER_RESULT,
+					    .verdict = error ? TRANSFER_NO : TRANSFER_YES,
+					    .file = incoming->offer.file };
 
-	if (error)
-		snprintf(note.text, sizeof(note.text), "%s", error);
-	transfer_say(&incoming->out, &note);
+	transfer_say_text(&incoming->out, note, error ? error : "");
 	recv_file_over(incoming, error);
 }
 
 static void recv_answer(struct incoming *incoming, enum transfer_verdict verdict, uint64_t offset,
 			uint64_t hash)
 {
-	struct transfer_note note = {
-		.type = TRANSFER_ANSWER,
-		.verdict = verdict,
-		.file = incoming->offer.file,
-		.offset = offset,
-		.hash = hash,
-	};
+	const struct transfer_note note = { .type = TRANSFER_ANSWER,
+					    .verdict = verdict,
+					    .file = incoming->offer.file,
+					    .offset = offset,
+					    .hash = hash };
 
-	if (verdict != TRANSFER_YES)
-		snprintf(note.text, sizeof(note.text), "%s", incoming->error);
-	transfer_say(&incoming->out, &note);
+	transfer_say_text(&incoming->out, note, verdict == TRANSFER_YES ? "" : incoming->error);
 }
 
 /* ----------------------------------------------------------------- finishing */
 
-/* All bytes are here, and their hash is known on both sides? */
+/* Are all bytes here, and is their hash known on both sides?  Then the file ends. */
 static void recv_try_finish(struct incoming *incoming)
 {
 	struct part *part = incoming->part;
@@ -202,36 +193,27 @@ void recv_session_give_up(struct receiver *receiver, uint64_t id)
 	}
 }
 
-static bool recv_say_wrong(struct incoming *incoming, const char *why)
-{
-	snprintf(incoming->error, sizeof(incoming->error), "%s", why);
-	return false;
-}
-
 static enum transfer_verdict recv_open_part(struct incoming *incoming)
 {
 	struct receiver *receiver = incoming->receiver;
 	enum transfer_verdict verdict;
-	char why[GUESTS_WHY_ROOM];
 
-	if (!guests_seat(&receiver->guests, &incoming->guest, why)) {
-		recv_say_wrong(incoming, why);
+	_Static_assert(sizeof(incoming->error) >= GUESTS_WHY_ROOM, "a reason");
+	if (!guests_seat(&receiver->guests, &incoming->guest, incoming->error))
 		return TRANSFER_NO;
-	}
 	verdict = part_open(&receiver->group->folder, &incoming->offer, &incoming->part,
 			    incoming->error);
 	if (verdict != TRANSFER_YES)
 		return verdict;
-	/* The part is open: may it be, and can it be worked on? */
+	/* The part is open: may its address have it, and is there memory to work on it? */
 	if (recv_claim(incoming)) {
-		incoming->job = loop_event_new(incoming->receiver->loop, LOOP_READABLE,
+		incoming->job = loop_event_new(receiver->loop, LOOP_READABLE,
 					       part_fd(incoming->part), recv_on_job, incoming);
-		if (!incoming->job) {
-			recv_say_wrong(incoming, "out of memory");
-		} else {
+		if (incoming->job) {
 			loop_event_start(incoming->job, 0);
 			return verdict;
 		}
+		snprintf(incoming->error, sizeof(incoming->error), "out of memory");
 	}
 	recv_forget_part(incoming, true);
 	return TRANSFER_NO;
@@ -292,7 +274,8 @@ static void recv_on_data(struct incoming *incoming, const struct nopal_message *
 
 	if (incoming->state != RECV_TAKING && incoming->state != RECV_ANSWERED)
 		return;
-	/* Bytes that are here already are passed over: the sender began where others are. */
+	/* Bytes that are here already are passed over: the sender began at the shortest beginning of
+	 * all receivers. */
 	offset = note->offset;
 	whole = incoming->state == RECV_TAKING ? part_done_bytes(incoming->part) : 0;
 	skip = offset < whole ? whole - offset : 0;
@@ -322,40 +305,23 @@ static void recv_on_note(struct incoming *incoming, const struct nopal_message *
 	}
 	if (note->file != incoming->offer.file || !incoming->part)
 		return;
-	switch (note->type) {
-	case TRANSFER_START:
+	if (note->type == TRANSFER_START) {
 		recv_on_start(incoming, note);
-		break;
-	case TRANSFER_DATA:
+	} else if (note->type == TRANSFER_DATA) {
 		recv_on_data(incoming, message, note);
-		break;
-	case TRANSFER_END:
-		if (incoming->state == RECV_TAKING || incoming->state == RECV_ANSWERED) {
-			incoming->end_known = true;
-			incoming->end_size = note->size;
-			incoming->end_hash = note->hash;
-			recv_try_finish(incoming);
-		}
-		break;
-	case TRANSFER_SHARE:
+	} else if (note->type == TRANSFER_END &&
+		   (incoming->state == RECV_TAKING || incoming->state == RECV_ANSWERED)) {
+		incoming->end_known = true;
+		incoming->end_size = note->size;
+		incoming->end_hash = note->hash;
+		recv_try_finish(incoming);
+	} else if (note->type == TRANSFER_SHARE) {
 		incoming->share = RECV_SHARE_ASKED;
 		recv_try_share(incoming);
-		break;
-	case TRANSFER_ABORT:
+	} else if (note->type == TRANSFER_ABORT) {
 		snprintf(incoming->error, sizeof(incoming->error), "the sender: %.200s",
 			 note->text);
 		recv_file_over(incoming, incoming->error);
-		break;
-	case TRANSFER_OFFER:
-	case TRANSFER_ANSWER:
-	case TRANSFER_RESULT:
-	case TRANSFER_PING:
-	case TRANSFER_HELD:
-	case TRANSFER_ASK:
-	case TRANSFER_WANT:
-	case TRANSFER_LIST:
-	case TRANSFER_HASHES:
-		break;
 	}
 }
 
@@ -449,27 +415,69 @@ static void recv_incoming_free(struct incoming *incoming)
 	free(incoming);
 }
 
+static void recv_say_end(struct incoming *incoming, bool shared, enum nopal_end end,
+			 const char *text)
+{
+	struct progress *progress = &incoming->receiver->group->progress;
+	int64_t now_ns = recv_now(incoming->receiver);
+	char error[TRANSFER_TEXT_ROOM];
+
+	snprintf(error, sizeof(error), "session ended: %.200s",
+		 end == NOPAL_ENDED_WELL ? "the sender closed it"
+		 : text			 ? text
+					 : "broken");
+	if (shared && end == NOPAL_ENDED_WELL) {
+		incoming->file.share = true;
+		incoming->files_good++;
+		progress_end(progress, &incoming->file, now_ns);
+		return;
+	}
+	if (incoming->part) {
+		incoming->file.error = error;
+		incoming->file.bytes = part_done_bytes(incoming->part);
+		incoming->file.transport = nopal_endpoint_transport(incoming->receiver->endpoint);
+		progress_end(progress, &incoming->file, now_ns);
+	} else if (end != NOPAL_ENDED_WELL && !incoming->guest.sent_away) {
+		progress_say(progress, "%s: %s", incoming->guest.address, error);
+	}
+	if (incoming->part && part_done_bytes(incoming->part) > 0)
+		progress_say(progress,
+			     "%s: %llu of %llu bytes are kept; they go on when the file is sent "
+			     "again",
+			     incoming->offer.text,
+			     (unsigned long long)part_done_bytes(incoming->part),
+			     (unsigned long long)incoming->offer.size);
+}
+
 static void recv_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
 			  void *user)
 {
 	struct incoming *incoming = user;
-	struct receiver *receiver;
-	bool broken;
+	struct recv_group *group;
+	bool broken, shared, good;
 
 	if (!incoming)
 		return;
-	receiver = incoming->receiver;
-	end = recv_end_of(incoming, end);
+	group = incoming->receiver->group;
+	shared = incoming->part && incoming->share == RECV_SHARED;
+	/* Where the composition tells no end, a session without an open file has ended well. */
+	if ((!incoming->part || shared) && !transfer_plan_tells(group->plan))
+		end = NOPAL_ENDED_WELL;
 	broken = recv_judge_ended(incoming, session, end, text);
 	incoming->out.session = NULL;
-	recv_end_say(incoming, end, text);
-	if (receiver->group->rendezvous)
-		recv_end_rendezvous(incoming, end);
-	else if (receiver->group->once && broken)
-		recv_loops_stop(receiver->group, TOOL_FAILED);
-	else if (receiver->group->once && end == NOPAL_ENDED_WELL &&
-		 incoming->files_good + incoming->files_bad > 0)
-		recv_loops_stop(receiver->group, incoming->files_bad ? TOOL_FAILED : TOOL_GOOD);
+	recv_say_end(incoming, shared, end, text);
+	good = end == NOPAL_ENDED_WELL && !incoming->files_bad;
+	if (group->rendezvous) {
+		if (rendezvous_ended_fix(true, end))
+			progress_say(&group->progress, "  fix: %s",
+				     rendezvous_ended_fix(true, end));
+		recv_loops_stop(group, good ? TOOL_GOOD : TOOL_FAILED);
+	} else if (group->once && broken) {
+		recv_loops_stop(group, TOOL_FAILED);
+	} else if (group->once && end == NOPAL_ENDED_WELL &&
+		   incoming->files_good + incoming->files_bad > 0) {
+		recv_loops_stop(group, good ? TOOL_GOOD : TOOL_FAILED);
+	}
 	recv_incoming_free(incoming);
 }
 
@@ -507,13 +515,6 @@ bool recv_session_rendezvous(struct receiver *receiver, const struct nopal_addre
 	return session != NULL;
 }
 
-static bool recv_grew_not(const struct incoming *incoming, int64_t now_ns)
-{
-	return incoming->part &&
-	       (incoming->state == RECV_ANSWERED || incoming->state == RECV_TAKING) &&
-	       part_is_empty(incoming->part) && now_ns - incoming->answered_ns >= RECV_GROW_NS;
-}
-
 void recv_session_ping(struct receiver *receiver)
 {
 	struct transfer_note note = { .type = TRANSFER_PING };
@@ -524,8 +525,9 @@ void recv_session_ping(struct receiver *receiver)
 	for (struct incoming *at = receiver->incomings; at; at = next) {
 		next = at->next;
 		hush_look(&at->hush, at->out.session, &receiver->group->progress);
-		if (recv_grew_not(at, now_ns))
-			recv_result(at, RECV_GREW_NOT);
+		if (at->part && (at->state == RECV_ANSWERED || at->state == RECV_TAKING) &&
+		    part_is_empty(at->part) && now_ns - at->answered_ns >= RECV_GROW_NS)
+			recv_result(at, "nothing of it came for 10 minutes");
 		stuck = recv_judge_look(at);
 		if (stuck)
 			recv_result(at, stuck);

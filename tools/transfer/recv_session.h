@@ -2,8 +2,8 @@
 /*
  * recv_session.h -- the sessions of `nopal recv`, on one loop or several.
  *
- * A receiver is one loop with its sessions, and of its own thread alone.  What all of them share is
- * the group: its plan, folder and talk never change hands, the rest is under its lock.
+ * A receiver is one loop with its sessions, and belongs to its own thread alone.  All receivers
+ * share the group: its plan, folder and progress never change hands, the rest is under its lock.
  */
 #ifndef NOPAL_RECV_SESSION_H
 #define NOPAL_RECV_SESSION_H
@@ -28,14 +28,16 @@ struct recv_group {
 	uint8_t reset_key[NOPAL_RESET_KEY_BYTES];
 	bool keeps_key;
 	struct progress progress;
-	struct guests_house house;   /* has a lock of its own */
+	struct guests_house house;   /* with its own lock */
 	struct nopal_shards *shards; /* NULL: there is one loop */
 	struct receiver *receivers;
 	unsigned count;
+	unsigned loops; /* receivers that recv_loops_open is to open */
+	const char *trace;
 	bool once;
 	struct live_judge_options judges;
-	const struct nopal_address *rendezvous; /* NULL: it listens */
-	pthread_mutex_t lock;			/* of what follows, and of `wanted` */
+	const struct nopal_address *rendezvous; /* NULL: the receivers listen */
+	pthread_mutex_t lock;			/* of the next fields, and of `wanted` */
 	bool over;
 	bool broken; /* a session broke a promise */
 	enum tool_exit exit;
@@ -48,21 +50,21 @@ struct receiver {
 	struct incoming *incomings;
 	struct guests guests;
 	struct loop_event *ping, *called;
-	int called_fd;	 /* other loops write to it */
+	int called_fd;	 /* eventfd, for other loops */
 	uint64_t wanted; /* a file's id that another loop asks for; 0: none */
 	pthread_t thread;
 };
 
 enum recv_state { RECV_IDLE, RECV_CHECKING, RECV_ANSWERED, RECV_TAKING, RECV_COMMITTING };
 
-/* Of a file of which others have the rest: it is synced, and then said. */
+/* The share of a file of which others have the rest: synced, and then reported. */
 enum recv_share { RECV_WHOLE, RECV_SHARE_ASKED, RECV_SHARE_SAVING, RECV_SHARED };
 
 /* One session. */
 struct incoming {
 	struct receiver *receiver;
 	struct incoming *next;
-	struct guest guest; /* without a session: it is in no list */
+	struct guest guest; /* in no list while it has no session */
 	struct transfer_outbox out;
 	enum recv_state state;
 	struct part *part;
@@ -73,7 +75,7 @@ struct incoming {
 	struct progress_file file;
 	struct live_judge judge;
 	bool noted;	       /* a note of the protocol has come */
-	bool chunk_known;      /* by a DATA that came; else as our plan has it */
+	bool chunk_known;      /* from a DATA that came; else from the plan here */
 	uint64_t chunk_bytes;  /* of a DATA, all but the last */
 	uint64_t first_number; /* of the file, for the judge */
 	uint64_t started_at;   /* the offset of its START */
@@ -87,7 +89,7 @@ struct incoming {
 
 /* For nopal_endpoint_allow; the receiver is the listener's user. */
 extern const struct nopal_callbacks recv_session_callbacks;
-/* Opens towards a sender that opens towards us.  False: it cannot. */
+/* Opens towards a sender that opens towards the receiver.  False: no session. */
 bool recv_session_rendezvous(struct receiver *receiver, const struct nopal_address *peer);
 /* Calls silent peers, so that the composition finds out whether they live, and ends files of which
  * nothing came. */

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send_many.c -- files to many receivers, one after the other, each in a group of its own: who
- * refuses one of them may take the next.  Who died gets none any more.  What happens to one file is
- * in send_many_file.h.
+ * send_many.c -- files from `nopal send` to several receivers, one file after the other, each in a
+ * group of its own: a receiver that refuses one file may take the next.  A receiver that died gets
+ * no more.  The stages of a file are in send_many_file.h.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "inspect/show.h"
-#include "transfer/send_many.h"
-#include "transfer/send_many_answers.h"
-#include "transfer/send_many_check.h"
+#include "transfer/send.h"
 #include "transfer/send_many_file.h"
-#include "transfer/send_many_shares.h"
 
 enum {
 	SEND_SPREAD_CHUNK_MAX = 4 << 20,
@@ -21,41 +18,222 @@ enum {
 #define SEND_TICK_NS  (200 * NOPAL_MILLISECOND)
 #define SEND_PING_NS  NOPAL_SECOND /* of silence */
 #define SEND_SPOKE_NS (2 * NOPAL_SECOND)
+#define SEND_AGAIN    "then the same command again: receivers with the file are left alone"
 
 /* ------------------------------------------------------------------- the rule */
 
-static void send_many_rule(struct many *many)
+/* The parameter of this name, or the first one with this unit (name NULL), of the part that provides
+ * the role, as it lies in memory; NULL: there is none. */
+static const void *send_many_parameter(const struct nopal_plan *plan, const char *role,
+				       const char *name, enum nopal_unit unit)
 {
-	int64_t acks;
-	struct table *table = &many->table;
-	const struct nopal_part *part = show_provider(many->plan, "fan_out");
+	const struct nopal_part *part = show_provider(plan, role);
 	const struct nopal_parameter *at = part ? part->microprotocol->parameters : NULL;
 
-	acks = 0;
 	for (; at && at->name; at++)
-		if (strcmp(at->name, "acks") == 0)
-			memcpy(&acks, (const char *)part->parameters + at->offset, sizeof(acks));
+		if (name ? strcmp(at->name, name) == 0 : at->unit == unit)
+			return (const char *)part->parameters + at->offset;
+	return NULL;
+}
+
+/* How many must have the file.  False: a rule that could never be kept, which is a mistake. */
+static bool send_many_rule(struct many *many)
+{
+	const void *parameter = send_many_parameter(many->plan, "fan_out", "acks", NOPAL_COUNT);
+	struct table *table = &many->table;
+	int64_t acks = 0;
+
+	if (parameter)
+		memcpy(&acks, parameter, sizeof(acks));
 	table->spread = nopal_plan_provides(many->plan, "destination_choice");
-	table->needed = acks ? (unsigned)acks : table->count;
+	table->needed = acks ? (unsigned)acks : many->count;
 	if (table->spread)
 		table->mode = "balance";
 	else if (acks == 0)
 		table->mode = "all";
 	else
 		table->mode = acks == 1 ? "any" : "quorum";
-}
-
-/* A rule that could never be kept is a mistake. */
-static bool send_many_may_keep(const struct table *table)
-{
-	if (table->spread || table->needed <= table->count)
+	if (table->spread || table->needed <= many->count)
 		return true;
 	fprintf(stderr,
 		"error: %u must have it, and there %s %u\n"
 		"  fix: give more receivers, or --set fan_out.acks=%u\n",
-		table->needed, table->count == 1 ? "is" : "are", table->count, table->count);
+		table->needed, many->count == 1 ? "is" : "are", many->count, many->count);
 	return false;
 }
+
+/* ------------------------------------------------------------------ callbacks */
+
+static void send_many_on_answer(struct many *many, struct many_one *one,
+				const struct transfer_note *note)
+{
+	uint64_t size = many->reader.source.size;
+	int64_t now_ns = many_now(many);
+
+	if (note->verdict == TRANSFER_NO) {
+		many_leave(many, one, TABLE_REFUSED, note->text, "mend that there, " SEND_AGAIN);
+	} else if (note->verdict == TRANSFER_YES) {
+		one->state = MANY_ANSWERED;
+		one->its_hash = note->hash;
+		/* The beginning of a spread file is of no use. */
+		one->has = note->offset == size || (note->offset < size && !many->table.spread)
+				   ? note->offset
+				   : 0;
+	} else if (now_ns - one->offered_ns > TRANSFER_OFFER_FOR_NS) {
+		many_leave(many, one, TABLE_REFUSED, note->text, NULL);
+	} else {
+		one->state = MANY_WAITING;
+		one->again_ns = now_ns + TRANSFER_OFFER_AGAIN_NS;
+	}
+}
+
+static void send_many_on_result(struct many *many, struct many_one *one,
+				const struct transfer_note *note)
+{
+	char why[TRANSFER_TEXT_ROOM];
+
+	if (note->verdict == TRANSFER_YES && one->state == MANY_ENDED) {
+		many->judge.facts.bytes_seen = true;
+		one->row->bytes = many->reader.source.size;
+		many_leave(many, one, one->has_it ? TABLE_HERE : TABLE_COMPLETE, NULL, NULL);
+		return;
+	}
+	many->judge.facts.garbled |= strcmp(note->text, TRANSFER_HASH_DIFFERS) == 0;
+	snprintf(why, sizeof(why), "the receiver: %.200s",
+		 note->verdict == TRANSFER_YES ? "done before the end" : note->text);
+	many_measure_all(many);
+	many_leave(many, one, TABLE_FAILED, why, "mend that there, " SEND_AGAIN);
+}
+
+static void send_many_on_received(struct nopal_session *session, struct nopal_message *message,
+				  void *user)
+{
+	struct many *many = user;
+	struct many_one *one = many_find(many, nopal_message_property(message, many->destination));
+	struct transfer_note note;
+
+	(void)session;
+	if (!one)
+		return;
+	if (transfer_received(message, &note)) {
+		one->heard_ns = one->spoke_ns = many_now(many);
+		if (note.file != many->reader.file || one->state == MANY_OUT)
+			return;
+		if (note.type == TRANSFER_ANSWER && one->state == MANY_OFFERED)
+			send_many_on_answer(many, one, &note);
+		else if (note.type == TRANSFER_RESULT)
+			send_many_on_result(many, one, &note);
+		else if (note.type == TRANSFER_HELD && one->state == MANY_ENDED &&
+			 many->stage == MANY_ENDING)
+			many_on_held(many, one, message);
+		else
+			return;
+		live_judge_moved(&many->judge);
+		many_go_on(many);
+		return;
+	}
+	many_over(many, one, TABLE_FAILED, TRANSFER_STRANGER, NULL);
+	nopal_destination_remove(many->group, one->id, true);
+	many_go_on(many);
+}
+
+/* The session of a receiver ended before the file was over for it. */
+static void send_many_lose(struct many *many, struct many_one *one,
+			   const struct nopal_destination_info *info)
+{
+	enum nopal_end end = info->end;
+	bool returns = end == NOPAL_PEER_LOST || end == NOPAL_GAVE_UP || end == NOPAL_ABORTED;
+
+	if (many->interrupted) {
+		many_over(many, one, one->row->state, "interrupted", NULL);
+		return;
+	}
+	one->dead = true;
+	many_over(many, one, table_state_of_end(end),
+		  end == NOPAL_ENDED_WELL ? "it closed the session" : info->text,
+		  returns ? "bring it back, " SEND_AGAIN : tool_ended_fix(end));
+	many_go_on(many);
+}
+
+static void send_many_on_destination(struct nopal_session *session,
+				     const struct nopal_destination_info *info, void *user)
+{
+	struct many *many = user;
+	struct many_one *one;
+
+	/* Without a handshake a receiver is open before it has its id here. */
+	one = many_find(many, info->id);
+	for (unsigned i = 0; i < many->count && !one; i++) {
+		struct many_one *at = &many->ones[i];
+
+		if (at->state != MANY_OPENING || at->id ||
+		    !nopal_address_equal(&at->address, &info->address))
+			continue;
+		many_name(many, at, info->id);
+		one = at;
+	}
+	if (info->ended)
+		live_judge_destination_ended(&many->judge, info);
+	if (!one)
+		return;
+	live_judge_moved(&many->judge);
+	one->heard_ns = many_now(many);
+	if (!info->ended) {
+		one->out.session = session;
+		one->offered_ns = one->heard_ns;
+		if (one->state == MANY_OPENING)
+			many_offer(many, one);
+		return;
+	}
+	many_measure(many, one, info);
+	one->id = 0;
+	one->out.session = NULL;
+	one->out.count = 0;
+	many_forget_held(one);
+	if (one->state != MANY_OUT)
+		send_many_lose(many, one, info);
+}
+
+static void send_many_on_sent(struct nopal_session *session, uint64_t cookie,
+			      enum nopal_outcome outcome, void *user)
+{
+	struct many *many = user;
+
+	(void)session;
+	(void)outcome;
+	if (cookie != MANY_DATA)
+		return;
+	many->outcomes++;
+	if (many->stage == MANY_DRAINING)
+		many_go_on(many);
+}
+
+static void send_many_on_writable(struct nopal_session *session, void *user)
+{
+	(void)session;
+	many_flush(user);
+	many_pump(user);
+}
+
+static void send_many_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			       void *user)
+{
+	struct many *many = user;
+
+	(void)text;
+	live_judge_end(&many->judge, session, end);
+	many->group = NULL;
+	many->stage = MANY_CLOSING;
+	loop_event_start(many->next, 0);
+}
+
+static const struct nopal_callbacks send_many_callbacks = {
+	.received = send_many_on_received,
+	.sent = send_many_on_sent,
+	.writable = send_many_on_writable,
+	.destination = send_many_on_destination,
+	.ended = send_many_on_ended,
+};
 
 /* ------------------------------------------------------------------ one file */
 
@@ -64,13 +242,13 @@ static void send_many_add(struct many *many, struct many_one *one)
 	int64_t id;
 
 	if (one->dead) {
-		many_over(many, one, TABLE_DIED, "it had died before");
+		many_over(many, one, TABLE_DIED, "it had died before", NULL);
 		return;
 	}
 	one->state = MANY_OPENING;
 	id = nopal_destination_add(many->group, &one->address);
 	if (id < 0)
-		many_over(many, one, TABLE_FAILED, strerror((int)-id));
+		many_over(many, one, TABLE_FAILED, strerror((int)-id), NULL);
 	else if (one->state == MANY_OPENING)
 		many_name(many, one, (uint32_t)id);
 }
@@ -113,7 +291,7 @@ static void send_many_begin(struct many *many)
 		return;
 	}
 	many->table.file.total_bytes = many->reader.source.size;
-	/* A receiver holds so many pieces apart, and no more. */
+	/* A receiver holds RANGES_MAX pieces apart, and no more. */
 	chunk = transfer_chunk_bytes(many->plan);
 	apart = many->reader.source.size / RANGES_MAX + 1;
 	if (!many->table.spread || apart <= chunk)
@@ -124,14 +302,14 @@ static void send_many_begin(struct many *many)
 	live_judge_begin(&many->judge, many->plan, loop_world(many->loop), &many->judges, true);
 	many->group = nopal_session_open(&(struct nopal_open){ .endpoint = many->endpoint,
 							       .plan = many->plan,
-							       .callbacks = &many_callbacks,
+							       .callbacks = &send_many_callbacks,
 							       .user = many });
 	if (!many->group) {
 		many->table.file.error = "no session: out of memory";
 		loop_event_start(many->next, 0);
 		return;
 	}
-	/* Where each gets a piece of its own, enough for all must be under way. */
+	/* Of a spread file, enough pieces for all receivers must be under way. */
 	budget = *nopal_plan_budget(many->plan);
 	ahead = (uint64_t)many->reader.chunk_bytes * many->count * SEND_AHEAD_CHUNKS;
 	if (many->table.spread && ahead > budget.send_bytes)
@@ -168,7 +346,7 @@ static void send_many_next(void *user)
 
 /* ----------------------------------------------------------------------- time */
 
-/* Where no handshake tells, those who are not there. */
+/* Gives up receivers that are silent, where no handshake tells that. */
 static void send_many_miss(struct many *many, int64_t now_ns)
 {
 	size_t count = many->group && many->stage == MANY_GATHERING
@@ -183,15 +361,15 @@ static void send_many_miss(struct many *many, int64_t now_ns)
 		    !transfer_is_alone(many->infos[i].session, many->plan,
 				       now_ns - one->offered_ns))
 			continue;
-		many_leave(many, one, TABLE_UNREACHED, TRANSFER_ALONE);
-		one->row->fix = tool_ended_fix(NOPAL_UNREACHABLE);
+		many_leave(many, one, TABLE_UNREACHED, TRANSFER_ALONE,
+			   tool_ended_fix(NOPAL_UNREACHABLE));
 		missed = true;
 	}
 	if (missed)
 		many_go_on(many);
 }
 
-/* Does one that owes us an answer say that it lives? */
+/* Does a receiver that owes an answer say that it lives? */
 static bool send_many_is_heard(const struct many *many, int64_t now_ns)
 {
 	for (unsigned i = 0; i < many->count; i++) {
@@ -214,9 +392,8 @@ static void send_many_tick(void *user)
 		struct live_judge *judge = &many->judge;
 		uint64_t moves;
 
-		/* Nothing has moved for long, or too much leaves for what is sent: that is the
-		 * end. */
-		/* A counter that grows while data go to any receiver. */
+		/* Ends where nothing has moved for long, or too much leaves for the data.  The
+		 * counter `moves` grows while data go to any receiver. */
 		moves = many->outcomes + many->reader.chunks;
 		many_measure_all(many);
 		for (unsigned i = 0; i < many->count; i++)
@@ -233,8 +410,8 @@ static void send_many_tick(void *user)
 	for (unsigned i = 0; i < many->count && many->group; i++) {
 		const struct transfer_note ping = { .type = TRANSFER_PING };
 
-		/* Offers it again, and asks who is silent whether it lives: while we only wait,
-		 * nothing of ours is on its way that could get lost. */
+		/* Offers the file again, and pings a silent receiver: while the sender only waits,
+		 * nothing is on its way that could get lost. */
 		if (many->ones[i].state == MANY_WAITING && now_ns >= many->ones[i].again_ns) {
 			many_offer(many, &many->ones[i]);
 		} else if (many->ones[i].state > MANY_OPENING &&
@@ -245,16 +422,9 @@ static void send_many_tick(void *user)
 			transfer_say(&many->ones[i].out, &ping);
 		}
 	}
-	if (many->group && table_is_due(&many->table, now_ns)) {
-		many_measure_all(many);
+	if (many->group)
 		table_show(&many->table, now_ns);
-	}
 	loop_event_start(many->tick, SEND_TICK_NS);
-}
-
-static void send_many_on_pace(void *user)
-{
-	many_pump(user);
 }
 
 static void send_many_on_interrupt(void *user)
@@ -275,91 +445,60 @@ static bool send_many_setup(struct many *many, const char *trace)
 	if (!loop || !live_judge_watch(&many->judges, loop_world(loop), many->plan))
 		return false;
 	many->step = loop_event_new(loop, LOOP_TIMER, -1, many_check, many);
-	many->paced = loop_event_new(loop, LOOP_TIMER, -1, send_many_on_pace, many);
+	many->paced = loop_event_new(loop, LOOP_TIMER, -1, many_pump, many);
 	many->tick = loop_event_new(loop, LOOP_TIMER, -1, send_many_tick, many);
 	many->next = loop_event_new(loop, LOOP_TIMER, -1, send_many_next, many);
 	return many->step && many->paced && many->tick && many->next &&
 	       loop_on_interrupt(loop, send_many_on_interrupt, many);
 }
 
-static bool send_many_room(struct many *many, char *const *names, const struct nopal_address *peers)
-{
-	many->ones = calloc(many->count, sizeof(*many->ones));
-	many->infos = calloc(many->count, sizeof(*many->infos));
-	many->table.rows = calloc(many->count, sizeof(*many->table.rows));
-	if (!many->ones || !many->infos || !many->table.rows)
-		return false;
-	for (unsigned i = 0; i < many->count; i++) {
-		many->ones[i].address = peers[i];
-		many->ones[i].row = &many->table.rows[i];
-		many->table.rows[i].peer = names[i];
-	}
-	return true;
-}
-
-/* The address of the plan's channel; false: it has none. */
-static bool send_many_channel(const struct nopal_plan *plan, struct nopal_address *ret_address)
-{
-	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
-		const struct nopal_part *part = nopal_plan_part(plan, i);
-		const struct nopal_parameter *parameter = part->microprotocol->parameters;
-		const struct nopal_role *role = part->microprotocol->provides;
-
-		while (role && role->name && strcmp(role->name, "channel") != 0)
-			role++;
-		if (!role || !role->name)
-			continue;
-		for (; parameter && parameter->name; parameter++) {
-			if (parameter->unit == NOPAL_ADDRESS) {
-				memcpy(ret_address,
-				       (const char *)part->parameters + parameter->offset,
-				       sizeof(*ret_address));
-				return true;
-			}
-		}
-	}
-	return false;
-}
-
-/* A receiver reached by the other family than the channel's gets copies: where that is everybody,
- * somebody meant something else. */
+/* A receiver of another address family than the channel's gets copies: where that is so for all of
+ * them, the user meant another config. */
 static void send_many_note_family(const struct many *many, const struct nopal_address *peers)
 {
 	char text[NOPAL_ADDRESS_TEXT];
+	const void *parameter = send_many_parameter(many->plan, "channel", NULL, NOPAL_ADDRESS);
 	struct nopal_address channel;
 	unsigned others = 0;
 
-	if (!send_many_channel(many->plan, &channel))
+	if (!parameter)
 		return;
+	memcpy(&channel, parameter, sizeof(channel));
 	for (unsigned i = 0; i < many->count; i++)
 		others += nopal_address_is_v4(&peers[i]) != nopal_address_is_v4(&channel);
 	if (others < many->count)
 		return;
 	fprintf(stderr,
 		"note: each receiver gets a copy of its own: %s is an address "
-		"of IPv%c, and theirs are not\n"
+		"of IPv%c, and the receivers' are not\n"
 		"  fix: give both sides %s\n",
 		nopal_address_format(&channel, text), nopal_address_is_v4(&channel) ? '4' : '6',
 		nopal_address_is_v4(&channel) ? "-c multicast6" : "-c multicast");
 }
 
-static void send_many_cleanup(struct many *many)
+static enum tool_exit send_many_run(struct many *many, const struct tool_call *call,
+				    const struct nopal_address *peers)
 {
-	loop_event_free(many->step);
-	loop_event_free(many->paced);
-	loop_event_free(many->tick);
-	loop_event_free(many->next);
-	if (many->loop)
-		loop_free(many->loop);
-	for (unsigned i = 0; many->ones && many->table.rows && i < many->count; i++) {
-		many_forget_held(&many->ones[i]);
-		free(many->table.rows[i].why);
+	many->ones = calloc(many->count, sizeof(*many->ones));
+	many->infos = calloc(many->count, sizeof(*many->infos));
+	if (!many->ones || !many->infos ||
+	    !table_init(&many->table, call->words + many->path_count, many->count) ||
+	    !send_many_setup(many, tool_value(call, "trace")))
+		return TOOL_ENVIRONMENT;
+	for (unsigned i = 0; i < many->count; i++) {
+		many->ones[i].address = peers[i];
+		many->ones[i].row = &many->table.rows[i];
 	}
-	free(many->ones);
-	free(many->infos);
-	free(many->table.rows);
-	free(many->held);
-	nopal_plan_unref(many->plan);
+	many->endpoint = loop_endpoint_to_all(many->loop, peers, many->count);
+	if (!many->endpoint)
+		return TOOL_ENVIRONMENT;
+	send_many_note_family(many, peers);
+	reader_init(&many->reader, loop_world(many->loop), transfer_chunk_bytes(many->plan));
+	send_many_begin(many);
+	loop_event_start(many->tick, SEND_TICK_NS);
+	loop_run(many->loop);
+	reader_close(&many->reader);
+	return many->exit;
 }
 
 enum tool_exit send_many(const struct tool_call *call, struct nopal_plan *plan, int files,
@@ -373,30 +512,23 @@ enum tool_exit send_many(const struct tool_call *call, struct nopal_plan *plan, 
 		.path_count = files,
 		.reader.pace.rate_bps = rate_bps,
 	};
+	enum tool_exit exit;
 
-	many.table.count = many.count;
-	progress_init(&many.table.progress, "send", tool_value(call, "json") != NULL,
-		      tool_value(call, "jsonl") != NULL);
-	send_many_rule(&many);
-	if (!send_many_may_keep(&many.table) || !live_judge_read(call, &many.judges)) {
-		many.exit = TOOL_BAD_INPUT;
-	} else if (send_many_room(&many, call->words + files, peers) &&
-		   send_many_setup(&many, tool_value(call, "trace"))) {
-		many.endpoint = loop_endpoint_to_all(many.loop, peers, many.count);
-		if (!many.endpoint) {
-			many.exit = TOOL_ENVIRONMENT;
-		} else {
-			send_many_note_family(&many, peers);
-			reader_init(&many.reader, loop_world(many.loop),
-				    transfer_chunk_bytes(many.plan));
-			send_many_begin(&many);
-			loop_event_start(many.tick, SEND_TICK_NS);
-			loop_run(many.loop);
-			reader_close(&many.reader);
-		}
-	} else {
-		many.exit = TOOL_ENVIRONMENT;
-	}
-	send_many_cleanup(&many);
-	return many.exit;
+	progress_init(&many.table.progress, call);
+	if (!send_many_rule(&many) || !live_judge_read(call, &many.judges))
+		return TOOL_BAD_INPUT;
+	exit = send_many_run(&many, call, peers);
+	loop_event_free(many.step);
+	loop_event_free(many.paced);
+	loop_event_free(many.tick);
+	loop_event_free(many.next);
+	if (many.loop)
+		loop_free(many.loop);
+	for (unsigned i = 0; many.ones && i < many.count; i++)
+		many_forget_held(&many.ones[i]);
+	table_fini(&many.table);
+	free(many.ones);
+	free(many.infos);
+	free(many.held);
+	return exit;
 }

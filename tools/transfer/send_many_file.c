@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send_many_file.c -- the stages of a file on its way to many.
+ * send_many_file.c -- the stages of a file on its way to several receivers.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "transfer/send_many_check.h"
 #include "transfer/send_many_file.h"
-#include "transfer/send_many_shares.h"
 
 enum { MANY_ROUNDS_MAX = 16 };
 
@@ -38,10 +36,9 @@ bool many_any(const struct many *many, enum many_state state)
 	return false;
 }
 
-void many_say(const struct many *many, struct many_one *one, enum transfer_type type,
-	      uint64_t offset)
+static void many_say_start(const struct many *many, struct many_one *one, uint64_t offset)
 {
-	const struct transfer_note note = { .type = type,
+	const struct transfer_note note = { .type = TRANSFER_START,
 					    .file = many->reader.file,
 					    .offset = offset };
 
@@ -50,39 +47,38 @@ void many_say(const struct many *many, struct many_one *one, enum transfer_type 
 
 /* --------------------------------------------------- it is over for one of them */
 
-void many_over(struct many *many, struct many_one *one, enum table_state state, const char *why)
+void many_over(struct many *many, struct many_one *one, enum table_state state, const char *why,
+	       const char *fix)
 {
 	one->state = MANY_OUT;
-	one->row->state = state;
-	one->row->took_ns = many_now(many) - many->table.file.started_ns;
-	free(one->row->why);
-	one->row->why = why ? strdup(why) : NULL;
+	table_set(one->row, state, why, fix, many_now(many) - many->table.file.started_ns);
 }
 
-/* A receiver's last note arrives, and its session ends: or the other way round, where it has all
- * and only that tells it. */
-void many_leave(struct many *many, struct many_one *one, enum table_state state, const char *why)
+/* The session ends after the last note, or at once, where only its end tells a receiver with the
+ * whole file that all is well. */
+void many_leave(struct many *many, struct many_one *one, enum table_state state, const char *why,
+		const char *fix)
 {
 	bool at_once;
 
-	many_over(many, one, state, why);
+	many_over(many, one, state, why, fix);
 	at_once = !transfer_plan_tells(many->plan) &&
 		  (table_is_whole(one->row) || state == TABLE_UNREACHED);
 	if (many->group && one->id)
 		nopal_destination_remove(many->group, one->id, at_once);
 }
 
-void many_fail(struct many *many)
+/* The fault is here: all receivers are told. */
+static void many_fail(struct many *many)
 {
-	struct transfer_note note = { .type = TRANSFER_ABORT, .file = many->reader.file };
+	const struct transfer_note note = { .type = TRANSFER_ABORT, .file = many->reader.file };
 
-	snprintf(note.text, sizeof(note.text), "%s", many->reader.error);
 	many->table.file.error = many->reader.error;
 	for (unsigned i = 0; i < many->count; i++) {
 		if (many->ones[i].state == MANY_OUT)
 			continue;
-		transfer_say(&many->ones[i].out, &note);
-		many_leave(many, &many->ones[i], TABLE_FAILED, NULL);
+		transfer_say_text(&many->ones[i].out, note, many->reader.error);
+		many_leave(many, &many->ones[i], TABLE_FAILED, NULL, NULL);
 	}
 	many_go_on(many);
 }
@@ -92,7 +88,7 @@ static void many_close(struct many *many)
 	many->stage = MANY_CLOSING;
 	for (unsigned i = 0; i < many->count; i++)
 		if (many->ones[i].state != MANY_OUT)
-			many_over(many, &many->ones[i], TABLE_SHARE, NULL);
+			many_over(many, &many->ones[i], TABLE_SHARE, NULL, NULL);
 	if (!many->group)
 		return;
 	if (many->table.spread && !transfer_plan_tells(many->plan))
@@ -112,7 +108,7 @@ void many_offer(struct many *many, struct many_one *one)
 
 /* -------------------------------------------------------------------- sending */
 
-/* Of the bytes that arrived, those of the file: DATA follow the notes. */
+/* Bytes of the file among the bytes that arrived: DATA follow the notes. */
 void many_measure(const struct many *many, struct many_one *one,
 		  const struct nopal_destination_info *info)
 {
@@ -122,8 +118,10 @@ void many_measure(const struct many *many, struct many_one *one,
 	bytes = many->from + bytes / (chunk + TRANSFER_DATA_HEADER) * chunk;
 	if (bytes > many->reader.source.size)
 		bytes = many->reader.source.size;
-	if (one->row->state == TABLE_TAKING && bytes > one->row->bytes)
+	if (many->stage >= MANY_SENDING && one->row->state == TABLE_TAKING &&
+	    bytes > one->row->bytes)
 		one->row->bytes = bytes;
+	one->given = info->given_bytes;
 }
 
 void many_measure_all(struct many *many)
@@ -138,19 +136,8 @@ void many_measure_all(struct many *many)
 	}
 }
 
-static void many_count_given(struct many *many)
-{
-	size_t count = nopal_destinations(many->group, many->infos, many->count);
-
-	for (size_t i = 0; i < count && i < many->count; i++) {
-		struct many_one *one = many_find(many, many->infos[i].id);
-
-		if (one)
-			one->given = many->infos[i].given_bytes;
-	}
-}
-
-void many_start(struct many *many)
+/* DATA for all that answered and do not have the file. */
+static void many_start(struct many *many)
 {
 	for (unsigned i = 0; i < many->count; i++) {
 		struct many_one *one = &many->ones[i];
@@ -160,11 +147,11 @@ void many_start(struct many *many)
 		one->state = MANY_TAKING;
 		one->row->state = TABLE_TAKING;
 		one->row->bytes = one->has;
-		many_say(many, one, TRANSFER_START, one->has);
+		many_say_start(many, one, one->has);
 	}
 	if (!many->group)
 		return;
-	many_count_given(many);
+	many_measure_all(many);
 	for (unsigned i = 0; i < many->count; i++)
 		many->ones[i].notes = many->ones[i].given;
 	if (many->from)
@@ -176,15 +163,7 @@ void many_start(struct many *many)
 	many_pump(many);
 }
 
-/* A note that follows DATA to one receiver by its own session comes after them; not so where they
- * left through a channel, or to somebody else. */
-static bool many_is_drained(const struct many *many)
-{
-	return many->outcomes == many->reader.chunks ||
-	       !(many->table.spread || nopal_plan_provides(many->plan, "channel"));
-}
-
-/* END, or where all have only a share of it, SHARE. */
+/* END, or SHARE of a file that is spread. */
 static void many_end(struct many *many)
 {
 	many->stage = MANY_ENDING;
@@ -192,17 +171,16 @@ static void many_end(struct many *many)
 		uint64_t data = many->reader.source.size - many->from +
 				many->reader.chunks * TRANSFER_DATA_HEADER;
 
-		/* A composition may leave out who is slow; it has no file then. */
-		many_count_given(many);
+		/* A composition may leave out slow receivers; they have no file then. */
+		many_measure_all(many);
 		for (unsigned i = 0; i < many->count; i++) {
 			struct many_one *one = &many->ones[i];
 
 			if (one->state != MANY_TAKING || one->given >= one->notes + data)
 				continue;
-			many_leave(many, one, TABLE_FAILED,
-				   "too slow for the others: it missed some");
-			one->row->fix =
-				"the same command again, to it alone; or a longer fan_out.backlog";
+			many_leave(
+				many, one, TABLE_FAILED, "too slow for the others: it missed some",
+				"the same command again, to it alone; or a longer fan_out.backlog");
 		}
 	}
 	for (unsigned i = 0; i < many->count; i++) {
@@ -249,8 +227,9 @@ bool many_flush(struct many *many)
 	return flushed;
 }
 
-void many_pump(struct many *many)
+void many_pump(void *user)
 {
+	struct many *many = user;
 	enum reader_stop stop;
 	int64_t wait_ns;
 
@@ -258,7 +237,7 @@ void many_pump(struct many *many)
 		return;
 	stop = reader_pump(&many->reader, &many->group, MANY_DATA, &wait_ns);
 	if (stop == READER_PACED) {
-		/* We wait, and not for the receivers. */
+		/* The sender waits, and not for the receivers. */
 		loop_event_start(many->paced, wait_ns);
 		many->judge.moved_ns = many_now(many) + wait_ns;
 	} else if (stop == READER_FAILED) {
@@ -268,9 +247,180 @@ void many_pump(struct many *many)
 	}
 }
 
+/* ------------------------------------------------------------------- checking */
+
+/* The shortest beginning that goes beyond the bytes compared so far; 0: there is none. */
+static uint64_t check_mark(const struct many *many)
+{
+	uint64_t mark = 0;
+
+	for (unsigned i = 0; i < many->count; i++) {
+		const struct many_one *one = &many->ones[i];
+
+		if (one->state == MANY_ANSWERED && one->has > many->reader.source.offset &&
+		    (!mark || one->has < mark))
+			mark = one->has;
+	}
+	return mark;
+}
+
+static void check_anew(struct many *many)
+{
+	many->from = 0;
+	for (unsigned i = 0; i < many->count; i++)
+		if (many->ones[i].has < many->reader.source.size)
+			many->ones[i].has = 0;
+}
+
+/* A receiver with all of it is told so, and answers for good. */
+static void check_settle(struct many *many)
+{
+	struct transfer_note end;
+
+	if (!reader_end(&many->reader, &end)) {
+		many_fail(many);
+		return;
+	}
+	many->table.file.hash = end.hash;
+	many->stage = MANY_SETTLING;
+	for (unsigned i = 0; i < many->count; i++) {
+		struct many_one *one = &many->ones[i];
+
+		if (one->state != MANY_ANSWERED || one->has < end.size || !end.size)
+			continue;
+		one->has_it = true;
+		one->state = MANY_ENDED;
+		many_say_start(many, one, end.size);
+		transfer_say(&one->out, &end);
+	}
+	many_go_on(many);
+}
+
+void many_check(void *user)
+{
+	struct many *many = user;
+	struct reader *reader = &many->reader;
+	uint64_t mark;
+
+	if (!many->group || many->stage != MANY_CHECKING)
+		return;
+	mark = check_mark(many);
+	if (!mark) {
+		check_settle(many);
+		return;
+	}
+	if (!reader_hash(reader, mark)) {
+		many_fail(many);
+		return;
+	}
+	if (reader->source.offset == mark) {
+		uint64_t hash = source_hash(&reader->source);
+		bool good = true;
+
+		/* Compares the beginnings of this length; all go on where the first of them ends. */
+		for (unsigned i = 0; i < many->count; i++) {
+			struct many_one *one = &many->ones[i];
+
+			if (one->state != MANY_ANSWERED || one->has != mark ||
+			    one->its_hash == hash)
+				continue;
+			one->has = 0;
+			good = false;
+		}
+		if (!many->from && mark < reader->source.size) {
+			many->from = mark;
+			many->from_hash = reader->source.hash;
+		}
+		if (!good)
+			check_anew(many);
+	}
+	loop_event_start(many->step, 0);
+}
+
+/* All have answered. */
+static void many_gathered(struct many *many)
+{
+	for (unsigned i = 0; i < many->count; i++)
+		if (many->ones[i].state == MANY_ANSWERED && !many->ones[i].has)
+			check_anew(many);
+	if (!check_mark(many)) {
+		many_start(many);
+		return;
+	}
+	many->stage = MANY_CHECKING;
+	loop_event_start(many->step, 0);
+}
+
+/* --------------------------------------------------------------------- shares */
+
+void many_forget_held(struct many_one *one)
+{
+	free(one->held);
+	one->held = NULL;
+	one->held_count = 0;
+}
+
+void many_on_held(struct many *many, struct many_one *one, const struct nopal_message *message)
+{
+	const struct transfer_note end = { .type = TRANSFER_END,
+					   .file = many->reader.file,
+					   .size = many->reader.source.size,
+					   .hash = many->table.file.hash };
+	struct range held[TRANSFER_RANGES_MAX];
+	size_t count;
+
+	many_forget_held(one);
+	if (!transfer_held(message, many->reader.source.size, held, &count)) {
+		many_leave(many, one, TABLE_FAILED, "it says that it holds bytes beyond the file",
+			   NULL);
+		return;
+	}
+	one->held = malloc((count + 1) * sizeof(*held));
+	if (!one->held) {
+		many_leave(many, one, TABLE_FAILED, "out of memory", NULL);
+		return;
+	}
+	memcpy(one->held, held, count * sizeof(*held));
+	one->held_count = count;
+	one->row->bytes = ranges_bytes(held, count);
+	if (one->row->bytes == many->reader.source.size)
+		transfer_say(&one->out, &end); /* a file, after all */
+	else
+		one->state = MANY_TAKING;
+}
+
+/* The ranges that remaining receivers hold together, in order.  False: no memory. */
+static bool many_unite(struct many *many)
+{
+	size_t count = 0;
+	struct range *held;
+
+	for (unsigned i = 0; i < many->count; i++)
+		count += many->ones[i].held_count + 1;
+	held = realloc(many->held, count * sizeof(*held));
+	if (!held)
+		return false;
+	many->held = held;
+	many->held_count = 0;
+	for (unsigned i = 0; i < many->count; i++) {
+		const struct many_one *one = &many->ones[i];
+
+		if (table_is_whole(one->row) && many->reader.source.size)
+			held[many->held_count++] =
+				(struct range){ .end = many->reader.source.size };
+		if (one->state == MANY_TAKING && one->held_count)
+			memcpy(held + many->held_count, one->held, one->held_count * sizeof(*held));
+		if (one->state == MANY_TAKING)
+			many->held_count += one->held_count;
+	}
+	ranges_sort(held, many->held_count);
+	many->table.union_bytes = ranges_bytes(held, many->held_count);
+	return true;
+}
+
 /* ----------------------------------------------------------------- what is next */
 
-/* Every byte is with somebody, or is sent to those that are left. */
+/* Every byte is at a receiver, or is sent to the receivers that are left. */
 static void many_judge_shares(struct many *many)
 {
 	if (!many_unite(many) || !many_any(many, MANY_TAKING) ||
@@ -285,11 +435,14 @@ static void many_judge_shares(struct many *many)
 	many_pump(many);
 }
 
-/* Something changed: is the stage over? */
 void many_go_on(struct many *many)
 {
 	bool left = many_any(many, MANY_ANSWERED) || many_any(many, MANY_TAKING) ||
 		    many_any(many, MANY_ENDED);
+	/* A note that follows DATA in a receiver's own session comes after them; not so DATA that
+	 * left through a channel, or to another receiver. */
+	bool is_drained = many->outcomes == many->reader.chunks ||
+			  !(many->table.spread || nopal_plan_provides(many->plan, "channel"));
 
 	if (many->stage == MANY_CLOSING || many_any(many, MANY_OPENING) ||
 	    many_any(many, MANY_OFFERED) || many_any(many, MANY_WAITING))
@@ -304,7 +457,7 @@ void many_go_on(struct many *many)
 		many_gathered(many);
 	else if (many->stage == MANY_SETTLING && !many_any(many, MANY_ENDED))
 		many_start(many);
-	else if (many->stage == MANY_DRAINING && many_is_drained(many))
+	else if (many->stage == MANY_DRAINING && is_drained)
 		many_end(many);
 	else if (many->stage == MANY_ENDING && !many_any(many, MANY_ENDED))
 		many_judge_shares(many);

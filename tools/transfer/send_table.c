@@ -1,21 +1,55 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send_table.c -- lines, tables and JSON about a file and many.
+ * send_table.c -- lines, tables and JSON about a file and several peers.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include <nopal/microprotocol.h>
 #include "frame/tool.h"
 #include "transfer/send_table.h"
 
 enum {
 	TABLE_LINES_MAX = 24, /* of a terminal */
 	TABLE_PERCENT = 100,
-	TABLE_BITS = 8,
 	TABLE_TEXT_ROOM = 160,
 };
 #define TABLE_TERMINAL_NS INT64_C(200000000)
 #define TABLE_JSONL_NS	  INT64_C(1000000000)
 #define TABLE_NS_PER_S	  1e9
+
+bool table_init(struct table *table, char *const *peers, unsigned count)
+{
+	table->rows = calloc(count, sizeof(*table->rows));
+	table->count = table->rows ? count : 0;
+	for (unsigned i = 0; i < table->count; i++)
+		table->rows[i].peer = peers[i];
+	return table->rows != NULL;
+}
+
+void table_fini(struct table *table)
+{
+	for (unsigned i = 0; i < table->count; i++)
+		free(table->rows[i].why);
+	free(table->rows);
+}
+
+void table_set(struct table_row *row, enum table_state state, const char *why, const char *fix,
+	       int64_t took_ns)
+{
+	free(row->why);
+	row->state = state;
+	row->why = why ? strdup(why) : NULL;
+	row->fix = fix;
+	row->took_ns = took_ns;
+}
+
+enum table_state table_state_of_end(enum nopal_end end)
+{
+	if (end == NOPAL_REFUSED || end == NOPAL_NOT_AUTHENTIC)
+		return TABLE_REFUSED;
+	return end == NOPAL_UNREACHABLE ? TABLE_UNREACHED : TABLE_DIED;
+}
 
 static const char *table_word(enum table_state state)
 {
@@ -51,7 +85,7 @@ bool table_is_kept(const struct table *table)
 	return table_complete(table) >= table->needed;
 }
 
-/* How far as many are as must have it; or all of them together. */
+/* Bytes that as many peers have as must have them; or that all peers have together. */
 static uint64_t table_bytes(const struct table *table)
 {
 	uint64_t max = 0, sum = 0;
@@ -93,7 +127,7 @@ static void table_print_row(const struct table_row *row)
 		const char *why = row->why;
 		int length = (int)strcspn(why, "\n");
 
-		/* Its first line; what follows says how two compositions differ. */
+		/* The first line alone: the next ones list how two compositions differ. */
 		while (length > 0 && why[length - 1] == ':')
 			length--;
 		fprintf(stderr, "  %.*s", length, row->why);
@@ -108,13 +142,13 @@ static bool table_is_same(const struct table_row *a, const struct table_row *b)
 	return a->why && b->why && strcmp(a->why, b->why) == 0;
 }
 
-/* All that say the same, and then what it is. */
+/* Differences of compositions, once for all peers that have the same ones. */
 static void table_print_rest(const struct table *table, unsigned first)
 {
 	const char *rest = strchr(table->rows[first].why, '\n');
 	int length = tool_text_length(rest);
 
-	fputs("  what differs at", stderr);
+	fputs("  differences at", stderr);
 	for (unsigned i = first; i < table->count; i++)
 		if (table_is_same(&table->rows[i], &table->rows[first]))
 			fprintf(stderr, " %s", table->rows[i].peer);
@@ -127,17 +161,6 @@ static void table_print_rest(const struct table *table, unsigned first)
 	fputc('\n', stderr);
 }
 
-static const char *table_resumed(const struct table *table, char *text)
-{
-	char size[PROGRESS_RATE_ROOM];
-
-	text[0] = '\0';
-	if (table->file.resumed_bytes)
-		snprintf(text, TABLE_TEXT_ROOM, ", resumed at %s",
-			 progress_size((double)table->file.resumed_bytes, size));
-	return text;
-}
-
 static unsigned table_gave(const struct table *table)
 {
 	unsigned count = 0;
@@ -147,40 +170,26 @@ static unsigned table_gave(const struct table *table)
 	return count;
 }
 
-static void table_print_fetched(const struct table *table, double seconds)
-{
-	const struct progress_file *file = &table->file;
-	char size[PROGRESS_RATE_ROOM], rate[PROGRESS_RATE_ROOM], resumed[TABLE_TEXT_ROOM];
-	uint64_t came = file->total_bytes - file->resumed_bytes;
-
-	progress_size((double)file->total_bytes, size);
-	progress_rate((double)came * TABLE_BITS / (seconds > 0 ? seconds : 1), rate);
-	if (!came && file->total_bytes)
-		fprintf(stderr, "%s: %s, was there already", file->name, size);
-	else
-		fprintf(stderr, "%s: %s in %.2f s, %s%s, from %u of %u", file->name, size, seconds,
-			rate, table_resumed(table, resumed), table_gave(table), table->count);
-	fprintf(stderr, ", hash %016llx\n", (unsigned long long)file->hash);
-}
-
 static void table_print(const struct table *table, const char *error, int64_t duration_ns)
 {
-	double seconds = (double)duration_ns / TABLE_NS_PER_S;
+	char text[TABLE_TEXT_ROOM], size[PROGRESS_RATE_ROOM];
 
 	if (error && strncmp(error, table->file.name, strlen(table->file.name)) == 0) {
 		fprintf(stderr, "error: %s\n", error);
 	} else if (error) {
 		fprintf(stderr, "error: %s: %s\n", table->file.name, error);
 	} else if (table->fetched) {
-		table_print_fetched(table, seconds);
+		snprintf(text, sizeof(text), ", from %u of %u", table_gave(table), table->count);
+		progress_print_file(&table->file, duration_ns, text, "");
 	} else {
-		char size[PROGRESS_RATE_ROOM], resumed[TABLE_TEXT_ROOM];
-
-		fprintf(stderr, "%s: %s in %.2f s, %s: %u of %u have it%s%s, hash %016llx\n",
-			table->file.name, progress_size((double)table->file.total_bytes, size),
-			seconds, table->mode, table_complete(table), table->count,
-			table->spread ? " whole, together they do" : "",
-			table_resumed(table, resumed), (unsigned long long)table->file.hash);
+		fprintf(stderr, "%s: %s in %.2f s, %s: %u of %u have it%s", table->file.name,
+			progress_size((double)table->file.total_bytes, size),
+			(double)duration_ns / TABLE_NS_PER_S, table->mode, table_complete(table),
+			table->count, table->spread ? " whole, together they do" : "");
+		if (table->file.resumed_bytes)
+			fprintf(stderr, ", resumed at %s",
+				progress_size((double)table->file.resumed_bytes, size));
+		fprintf(stderr, ", hash %016llx\n", (unsigned long long)table->file.hash);
 	}
 	for (unsigned i = 0; i < table->count; i++)
 		table_print_row(&table->rows[i]);
@@ -236,18 +245,14 @@ static void table_print_json(const struct table *table, json_t *object)
 
 /* ---------------------------------------------------------------------- both */
 
-bool table_is_due(const struct table *table, int64_t now_ns)
-{
-	const struct progress *progress = &table->progress;
-
-	return (progress->terminal || progress->jsonl) &&
-	       now_ns - table->shown_ns >= (progress->jsonl ? TABLE_JSONL_NS : TABLE_TERMINAL_NS);
-}
-
 void table_show(struct table *table, int64_t now_ns)
 {
+	const struct progress *progress = &table->progress;
 	uint64_t bytes = table_bytes(table), more;
 
+	if ((!progress->terminal && !progress->jsonl) ||
+	    now_ns - table->shown_ns < (progress->jsonl ? TABLE_JSONL_NS : TABLE_TERMINAL_NS))
+		return;
 	more = bytes > table->file.bytes ? bytes - table->file.bytes : 0;
 	table->file.bytes = bytes;
 	if (table->progress.jsonl)
@@ -289,22 +294,17 @@ void table_end(struct table *table)
 	int64_t duration_ns;
 	char text[TABLE_TEXT_ROOM];
 	const char *error = table->file.error;
-	int64_t longest_ns = 0;
 
-	/* Until the last one's state was known: closing is none of it. */
-	if (table->ended_ns) {
-		duration_ns = table->ended_ns - table->file.started_ns;
-	} else {
-		for (unsigned i = 0; i < table->count; i++)
-			if (table->rows[i].took_ns > longest_ns)
-				longest_ns = table->rows[i].took_ns;
-		duration_ns = longest_ns;
-	}
+	/* Until the state of the last peer was known, without the close of its session. */
+	duration_ns = table->ended_ns ? table->ended_ns - table->file.started_ns : 0;
+	for (unsigned i = 0; i < table->count && !table->ended_ns; i++)
+		if (table->rows[i].took_ns > duration_ns)
+			duration_ns = table->rows[i].took_ns;
 	table_clear(table);
 	if (!error && !table_is_kept(table)) {
 		if (table->spread)
 			snprintf(text, TABLE_TEXT_ROOM,
-				 "%llu of %llu bytes are with those that are there",
+				 "%llu of %llu bytes are at the receivers that are left",
 				 (unsigned long long)table->union_bytes,
 				 (unsigned long long)table->file.total_bytes);
 		else

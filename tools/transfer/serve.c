@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * serve.c -- `nopal serve`: files of a folder for `nopal fetch`.  The sessions are in
- * serve_session.c, what is on disk in serve_file.c.
+ * serve_session.c, the files on disk in serve_file.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -77,8 +77,7 @@ static bool serve_open_at(const struct nopal_address *local, void *user,
 static enum tool_exit serve_with(const struct tool_call *call, struct serving *serving)
 {
 	struct nopal_address local;
-	const char *trace = tool_value(call, "trace");
-	struct loop *loop = serving->loop = loop_new(trace);
+	struct loop *loop = serving->loop = loop_new(tool_value(call, "trace"));
 
 	if (!loop)
 		return TOOL_ENVIRONMENT;
@@ -86,59 +85,53 @@ static enum tool_exit serve_with(const struct tool_call *call, struct serving *s
 	serving->step = loop_event_new(loop, LOOP_TIMER, -1, serve_on_step, serving);
 	serving->tick = loop_event_new(loop, LOOP_TIMER, -1, serve_on_tick, serving);
 	if (!serving->step || !serving->tick ||
-	    !loop_on_interrupt(loop, serve_on_interrupt, serving))
-		return TOOL_ENVIRONMENT;
-	if (!listen_open(call, serve_open_at, serving))
+	    !loop_on_interrupt(loop, serve_on_interrupt, serving) ||
+	    !listen_open(call, serve_open_at, serving))
 		return TOOL_ENVIRONMENT;
 	nopal_endpoint_local(serving->endpoint, &local);
-	recv_where_print("nopal fetch NAME", &local, tool_value(call, "config"),
-			 tool_values(call, "set"), stderr);
+	where_print("nopal fetch NAME", &local, call);
 	loop_event_start(serving->tick, SERVE_TICK_NS);
-	loop_run(serving->loop);
+	loop_run(loop);
 	return TOOL_GOOD;
 }
 
 static enum tool_exit serve_run(const struct tool_call *call)
 {
-	const char *config = tool_value(call, "config");
 	struct serving serving = {
 		.serve = { .user = &serving, .wake = serve_on_wake, .say = serve_on_say }
 	};
-	enum tool_exit exit;
+	struct serve *serve = &serving.serve;
+	const char *path = call->words[0];
+	enum tool_exit exit = TOOL_BAD_INPUT;
 	unsigned sessions;
-	const char *path;
 
 	if (!listen_fits(call) || !listen_sessions(call, &sessions))
 		return TOOL_BAD_INPUT;
-	path = call->words[0];
-	serving.serve.files.folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (serving.serve.files.folder < 0) {
+	serve->files.folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (serve->files.folder < 0) {
 		fprintf(stderr,
 			"error: %s: %s\n"
 			"  fix: give the folder whose files are to be served\n",
 			path, strerror(errno));
 		return TOOL_BAD_INPUT;
 	}
-	serving.serve.plan = tool_plan(call, config ? config : "fetch");
-	if (!serving.serve.plan || !transfer_plan_fits_many(serving.serve.plan)) {
-		if (serving.serve.plan)
-			nopal_plan_unref(serving.serve.plan);
-		close(serving.serve.files.folder);
-		return TOOL_BAD_INPUT;
+	serve->plan = tool_chosen_plan(call, "fetch");
+	if (serve->plan && transfer_plan_fits_many(serve->plan)) {
+		progress_init(&serving.progress, call);
+		serve_init(serve, sessions);
+		exit = serve_with(call, &serving);
+		/* The world ends first: its sessions have files. */
+		if (serving.loop)
+			loop_end_world(serving.loop);
+		serve_fini(serve);
+		loop_event_free(serving.step);
+		loop_event_free(serving.tick);
+		if (serving.loop)
+			loop_free(serving.loop);
 	}
-	progress_init(&serving.progress, "serve", false, false);
-	serve_init(&serving.serve, sessions);
-	exit = serve_with(call, &serving);
-	/* The world ends first: its sessions have files. */
-	if (serving.loop)
-		loop_end_world(serving.loop);
-	serve_fini(&serving.serve);
-	loop_event_free(serving.step);
-	loop_event_free(serving.tick);
-	if (serving.loop)
-		loop_free(serving.loop);
-	close(serving.serve.files.folder);
-	nopal_plan_unref(serving.serve.plan);
+	if (serve->plan)
+		nopal_plan_unref(serve->plan);
+	close(serve->files.folder);
 	return exit;
 }
 
@@ -155,11 +148,11 @@ const struct tool tool_serve = {
 	.name = "serve",
 	.words = "DIR",
 	.summary = "serve the files below a folder to `nopal fetch`",
-	.help = "Gives the plain files below DIR to any number of `nopal fetch`, each the parts "
+	.help = "Gives the plain files below DIR to any number of `nopal fetch`, to each the parts "
 		"that it asks for, until it is interrupted.  Nothing outside DIR is reached: "
 		"names are looked up below it, links are not followed, and names that begin with "
-		"a dot are not there.  A file is read once for its hash before the first part of "
-		"it leaves; it is read again only when it has changed.\n"
+		"a dot are not there.  A file is read once for its hash before its first part "
+		"leaves, and again only when it has changed.\n"
 		"\n"
 		"  nopal serve incoming --listen 192.0.2.1:9000\n",
 	.min_words = 1,

@@ -11,13 +11,13 @@
 
 #include "transfer/serve_file.h"
 
-/* Lists of hashes that are kept though nobody has the file, and hashes in them. */
+/* Lists of hashes that are kept though no session has the file, and hashes in them. */
 enum { SERVE_FILES_MAX = 256, SERVE_HASHES_MAX = 8 << 20 };
 #define SERVE_NS_PER_S INT64_C(1000000000)
 
 /* -------------------------------------------------------------------- looking up */
 
-/* A name that ends before the path does is that of a folder. */
+/* Every name in the path but the last one is that of a folder. */
 static int serve_file_walk(int folder, const char *path)
 {
 	char name[TRANSFER_TEXT_ROOM];
@@ -32,7 +32,7 @@ static int serve_file_walk(int folder, const char *path)
 			      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC |
 				      (path ? O_DIRECTORY : 0));
 		error = errno;
-		/* with O_DIRECTORY, a link is told as no folder */
+		/* with O_DIRECTORY, the error of a link is ENOTDIR */
 		if (next < 0 && error == ENOTDIR &&
 		    fstatat(at, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(now.st_mode))
 			error = ELOOP;
@@ -51,7 +51,7 @@ static int serve_file_find(int folder, const char *path, char *why)
 	int fd;
 
 	if (refused) {
-		/* and is not repeated: it may hold anything */
+		/* the path is not repeated: any byte may be in it */
 		snprintf(why, TRANSFER_TEXT_ROOM, "%s", refused);
 		return -1;
 	}
@@ -97,6 +97,8 @@ static struct serve_file *serve_file_add(struct serve_files *files, const struct
 	struct serve_file *file = malloc(sizeof(*file));
 	int fd = file ? fcntl(source->fd, F_DUPFD_CLOEXEC, 0) : -1;
 
+	if (file)
+		*file = *like;
 	if (fd < 0 || !source_take(&file->source, fd, source->name, why)) {
 		snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: the server: %s", source->name,
 			 strerror(errno));
@@ -105,14 +107,7 @@ static struct serve_file *serve_file_add(struct serve_files *files, const struct
 		free(file);
 		return NULL;
 	}
-	file->device = like->device;
-	file->inode = like->inode;
-	file->mtime_ns = like->mtime_ns;
-	file->ctime_ns = like->ctime_ns;
-	file->size = like->size;
 	file_blocks_init(&file->blocks, like->size);
-	file->state = SERVE_FILE_NEW;
-	file->users = 0;
 	file->next = files->list;
 	files->list = file;
 	files->count++;
@@ -123,7 +118,7 @@ struct serve_file *serve_file_open(struct serve_files *files, const char *name,
 				   struct source *ret_source, char *why)
 {
 	int fd = serve_file_find(files->folder, name, why);
-	struct serve_file like = { 0 }, *file = files->list;
+	struct serve_file like = { .state = SERVE_FILE_NEW }, *file = files->list;
 	struct stat now = { 0 };
 	struct serve_file *oldest = NULL;
 	uint64_t hashes = 0;
@@ -140,7 +135,7 @@ struct serve_file *serve_file_open(struct serve_files *files, const char *name,
 		source_close(ret_source);
 		return NULL;
 	}
-	fstat(fd, &now); /* it was well a moment ago */
+	fstat(fd, &now); /* source_take has done that before */
 	like.device = now.st_dev;
 	like.inode = now.st_ino;
 	like.size = (uint64_t)now.st_size;
@@ -155,7 +150,7 @@ struct serve_file *serve_file_open(struct serve_files *files, const char *name,
 		return NULL;
 	}
 	file->users++;
-	/* The oldest that nobody has any more; the list begins with the newest. */
+	/* The oldest file that no session has any more; the list begins with the newest. */
 	for (struct serve_file *at = files->list; at; at = at->next) {
 		hashes += at->blocks.known;
 		if (!at->users)
@@ -200,7 +195,7 @@ static void serve_file_read(struct serve_file *file)
 	struct source *source = &file->source;
 	uint64_t end = source->offset + TRANSFER_STEP_BYTES;
 
-	file->state = SERVE_FILE_FAILED; /* until it is known to be well */
+	file->state = SERVE_FILE_FAILED; /* until reading has gone well */
 	while (!file_blocks_are_known(blocks) && source->offset < end)
 		if (!serve_file_read_block(file))
 			return;

@@ -11,7 +11,7 @@
 #include "transfer/serve_session.h"
 
 enum {
-	SERVE_WANTS = 512, /* twice what one of ours has under way */
+	SERVE_WANTS = 512, /* twice the parts that `nopal fetch` has under way */
 };
 #define SERVE_PING_NS (5 * NOPAL_SECOND) /* of silence */
 
@@ -24,7 +24,7 @@ struct serve_session {
 	struct serve_file *file; /* NULL: none */
 	char name[TRANSFER_TEXT_ROOM];
 	bool offered;
-	struct transfer_note list;	 /* its size 0: none is asked for */
+	struct transfer_note list;	 /* of size 0: no list is asked for */
 	struct range wants[SERVE_WANTS]; /* a ring */
 	unsigned first, count;
 	uint64_t bytes;
@@ -53,11 +53,12 @@ static void serve_drop(struct serve_session *to)
 	to->file = NULL;
 }
 
-/* ------------------------------------------------------------------- what is it */
+/* ------------------------------------------------------------------- the file */
 
-static void serve_refuse(struct serve_session *to, const char *why)
+/* An ANSWER with a refusal, or an ABORT of a file that was offered. */
+static void serve_stop(struct serve_session *to, enum transfer_type type, const char *why)
 {
-	struct transfer_note note = { .type = TRANSFER_ANSWER,
+	struct transfer_note note = { .type = type,
 				      .verdict = TRANSFER_NO,
 				      .file = to->reader.file };
 
@@ -67,13 +68,13 @@ static void serve_refuse(struct serve_session *to, const char *why)
 	serve_say(to, note.text);
 }
 
-/* Its hash is known, or will not be. */
+/* The hash of the file is known, or reading has failed. */
 static void serve_answer(struct serve_session *to)
 {
 	struct transfer_note note;
 
 	if (to->file->state == SERVE_FILE_FAILED) {
-		serve_refuse(to, to->file->why);
+		serve_stop(to, TRANSFER_ANSWER, to->file->why);
 		return;
 	}
 	to->offered = true;
@@ -89,17 +90,6 @@ static void serve_answer(struct serve_session *to)
 	serve_say(to, note.text);
 }
 
-static void serve_refuse_version(struct serve_session *to, unsigned version)
-{
-	char why[TRANSFER_TEXT_ROOM];
-
-	snprintf(why, sizeof(why),
-		 "`nopal serve` here speaks version %d of this talk, and was "
-		 "asked in version %u (fix: take the same nopal on both sides)",
-		 TRANSFER_ASK_VERSION, version);
-	serve_refuse(to, why);
-}
-
 static void serve_on_ask(struct serve_session *to, const struct transfer_note *note)
 {
 	struct serve *serve = to->serve;
@@ -110,17 +100,21 @@ static void serve_on_ask(struct serve_session *to, const struct transfer_note *n
 	to->reader.file = note->file;
 	to->reader.offset = to->reader.end = 0;
 	if (note->version != TRANSFER_ASK_VERSION) {
-		serve_refuse_version(to, note->version);
+		snprintf(why, sizeof(why),
+			 "`nopal serve` here speaks version %d of this protocol, and was asked in "
+			 "version %u (fix: take the same nopal on both sides)",
+			 TRANSFER_ASK_VERSION, note->version);
+		serve_stop(to, TRANSFER_ANSWER, why);
 		return;
 	}
 	if (!guests_seat(&serve->guests, &to->guest, why)) {
-		serve_refuse(to, why);
+		serve_stop(to, TRANSFER_ANSWER, why);
 		return;
 	}
 	snprintf(to->name, sizeof(to->name), "%s", note->text);
 	to->file = serve_file_open(&serve->files, note->text, &to->reader.source, why);
 	if (!to->file)
-		serve_refuse(to, why);
+		serve_stop(to, TRANSFER_ANSWER, why);
 	else if (to->file->state == SERVE_FILE_NEW)
 		serve->wake(serve->user);
 	else
@@ -135,7 +129,7 @@ bool serve_step(struct serve *serve)
 		return false;
 	if (file->state == SERVE_FILE_NEW)
 		return true;
-	nopal_batch_start(serve->world); /* nobody ends meanwhile */
+	nopal_batch_start(serve->world); /* no session ends meanwhile */
 	for (struct serve_session *to = serve->sessions; to; to = to->next) {
 		if (to->file == file && !to->offered)
 			serve_answer(to);
@@ -144,7 +138,7 @@ bool serve_step(struct serve *serve)
 	return true;
 }
 
-/* ---------------------------------------------------------------- what it wants */
+/* -------------------------------------------------------------------- its parts */
 
 /* The part that is next, where the one before has left. */
 static bool serve_next(struct serve_session *to)
@@ -183,13 +177,7 @@ static void serve_pump(struct serve_session *to)
 		stop = reader_pump(&to->reader, &to->out.session, 0, &wait_ns);
 		if (stop == READER_FAILED ||
 		    !source_is_same(&to->reader.source, to->reader.error)) {
-			struct transfer_note note = { .type = TRANSFER_ABORT,
-						      .file = to->reader.file };
-
-			snprintf(note.text, sizeof(note.text), "%s", to->reader.error);
-			serve_drop(to);
-			transfer_say(&to->out, &note);
-			serve_say(to, note.text);
+			serve_stop(to, TRANSFER_ABORT, to->reader.error);
 			return;
 		}
 	}
@@ -203,7 +191,7 @@ static void serve_on_want(struct serve_session *to, const struct transfer_note *
 		return;
 	if (want.end > to->file->size || want.end < want.from ||
 	    note->size > to->file->blocks.block_bytes || to->count == SERVE_WANTS) {
-		nopal_session_abort(to->out.session, "it wants what there is not");
+		nopal_session_abort(to->out.session, "it wants bytes that are not in the file");
 		return;
 	}
 	to->wants[(to->first + to->count) % SERVE_WANTS] = want;
@@ -217,7 +205,8 @@ static void serve_on_list(struct serve_session *to, const struct transfer_note *
 		return;
 	if (to->list.size || note->offset > to->file->blocks.count ||
 	    note->size > to->file->blocks.count - note->offset) {
-		nopal_session_abort(to->out.session, "it wants hashes that there are not");
+		nopal_session_abort(to->out.session,
+				    "it wants hashes of blocks that are not in the file");
 		return;
 	}
 	to->list = *note;
@@ -230,7 +219,7 @@ static void serve_on_result(struct serve_session *to)
 
 	if (!to->file)
 		return;
-	snprintf(text, sizeof(text), "%s: it is there; %llu bytes from here", to->name,
+	snprintf(text, sizeof(text), "%s: the file has arrived; %llu bytes from here", to->name,
 		 (unsigned long long)to->bytes);
 	serve_drop(to);
 	serve_say(to, text);
@@ -302,9 +291,9 @@ static void serve_on_ended(struct nopal_session *session, enum nopal_end end, co
 		return;
 	to->out.session = NULL;
 	if (to->file) {
-		snprintf(line, sizeof(line), "%s: it went after %llu bytes: %.200s", to->name,
+		snprintf(line, sizeof(line), "%s: session ended after %llu bytes: %.200s", to->name,
 			 (unsigned long long)to->bytes,
-			 end == NOPAL_ENDED_WELL ? "it closed the session"
+			 end == NOPAL_ENDED_WELL ? "the peer closed it"
 			 : text			 ? text
 						 : "broken");
 		serve_say(to, line);
@@ -337,21 +326,17 @@ const struct nopal_callbacks serve_callbacks = {
 	.ended = serve_on_ended,
 };
 
-/* The peer waits for us, as we read all of a file: a long one takes long. */
-static bool serve_owes(const struct serve_session *to)
-{
-	return to->file && to->file->state == SERVE_FILE_NEW;
-}
-
 void serve_tick(struct serve *serve)
 {
 	const struct transfer_note ping = { .type = TRANSFER_PING };
 
-	nopal_batch_start(serve->world); /* nobody ends meanwhile */
+	nopal_batch_start(serve->world); /* no session ends meanwhile */
 	for (struct serve_session *to = serve->sessions; to; to = to->next) {
 		bool silent = serve_now(to) - to->heard_ns >= SERVE_PING_NS;
+		/* The peer waits while all of a file is read: a long one takes long. */
+		bool owes = to->file && to->file->state == SERVE_FILE_NEW;
 
-		if ((!silent && !serve_owes(to)) || to->out.count)
+		if ((!silent && !owes) || to->out.count)
 			continue;
 		if (silent)
 			to->heard_ns = serve_now(to);

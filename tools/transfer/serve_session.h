@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * serve_session.h -- the sessions of `nopal serve`: to each, what it wants.
+ * serve_session.h -- the sessions of `nopal serve`: each gets the parts that it asks for.
  *
  *   IDLE --ASK--> READING --OFFER, END--> GIVING --LIST---> HASHES
  *     ^              |                       |   \--WANT...--> DATA...
  *     +--------------+--ANSWER: no-----------+--RESULT: it has all
  *
- * Parts leave in the order in which they were wanted, as the session takes them. Nothing here knows
- * a loop: who serves calls serve_step() when it is told to, and serve_tick() now and then.
+ * Parts leave in the order of the WANTs, as the session takes them. The sessions know no loop: their
+ * user calls serve_step() after `wake`, and serve_tick() now and then.
  */
 #ifndef NOPAL_SERVE_SESSION_H
 #define NOPAL_SERVE_SESSION_H
@@ -27,7 +27,7 @@ struct serve {
 	void *user;
 	/* There is a file to read: serve_step(), soon. */
 	void (*wake)(void *user);
-	/* A line about a session: who, what. */
+	/* A line about the session with this peer. */
 	void (*say)(void *user, const char *peer, const char *text);
 };
 

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * send_one.c -- files from `nopal send` to one receiver, in one session.
+ *
+ *   OPENING -> OFFERED -> CHECKING -> SENDING -> ENDED -> next file ... -> close
+ *                 ^  |    (compares    (DATA)    (waits for RESULT)
+ *                 |  v     the bytes
+ *                WAITING   there)
+ *
+ * A file is read once, straight into the buffers that leave, and hashed on the way.  The file may
+ * not change meanwhile: size and time are compared again before the END.  The composition decides
+ * that the peer is gone; while the sender only waits, its pings are what the peer may leave
+ * unanswered.
+ */
+#include <string.h>
+
+#include <nopal/microprotocol.h>
+#include "file/reader.h"
+#include "frame/loop.h"
+#include "peer/hush.h"
+#include "peer/live_judge.h"
+#include "transfer/send.h"
+
+enum {
+	SEND_TEXT_ROOM = 4096, /* differences of two compositions are long */
+	SEND_PINGS_AWAY = 2,   /* whose outcome is open */
+};
+
+enum send_state {
+	SEND_OPENING,
+	SEND_OFFERED,
+	SEND_WAITING, /* to offer the file again */
+	SEND_CHECKING,
+	SEND_SENDING,
+	SEND_ENDED, /* END left; RESULT comes */
+	SEND_CLOSING,
+};
+
+struct sender {
+	struct loop *loop;
+	struct nopal_plan *plan;
+	struct nopal_endpoint *endpoint;
+	struct transfer_outbox out;
+	struct progress progress;
+	struct progress_file file;
+	char **paths;
+	const char *peer;
+	struct rendezvous rendezvous;
+	int path_count, at; /* the file that is on its way */
+	enum send_state state;
+	enum tool_exit exit;
+	bool interrupted, over;
+	bool alone; /* nobody answers, where no handshake tells that */
+	struct reader reader;
+	uint64_t check_to, check_hash;
+	int64_t offered_ns, heard_ns;
+	struct hush hush;
+	struct live_judge judge;
+	struct live_judge_options judges;
+	bool noted;    /* a note of the protocol has come */
+	int64_t pings; /* that left here */
+	int64_t moves; /* see send_is_stuck() */
+	struct loop_event *step, *paced, *again, *ping;
+};
+
+static int64_t send_now(const struct sender *sender)
+{
+	return nopal_world_now(loop_world(sender->loop));
+}
+
+static void send_next_file(struct sender *sender);
+static void send_pump(void *user);
+
+/* ------------------------------------------------------- a file ends, somehow */
+
+static void send_file_over(struct sender *sender, const char *error)
+{
+	sender->file.error = error;
+	sender->file.bytes = sender->reader.offset;
+	if (error)
+		sender->exit = TOOL_FAILED;
+	sender->file.transport = nopal_endpoint_transport(sender->endpoint);
+	sender->file.judged = live_judge_json(&sender->judge, sender->out.session);
+	progress_end(&sender->progress, &sender->file, send_now(sender));
+	reader_close(&sender->reader);
+	loop_event_stop(sender->step);
+	loop_event_stop(sender->paced);
+	sender->at++;
+	send_next_file(sender);
+}
+
+/* The fault `reader.error` is here: the other side is told. */
+static void send_file_fails(struct sender *sender)
+{
+	const struct transfer_note note = { .type = TRANSFER_ABORT, .file = (uint32_t)sender->at };
+
+	transfer_say_text(&sender->out, note, sender->reader.error);
+	send_file_over(sender, sender->reader.error);
+}
+
+/* ------------------------------------------------------------------ offering */
+
+static void send_offer(struct sender *sender)
+{
+	struct transfer_note note;
+
+	reader_offer(&sender->reader, &note);
+	sender->state = SEND_OFFERED;
+	transfer_say(&sender->out, &note);
+}
+
+static void send_again(void *user)
+{
+	struct sender *sender = user;
+
+	if (sender->state == SEND_WAITING)
+		send_offer(sender);
+}
+
+static void send_begin_file(struct sender *sender, const char *name)
+{
+	sender->file = (struct progress_file){
+		.name = name,
+		.plan = nopal_plan_name(sender->plan),
+		.started_ns = send_now(sender),
+	};
+}
+
+/* All results are here; a note of this side may be under way yet. */
+static void send_close(struct sender *sender)
+{
+	sender->state = SEND_CLOSING;
+	if (!transfer_flush(&sender->out))
+		return;
+	if (sender->exit == TOOL_GOOD && !transfer_plan_tells(sender->plan))
+		nopal_session_abort(sender->out.session, "all was sent");
+	else
+		nopal_session_close(sender->out.session);
+}
+
+static void send_next_file(struct sender *sender)
+{
+	if (!sender->out.session)
+		return;
+	if (sender->at == sender->path_count) {
+		send_close(sender);
+		return;
+	}
+	sender->offered_ns = send_now(sender);
+	send_begin_file(sender, sender->reader.source.name);
+	if (!reader_open(&sender->reader, (uint32_t)sender->at, sender->paths[sender->at])) {
+		send_file_over(sender, sender->reader.error);
+		return;
+	}
+	sender->file.total_bytes = sender->reader.source.size;
+	send_offer(sender);
+}
+
+/* ------------------------------------------------------------------ checking */
+
+static void send_start(struct sender *sender, uint64_t offset)
+{
+	struct transfer_note note = { .type = TRANSFER_START,
+				      .file = (uint32_t)sender->at,
+				      .offset = offset };
+
+	reader_from(&sender->reader, offset);
+	sender->file.resumed_bytes = offset;
+	sender->state = SEND_SENDING;
+	transfer_say(&sender->out, &note);
+	send_pump(sender);
+}
+
+/* Compares the receiver's bytes with the beginning of this file, a step at a time. */
+static void send_check(void *user)
+{
+	struct sender *sender = user;
+
+	live_judge_moved(&sender->judge);
+	if (!reader_hash(&sender->reader, sender->check_to))
+		send_file_fails(sender);
+	else if (sender->reader.source.offset < sender->check_to)
+		loop_event_start(sender->step, 0);
+	else if (source_hash(&sender->reader.source) == sender->check_hash)
+		send_start(sender, sender->check_to);
+	else
+		send_start(sender, 0);
+}
+
+static void send_on_answer(struct sender *sender, const struct transfer_note *note)
+{
+	if (note->verdict == TRANSFER_NO) {
+		snprintf(sender->reader.error, sizeof(sender->reader.error), "refused: %.200s",
+			 note->text);
+		send_file_over(sender, sender->reader.error);
+	} else if (note->verdict == TRANSFER_LATER) {
+		if (send_now(sender) - sender->offered_ns > TRANSFER_OFFER_FOR_NS) {
+			snprintf(sender->reader.error, sizeof(sender->reader.error), "%s",
+				 note->text);
+			send_file_fails(sender);
+			return;
+		}
+		sender->state = SEND_WAITING;
+		loop_event_start(sender->again, TRANSFER_OFFER_AGAIN_NS);
+	} else if (note->offset == 0 || note->offset > sender->file.total_bytes) {
+		send_start(sender, 0);
+	} else {
+		sender->state = SEND_CHECKING;
+		sender->check_to = note->offset;
+		sender->check_hash = note->hash;
+		loop_event_start(sender->step, 0);
+	}
+}
+
+/* ------------------------------------------------------------------- sending */
+
+static void send_pump(void *user)
+{
+	struct sender *sender = user;
+	enum reader_stop stop;
+	int64_t wait_ns;
+
+	if (sender->state != SEND_SENDING || !sender->out.session || sender->interrupted ||
+	    !transfer_flush(&sender->out))
+		return;
+	stop = reader_pump(&sender->reader, &sender->out.session, 0, &wait_ns);
+	sender->file.bytes = sender->reader.offset;
+	progress_show(&sender->progress, &sender->file, send_now(sender));
+	if (stop == READER_ALL) {
+		struct transfer_note note;
+
+		if (!reader_end(&sender->reader, &note)) {
+			send_file_fails(sender);
+			return;
+		}
+		sender->file.hash = note.hash;
+		sender->state = SEND_ENDED;
+		transfer_say(&sender->out, &note);
+	} else if (stop == READER_PACED) {
+		/* The sender waits, and not for the receiver. */
+		loop_event_start(sender->paced, wait_ns);
+		sender->judge.moved_ns = send_now(sender) + wait_ns;
+	} else if (stop == READER_FAILED) {
+		send_file_fails(sender);
+	}
+}
+
+/* ------------------------------------------------------------------ callbacks */
+
+static void send_on_opened(struct nopal_session *session, void *user)
+{
+	struct sender *sender = user;
+
+	sender->out.session = session;
+	live_judge_moved(&sender->judge);
+	send_next_file(sender);
+}
+
+static void send_on_writable(struct nopal_session *session, void *user)
+{
+	struct sender *sender = user;
+
+	(void)session;
+	if (sender->state == SEND_CLOSING)
+		send_close(sender);
+	else if (transfer_flush(&sender->out))
+		send_pump(sender);
+}
+
+static void send_on_received(struct nopal_session *session, struct nopal_message *message,
+			     void *user)
+{
+	struct sender *sender = user;
+	struct transfer_note note;
+
+	if (!transfer_received(message, &note)) {
+		sender->judge.facts.garbled = sender->noted;
+		nopal_session_abort(session, TRANSFER_STRANGER);
+		return;
+	}
+	sender->noted = true;
+	sender->heard_ns = send_now(sender);
+	if (note.file != (uint32_t)sender->at || sender->state == SEND_OPENING ||
+	    sender->state == SEND_CLOSING)
+		return;
+	if (note.type == TRANSFER_ANSWER && sender->state == SEND_OFFERED) {
+		send_on_answer(sender, &note);
+	} else if (note.type == TRANSFER_RESULT) {
+		if (note.verdict == TRANSFER_YES && sender->state == SEND_ENDED) {
+			sender->judge.facts.bytes_seen = true;
+			sender->judge.facts.counted = true;
+			send_file_over(sender, NULL);
+			return;
+		}
+		sender->judge.facts.garbled = strcmp(note.text, TRANSFER_HASH_DIFFERS) == 0;
+		snprintf(sender->reader.error, sizeof(sender->reader.error), "the receiver: %.200s",
+			 note.verdict == TRANSFER_YES ? "done before the end" : note.text);
+		send_file_over(sender, sender->reader.error);
+	}
+}
+
+/* The session broke, and with it the file that was on its way. */
+static void send_broke(struct sender *sender, enum nopal_end end, const char *text)
+{
+	const char *fix = rendezvous_ended_fix(sender->rendezvous.wanted, end);
+	char error[SEND_TEXT_ROOM];
+
+	if (!fix || sender->interrupted || end == NOPAL_ENDED_WELL)
+		fix = sender->reader.offset > 0 ? "the same command again goes on where this ended"
+						: NULL;
+	if (sender->exit == TOOL_GOOD)
+		sender->exit = TOOL_FAILED;
+	if (sender->interrupted)
+		text = "interrupted";
+	else if (!text || !*text)
+		text = "the receiver closed the session";
+	snprintf(error, sizeof(error), "%s: %.*s", sender->peer, tool_text_length(text), text);
+	if (sender->at < sender->path_count) {
+		if (!sender->file.name)
+			send_begin_file(sender, sender->paths[sender->at]);
+		sender->file.bytes = sender->reader.offset;
+		sender->file.error = error;
+		sender->file.transport = nopal_endpoint_transport(sender->endpoint);
+		progress_end(&sender->progress, &sender->file, send_now(sender));
+	} else {
+		progress_say(&sender->progress, "error: %s", error);
+	}
+	if (fix)
+		progress_say(&sender->progress, "  fix: %s", fix);
+}
+
+static void send_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			  void *user)
+{
+	struct sender *sender = user;
+	/* Where no close is told, the sender aborts a session in which all files have arrived. */
+	bool well = !sender->alone && sender->state == SEND_CLOSING &&
+		    (end == NOPAL_ENDED_WELL || (end == NOPAL_ABORTED && !sender->interrupted &&
+						 !transfer_plan_tells(sender->plan)));
+
+	if (sender->alone)
+		send_broke(sender, NOPAL_UNREACHABLE, TRANSFER_ALONE);
+	else if (!well)
+		send_broke(sender, end, text);
+	if (!sender->interrupted) {
+		if (sender->reader.no_room)
+			end = NOPAL_RESOURCE;
+		else if (well)
+			end = NOPAL_ENDED_WELL;
+		live_judge_end(&sender->judge, session, end);
+		if (live_judge_is_broken(&sender->judge, &sender->progress) &&
+		    sender->exit == TOOL_GOOD)
+			sender->exit = TOOL_FAILED;
+	}
+	sender->out.session = NULL;
+	sender->over = true;
+	loop_stop(sender->loop);
+}
+
+static const struct nopal_callbacks send_callbacks = {
+	.opened = send_on_opened,
+	.received = send_on_received,
+	.writable = send_on_writable,
+	.ended = send_on_ended,
+};
+
+static void send_on_interrupt(void *user)
+{
+	struct sender *sender = user;
+
+	sender->interrupted = true;
+	sender->exit = TOOL_FAILED;
+	if (sender->out.session)
+		nopal_session_abort(sender->out.session, "interrupted");
+}
+
+/* Has nothing moved for long?  Then the holders are named, and the session is aborted. */
+static bool send_is_stuck(struct sender *sender)
+{
+	struct nopal_session *session = sender->out.session;
+	const struct nopal_counters *counters;
+	uint64_t told;
+	int64_t moves;
+
+	if (!session || sender->state == SEND_OPENING)
+		return false;
+	if (live_judge_cuts_storm(&sender->judge, session))
+		return true;
+	/* The data are on their way, or the receiver has all of it and lives. */
+	counters = nopal_session_counters(session);
+	told = counters->messages_arrived + counters->messages_missing;
+	moves = (int64_t)(counters->transmissions - counters->resends +
+			  counters->messages_arrived) -
+		2 * sender->pings;
+	if (moves > sender->moves || (counters->messages_sent - told <= SEND_PINGS_AWAY &&
+				      send_now(sender) - sender->heard_ns < 2 * HUSH_LOOK_NS))
+		live_judge_moved(&sender->judge);
+	if (moves > sender->moves)
+		sender->moves = moves;
+	if (!live_judge_stands(&sender->judge))
+		return false;
+	live_judge_cut_sender(&sender->judge, session);
+	return true;
+}
+
+/* While the sender only waits, nothing is on its way that could get lost. */
+static void send_on_ping(void *user)
+{
+	struct transfer_note note = { .type = TRANSFER_PING };
+	struct sender *sender = user;
+
+	hush_look(&sender->hush, sender->out.session, &sender->progress);
+	sender->alone = sender->out.session && sender->state == SEND_OFFERED &&
+			transfer_is_alone(sender->out.session, sender->plan,
+					  send_now(sender) - sender->offered_ns);
+	if (sender->alone) {
+		nopal_session_abort(sender->out.session, TRANSFER_ALONE);
+		return;
+	}
+	if (send_is_stuck(sender))
+		return;
+	if (sender->out.session && sender->state != SEND_OPENING && sender->state != SEND_SENDING &&
+	    send_now(sender) - sender->heard_ns >= HUSH_LOOK_NS && sender->out.count == 0) {
+		sender->pings++;
+		transfer_say(&sender->out, &note);
+	}
+	loop_event_start(sender->ping, HUSH_LOOK_NS);
+}
+
+/* --------------------------------------------------------------------- running */
+
+static bool send_setup(struct sender *sender, const struct tool_call *call)
+{
+	struct loop *loop = sender->loop = loop_new(tool_value(call, "trace"));
+
+	if (!loop)
+		return false;
+	reader_init(&sender->reader, loop_world(loop), transfer_chunk_bytes(sender->plan));
+	sender->step = loop_event_new(loop, LOOP_TIMER, -1, send_check, sender);
+	sender->paced = loop_event_new(loop, LOOP_TIMER, -1, send_pump, sender);
+	sender->again = loop_event_new(loop, LOOP_TIMER, -1, send_again, sender);
+	sender->ping = loop_event_new(loop, LOOP_TIMER, -1, send_on_ping, sender);
+	return sender->step && sender->paced && sender->again && sender->ping &&
+	       loop_on_interrupt(loop, send_on_interrupt, sender) &&
+	       live_judge_watch(&sender->judges, loop_world(loop), sender->plan);
+}
+
+static enum tool_exit send_go(struct sender *sender, const struct tool_call *call,
+			      const struct nopal_address *peer)
+{
+	struct nopal_session *session;
+
+	if (!send_setup(sender, call))
+		return TOOL_ENVIRONMENT;
+	sender->endpoint = rendezvous_endpoint(&sender->rendezvous, sender->loop, peer);
+	if (!sender->endpoint)
+		return TOOL_ENVIRONMENT;
+	live_judge_begin(&sender->judge, sender->plan, loop_world(sender->loop), &sender->judges,
+			 true);
+	session = rendezvous_open(&sender->rendezvous, sender->endpoint, sender->plan, peer,
+				  &send_callbacks, sender);
+	if (!session) {
+		fprintf(stderr, "error: no session: out of memory\n");
+		return TOOL_ENVIRONMENT;
+	}
+	if (sender->over)
+		return sender->exit;
+	sender->out.session = session;
+	loop_event_start(sender->ping, HUSH_LOOK_NS);
+	loop_run(sender->loop);
+	return sender->exit;
+}
+
+enum tool_exit send_one(const struct tool_call *call, struct nopal_plan *plan, int files,
+			const struct nopal_address *peer, const struct rendezvous *rendezvous,
+			int64_t rate_bps)
+{
+	struct sender sender = { .reader.pace.rate_bps = rate_bps,
+				 .plan = plan,
+				 .paths = call->words,
+				 .path_count = files,
+				 .rendezvous = *rendezvous,
+				 .peer = call->words[files] };
+	enum tool_exit exit;
+
+	if (!live_judge_read(call, &sender.judges))
+		return TOOL_BAD_INPUT;
+	progress_init(&sender.progress, call);
+	exit = send_go(&sender, call, peer);
+	loop_event_free(sender.step);
+	loop_event_free(sender.paced);
+	loop_event_free(sender.again);
+	loop_event_free(sender.ping);
+	live_judge_fini(&sender.judge);
+	if (sender.loop) {
+		loop_free(sender.loop);
+		reader_close(&sender.reader);
+	}
+	return exit;
+}
