@@ -5,8 +5,8 @@
  * The folder is a descriptor, and every name in it is opened without following links, so nothing
  * outside is ever touched.  Bytes are hashed as they come; those that come early are hashed from
  * the file when the gap before them has closed.  Pieces are written from where they arrived, by
- * pwritev: putting them together first was no faster, however small they are.  What blocks for long
- * (fsync) runs in a thread.
+ * pwritev: putting them together first was no faster, however small they are.  Calls that block for
+ * long (fsync) run in a thread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,15 +22,15 @@
 
 enum { PART_SAVE_BYTES = 4 << 20 }; /* progress that is worth a save */
 
-bool part_wrong(char *why, const char *name, const char *cause)
+/* Both return false: `why` is written. */
+static bool part_wrong(char *why, const struct part *part, const char *cause)
 {
-	snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: %s", name, cause);
-	return false;
+	return transfer_wrong(why, part->name, cause);
 }
 
-bool part_failed(char *why, const char *name, int error)
+static bool part_failed(char *why, const struct part *part, int error)
 {
-	return part_wrong(why, name, strerror(error));
+	return part_wrong(why, part, strerror(error));
 }
 
 /* ------------------------------------------------------------------- opening */
@@ -63,7 +63,7 @@ static struct part *part_new(const struct part_folder *folder, const struct tran
 	return part;
 }
 
-/* Is there a file of that name, and might it be the one? */
+/* Is there a file of that name, and might it be the same? */
 static enum transfer_verdict part_open_existing(struct part *part, char *why)
 {
 	struct stat now;
@@ -71,20 +71,20 @@ static enum transfer_verdict part_open_existing(struct part *part, char *why)
 	if (fstatat(part->folder.fd, part->name, &now, AT_SYMLINK_NOFOLLOW)) {
 		if (errno == ENOENT)
 			return TRANSFER_YES;
-		part_failed(why, part->name, errno);
+		part_failed(why, part, errno);
 		return TRANSFER_NO;
 	}
 	if (!S_ISREG(now.st_mode)) {
-		part_wrong(why, part->name, "is there, and is no plain file");
+		part_wrong(why, part, "is there, and is no plain file");
 		return TRANSFER_NO;
 	}
 	if (part->folder.overwrite && part_read_state(part) > 0)
-		return TRANSFER_YES; /* it is being replaced: go on with that */
+		return TRANSFER_YES; /* its replacement has begun, and goes on */
 	if ((uint64_t)now.st_size == part->size)
 		part->fd = openat(part->folder.fd, part->name,
 				  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (part->fd < 0 && !part->folder.overwrite) {
-		part_wrong(why, part->name, part->folder.differs);
+		part_wrong(why, part, part->folder.differs);
 		return TRANSFER_NO;
 	}
 	part->existing = part->fd >= 0;
@@ -92,31 +92,25 @@ static enum transfer_verdict part_open_existing(struct part *part, char *why)
 	return TRANSFER_YES;
 }
 
-static bool part_is_named(const struct part *part, dev_t device, ino_t inode)
-{
-	struct stat now;
-
-	return fstatat(part->folder.fd, part->file_name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       now.st_dev == device && now.st_ino == inode;
-}
-
 static enum transfer_verdict part_open_file(struct part *part, char *why)
 {
-	struct stat now;
+	struct stat now, named;
 
 	part->fd = openat(part->folder.fd, part->file_name,
 			  O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, PART_MODE);
 	if (part->fd < 0 || fstat(part->fd, &now)) {
-		part_failed(why, part->name, errno);
+		part_failed(why, part, errno);
 		return TRANSFER_NO;
 	}
 	if (!S_ISREG(now.st_mode)) {
-		part_wrong(why, part->file_name, "is there, and is no plain file");
+		transfer_wrong(why, part->file_name, "is there, and is no plain file");
 		return TRANSFER_NO;
 	}
-	/* the one who had it before us may have renamed it since it was opened */
-	if (flock(part->fd, LOCK_EX | LOCK_NB) || !part_is_named(part, now.st_dev, now.st_ino)) {
-		part_wrong(why, part->name, "another transfer of it is running");
+	/* the transfer that had the lock before may have renamed the part since it was opened */
+	if (flock(part->fd, LOCK_EX | LOCK_NB) ||
+	    fstatat(part->folder.fd, part->file_name, &named, AT_SYMLINK_NOFOLLOW) ||
+	    named.st_dev != now.st_dev || named.st_ino != now.st_ino) {
+		part_wrong(why, part, "another transfer of it is running");
 		return TRANSFER_LATER;
 	}
 	part->ours = true;
@@ -125,7 +119,7 @@ static enum transfer_verdict part_open_file(struct part *part, char *why)
 		part->found = 0;
 	if (part_has_room(part))
 		return TRANSFER_YES;
-	part_wrong(why, part->name, "is longer than what is free on the disk");
+	part_wrong(why, part, "is longer than what is free on the disk");
 	return TRANSFER_NO;
 }
 
@@ -141,12 +135,12 @@ enum transfer_verdict part_open(const struct part_folder *folder, const struct t
 		return TRANSFER_NO;
 	}
 	if (offer->size > folder->limit) {
-		part_wrong(why, offer->text, "is longer than recv --limit takes");
+		transfer_wrong(why, offer->text, "is longer than recv --limit takes");
 		return TRANSFER_NO;
 	}
 	part = part_new(folder, offer);
 	if (!part) {
-		part_failed(why, offer->text, ENOMEM);
+		transfer_wrong(why, offer->text, strerror(ENOMEM));
 		return TRANSFER_NO;
 	}
 	verdict = part_open_existing(part, why);
@@ -161,18 +155,20 @@ enum transfer_verdict part_open(const struct part_folder *folder, const struct t
 
 /* ------------------------------------------------------------------ checking */
 
-/* Hashes file bytes [whole, end); a short file ends it early. */
-static bool part_hash_to(struct part *part, uint64_t end)
+/* Hashes the part's bytes from `*at` on, before `end`; false: they cannot be read. */
+static bool part_hash_bytes(struct part *part, struct file_hash *hash, uint64_t *at, uint64_t end)
 {
-	while (part->whole < end) {
-		uint64_t left = end - part->whole;
+	while (*at < end) {
+		uint64_t left = end - *at;
 		size_t room = left < sizeof(part->bytes) ? (size_t)left : sizeof(part->bytes);
-		ssize_t got = pread(part->fd, part->bytes, room, (off_t)part->whole);
+		ssize_t got = pread(part->fd, part->bytes, room, (off_t)*at);
 
+		if (got < 0 && errno == EINTR)
+			continue;
 		if (got <= 0)
 			return false;
-		file_hash_update(&part->hash, part->bytes, (size_t)got);
-		part->whole += (uint64_t)got;
+		file_hash_update(hash, part->bytes, (size_t)got);
+		*at += (uint64_t)got;
 	}
 	return true;
 }
@@ -182,8 +178,8 @@ bool part_check(struct part *part, uint64_t *ret_offset, uint64_t *ret_hash)
 	uint64_t left = part->found - part->whole;
 	uint64_t step = left < TRANSFER_STEP_BYTES ? left : TRANSFER_STEP_BYTES;
 
-	if (!part_hash_to(part, part->whole + step)) {
-		part->found = 0; /* it cannot be read: begin anew */
+	if (!part_hash_bytes(part, &part->hash, &part->whole, part->whole + step)) {
+		part->found = 0; /* the file begins anew */
 		part->whole = 0;
 		file_hash_init(&part->hash);
 	}
@@ -194,13 +190,13 @@ bool part_check(struct part *part, uint64_t *ret_offset, uint64_t *ret_hash)
 	return true;
 }
 
-/* The gap has closed: what lies behind it is hashed from the file. */
+/* The gap has closed: the bytes behind it are hashed from the file. */
 static bool part_join_ranges(struct part *part)
 {
 	struct ranges *ranges = &part->ranges;
 
 	while (ranges->count > 0 && ranges->list[0].from <= part->whole) {
-		if (!part_hash_to(part, ranges->list[0].end))
+		if (!part_hash_bytes(part, &part->hash, &part->whole, ranges->list[0].end))
 			return false;
 		ranges_drop_first(ranges);
 	}
@@ -211,7 +207,7 @@ static bool part_start_anew(struct part *part, char *why)
 {
 	if (part->existing) {
 		if (!part->folder.overwrite)
-			return part_wrong(why, part->name, part->folder.differs);
+			return part_wrong(why, part, part->folder.differs);
 		close(part->fd);
 		part->existing = false;
 		if (part_open_file(part, why) != TRANSFER_YES)
@@ -227,80 +223,63 @@ bool part_start(struct part *part, uint64_t offset, char *why)
 	int error;
 
 	if (offset != 0 && offset != part->found)
-		return part_wrong(why, part->name, "the sender began elsewhere");
+		return part_wrong(why, part, "the sender began elsewhere");
 	if (part->existing && offset == part->size && part->found == part->size) {
 		part->here = true;
 		return true;
 	}
 	if (offset == 0 && !part_start_anew(part, why))
 		return false;
-	part->saved = offset;
-	if (part->ranges.count == 0 && ftruncate(part->fd, (off_t)offset)) {
-		error = -errno;
-	} else {
-		part->reserved = offset;
-		error = part_write_state(part, offset);
-	}
-	part->started = error == 0;
+	part->saved = part->reserved = offset;
+	if (part->ranges.count == 0 && ftruncate(part->fd, (off_t)offset))
+		return part_failed(why, part, errno);
+	error = part_write_state(part, offset);
 	if (error)
-		return part_failed(why, part->name, -error);
-	return part_join_ranges(part) || part_failed(why, part->name, errno);
+		return part_failed(why, part, -error);
+	part->started = true;
+	return part_join_ranges(part) || part_failed(why, part, errno);
 }
 
 /* ------------------------------------------------------------------- writing */
 
-/* Beyond a gap. */
-static bool part_write_apart(struct part *part, uint64_t offset, const struct iovec *pieces,
-			     size_t count, uint64_t length, char *why)
-{
-	if (!ranges_add(&part->ranges, offset, offset + length))
-		return part_wrong(why, part->name, "bytes twice, or too scattered");
-	return pieces_write(part->fd, pieces, count, offset) || part_failed(why, part->name, errno);
-}
-
 bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces, size_t count,
 		char *why)
 {
+	struct ranges *ranges = &part->ranges;
 	uint64_t length = 0;
-	const struct ranges *ranges;
 
 	for (size_t i = 0; i < count; i++)
 		length += pieces[i].iov_len;
 	if (part->here || length == 0 || offset > part->size || length > part->size - offset ||
 	    (part->started && offset < part->whole))
-		return part_wrong(why, part->name, "bytes that are not its own");
-	if (part->by_blocks) {
-		part->written += length;
-		return pieces_write(part->fd, pieces, count, offset) ||
-		       part_failed(why, part->name, errno);
-	}
+		return part_wrong(why, part, "bytes that are not its own");
 	if (!part->started) {
-		/* Before its start is known it lies where it belongs; what of it counts is seen
-		 * then. What lay there beyond the beginning that was found is nobody's. */
+		/* Before the START, bytes are written where they belong; the START tells which of
+		 * them count.  Bytes beyond the beginning that was found belong to no file. */
 		if (part->existing && !part_start_anew(part, why))
 			return false;
-		if (part->ranges.count == 0 && ftruncate(part->fd, (off_t)part->found))
-			return part_failed(why, part->name, errno);
-		return part_write_apart(part, offset, pieces, count, length, why);
+		if (ranges->count == 0 && ftruncate(part->fd, (off_t)part->found))
+			return part_failed(why, part, errno);
 	}
-	if (offset > part->whole)
-		return part_write_apart(part, offset, pieces, count, length, why);
-	/* The next bytes from the start: hashed as they are. */
-	ranges = &part->ranges;
-	if (ranges->count > 0 && ranges->list[0].from < part->whole + length) {
-		errno = EBADMSG;
+	if (part->by_blocks) {
+		part->written += length;
+	} else if (!part->started || offset > part->whole) {
+		if (!ranges_add(ranges, offset, offset + length))
+			return part_wrong(why, part, "bytes twice, or too scattered");
+	} else if (ranges->count > 0 && ranges->list[0].from < offset + length) {
+		return part_failed(why, part, EBADMSG);
 	} else {
-		part_reserve_ahead(part, part->whole + length);
-		if (pieces_write(part->fd, pieces, count, part->whole)) {
-			for (size_t i = 0; i < count; i++)
-				file_hash_update(&part->hash, pieces[i].iov_base,
-						 pieces[i].iov_len);
-			part->whole += length;
-			if (part_join_ranges(part))
-				return true;
-		}
+		part_reserve_ahead(part, offset + length);
 	}
-	return part_failed(why, part->name, errno);
+	if (!pieces_write(part->fd, pieces, count, offset))
+		return part_failed(why, part, errno);
+	if (part->by_blocks || !part->started || offset > part->whole)
+		return true;
+	/* The next bytes from the start: hashed as they are. */
+	for (size_t i = 0; i < count; i++)
+		file_hash_update(&part->hash, pieces[i].iov_base, pieces[i].iov_len);
+	part->whole += length;
+	return part_join_ranges(part) || part_failed(why, part, errno);
 }
 
 enum { PART_PIECES = 1024 }; /* written at once */
@@ -352,8 +331,8 @@ size_t part_ranges(const struct part *part, struct range ret_ranges[TRANSFER_RAN
 
 /* -------------------------------------------------------------------- blocks */
 
-/* A block is here when its hash is the file's; no note of an earlier run is believed.  So a
- * beginning of another version lends the blocks that both have. */
+/* A block is here when its hash is the file's; no state of an earlier run is believed.  So a part of
+ * another version gives the blocks that both versions have. */
 
 bool part_block_hash(struct part *part, const struct range *block, uint64_t *ret_hash)
 {
@@ -361,18 +340,8 @@ bool part_block_hash(struct part *part, const struct range *block, uint64_t *ret
 	struct file_hash hash;
 
 	file_hash_init(&hash);
-	while (at < block->end) {
-		uint64_t left = block->end - at;
-		size_t room = left < sizeof(part->bytes) ? (size_t)left : sizeof(part->bytes);
-		ssize_t got = pread(part->fd, part->bytes, room, (off_t)at);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		file_hash_update(&hash, part->bytes, (size_t)got);
-		at += (uint64_t)got;
-	}
+	if (!part_hash_bytes(part, &hash, &at, block->end))
+		return false;
 	*ret_hash = file_hash_value(&hash);
 	return true;
 }
@@ -394,25 +363,15 @@ bool part_leave_existing(struct part *part, char *why)
 
 bool part_start_blocks(struct part *part, char *why)
 {
-	int error;
 	struct stat now;
 
-	/* A part longer than the file is cut; its blocks are none of the file's. */
-	if (fstat(part->fd, &now)) {
-		error = -errno;
-	} else if ((uint64_t)now.st_size > part->size && ftruncate(part->fd, (off_t)part->size)) {
-		error = -errno;
-	} else {
-		/* Room for all of it now, rather than none in the middle: it was asked for. */
-		if (part->size > 0 &&
-		    fallocate(part->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)part->size) &&
-		    errno != EOPNOTSUPP && errno != ENOSYS)
-			error = -errno;
-		else
-			error = 0;
-	}
-	if (error)
-		return part_failed(why, part->name, -error);
+	/* A part longer than the file is cut: bytes beyond its end are in no block.  Room for the
+	 * whole file is taken now, so that the disk is not full in the middle. */
+	if (fstat(part->fd, &now) ||
+	    ((uint64_t)now.st_size > part->size && ftruncate(part->fd, (off_t)part->size)) ||
+	    (part->size > 0 && fallocate(part->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)part->size) &&
+	     errno != EOPNOTSUPP && errno != ENOSYS))
+		return part_failed(why, part, errno);
 	unlinkat(part->folder.fd, part->state_name, 0);
 	part->started = part->by_blocks = true;
 	return true;
@@ -430,10 +389,10 @@ static int part_run_commit(const struct part *part)
 	int error, folder;
 
 	if (times[1].tv_nsec >= 0)
-		futimens(part->fd, times); /* a nicety: its failure is none */
+		futimens(part->fd, times); /* the file is good without its time */
 	if (fsync(part->fd))
 		return -errno;
-	/* Under its own name at last, and over nothing unless that was asked for. */
+	/* Under its own name at last, and over an existing file only on request. */
 	folder = part->folder.fd;
 	if (part->folder.overwrite)
 		error = renameat(folder, part->file_name, folder, part->name) ? -errno : 0;
@@ -479,7 +438,7 @@ static void part_begin(struct part *part, enum part_job job)
 	part->job_offset = part_progress(part);
 	if (pthread_create(&part->thread, NULL, part_run, part) == 0)
 		return;
-	part_run(part); /* no thread: then here */
+	part_run(part); /* without a thread */
 	part->thread = pthread_self();
 }
 

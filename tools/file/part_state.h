@@ -31,7 +31,7 @@ struct part {
 	int fd;		   /* the part, or while `existing` the final file */
 	bool existing;	   /* the final file is here, of the same size */
 	bool here;	   /* ... and is the same */
-	bool ours;	   /* the part is open and locked */
+	bool ours;	   /* the part is open, and locked here */
 	bool started;	   /* part_start was well */
 	bool by_blocks;	   /* ... that of blocks: nothing is hashed any more */
 	bool committed;	   /* it has its own name now */
@@ -51,9 +51,6 @@ struct part {
 	uint8_t bytes[PART_READ_BYTES];
 };
 
-/* Both return false: `why` is written. */
-bool part_wrong(char *why, const char *name, const char *cause);
-bool part_failed(char *why, const char *name, int error);
 /* 0, or a negative errno value. */
 int part_write_state(const struct part *part, uint64_t offset);
 /* How far an earlier transfer of the same file came; 0: not at all. */

@@ -2,10 +2,10 @@
 /*
  * source.c -- a file that is being sent.
  *
- * The file is read into the buffers that leave, and hashed there while it is in the cache.  Mapping
- * it would save no time here (what the copy costs, page faults cost, too), and it would send
- * whatever another program writes into it meanwhile, resends included; and one that cuts it short
- * would end us by SIGBUS in the middle of a train.  A read that comes short is an error in words.
+ * The file is read into the buffers that leave, and hashed there while it is in the cache.  A
+ * mapping would save no time here (page faults cost as much as the copy), and resends would carry
+ * bytes that another program writes meanwhile; a program that cuts the file short would end this
+ * process by SIGBUS in the middle of a train.  A short read is a plain error.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,15 +17,9 @@
 
 #define SOURCE_NS_PER_S INT64_C(1000000000)
 
-static bool source_wrong(char *why, const char *name, const char *cause)
+int64_t source_ns(const struct timespec *time)
 {
-	snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: %s", name, cause);
-	return false;
-}
-
-static int64_t source_mtime(const struct stat *file)
-{
-	return (int64_t)file->st_mtim.tv_sec * SOURCE_NS_PER_S + file->st_mtim.tv_nsec;
+	return (int64_t)time->tv_sec * SOURCE_NS_PER_S + time->tv_nsec;
 }
 
 bool source_open(struct source *source, const char *path, char *why)
@@ -35,22 +29,18 @@ bool source_open(struct source *source, const char *path, char *why)
 
 bool source_take(struct source *source, int fd, const char *path, char *why)
 {
+	const char *slash = strrchr(path, '/');
 	struct stat now;
-	const char *name = path;
 
-	for (const char *at = path; *at; at++) {
-		if (*at == '/')
-			name = at + 1;
-	}
-	snprintf(source->name, sizeof(source->name), "%.255s", name);
+	snprintf(source->name, sizeof(source->name), "%.255s", slash ? slash + 1 : path);
 	source->fd = fd;
 	if (source->fd < 0 || fstat(source->fd, &now))
-		return source_wrong(why, path, strerror(errno));
+		return transfer_wrong(why, path, strerror(errno));
 	if (!S_ISREG(now.st_mode))
-		return source_wrong(why, path, "is no plain file");
+		return transfer_wrong(why, path, "is no plain file");
 	posix_fadvise(source->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	source->size = (uint64_t)now.st_size;
-	source->mtime_ns = source_mtime(&now);
+	source->mtime_ns = source_ns(&now.st_mtim);
 	source_rewind(source);
 	return true;
 }
@@ -76,9 +66,9 @@ bool source_read(struct source *source, uint8_t *bytes, size_t room, size_t *ret
 		got = pread(source->fd, bytes, room, (off_t)source->offset);
 	} while (got < 0 && errno == EINTR);
 	if (got < 0)
-		return source_wrong(why, source->name, strerror(errno));
+		return transfer_wrong(why, source->name, strerror(errno));
 	if (got == 0)
-		return source_wrong(why, source->name, "it got shorter while it was sent");
+		return transfer_wrong(why, source->name, "it got shorter while it was sent");
 	file_hash_update(&source->hash, bytes, (size_t)got);
 	source->offset += (uint64_t)got;
 	*ret_length = (size_t)got;
@@ -90,9 +80,9 @@ bool source_is_same(const struct source *source, char *why)
 	struct stat now;
 
 	if (fstat(source->fd, &now))
-		return source_wrong(why, source->name, strerror(errno));
-	if ((uint64_t)now.st_size != source->size || source_mtime(&now) != source->mtime_ns)
-		return source_wrong(why, source->name, "it changed while it was sent");
+		return transfer_wrong(why, source->name, strerror(errno));
+	if ((uint64_t)now.st_size != source->size || source_ns(&now.st_mtim) != source->mtime_ns)
+		return transfer_wrong(why, source->name, "it changed while it was sent");
 	return true;
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source.h -- a file that is being sent: read once, hashed on the way, and watched, since it may
- * not change meanwhile.  It is never mapped: a file that gets shorter is an error here, not a
- * signal.
+ * source.h -- a file that is being sent: read once, hashed on the way, and watched, since the file
+ * may not change meanwhile.  A source is never mapped: a file that gets shorter is an error here,
+ * not a signal.
  */
 #ifndef NOPAL_SOURCE_H
 #define NOPAL_SOURCE_H
+
+#include <time.h>
 
 #include <nopal/nopal.h>
 #include "file/file_hash.h"
@@ -21,13 +23,15 @@ struct source {
 
 /* False: `why` (TRANSFER_TEXT_ROOM) says what is wrong. */
 bool source_open(struct source *source, const char *path, char *why);
-/* The same of a file that is open, whose descriptor is its own from now on. */
+/* The same of an open file, whose descriptor belongs to the source from now on. */
 bool source_take(struct source *source, int fd, const char *path, char *why);
 void source_close(struct source *source);
 /* Reads on; false: `why`. */
 bool source_read(struct source *source, uint8_t *bytes, size_t room, size_t *ret_length, char *why);
 void source_rewind(struct source *source);
-/* Is it still as it was opened?  False: `why`. */
+/* Nanoseconds since 1970. */
+int64_t source_ns(const struct timespec *time);
+/* Has the file still the size and time with which it was opened?  False: `why`. */
 bool source_is_same(const struct source *source, char *why);
 uint64_t source_hash(const struct source *source); /* of what was read */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * transfer.c -- notes between who sends files and who takes them: their bytes, and what a name may
- * be.  What arrives is hostile until it was decoded: one cursor, canonical form only, nothing read
- * twice.
+ * transfer.c -- notes between senders and receivers of files: their bytes, and the names that are
+ * refused.  Arriving bytes are hostile until they are decoded: one cursor, canonical form only,
+ * nothing read twice.
  */
 #include <endian.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <nopal/microprotocol.h>
 #include "file/transfer.h"
 
-/* As long as a handshake asks by itself. */
+/* As long as a handshake repeats its request. */
 #define TRANSFER_ALONE_NS (10 * NOPAL_SECOND)
 
 enum {
@@ -61,24 +61,13 @@ static void cursor_text(struct cursor *cursor, char *ret_text)
 	cursor->at += length;
 }
 
-/* Why: for people.  What could steer a terminal, or feign a line, is replaced; names that hold such
- * are refused. */
-static void cursor_reason(struct cursor *cursor, char *ret_text)
+/* A reason is printed.  Bytes that could steer a terminal, or feign a line, are replaced; names with
+ * such bytes are refused. */
+static void cursor_plain(const struct cursor *cursor, char *text)
 {
-	cursor_text(cursor, ret_text);
-	for (; !cursor->bad && *ret_text; ret_text++)
-		if ((unsigned char)*ret_text < TRANSFER_FIRST_PRINTED ||
-		    *ret_text == TRANSFER_DELETE)
-			*ret_text = '?';
-}
-
-static enum transfer_verdict cursor_verdict(struct cursor *cursor)
-{
-	uint64_t verdict = cursor_number(cursor, 1);
-
-	if (verdict < TRANSFER_YES || verdict > TRANSFER_LATER)
-		cursor->bad = true;
-	return (enum transfer_verdict)verdict;
+	for (; !cursor->bad && *text; text++)
+		if ((unsigned char)*text < TRANSFER_FIRST_PRINTED || *text == TRANSFER_DELETE)
+			*text = '?';
 }
 
 static void cursor_put(uint8_t **at, uint64_t number, size_t bytes)
@@ -98,91 +87,109 @@ static void cursor_put_text(uint8_t **at, const char *text)
 
 /* ------------------------------------------------------------------- notes */
 
-static void transfer_decode_offer(struct cursor *cursor, struct transfer_note *note)
-{
-	if (cursor_number(cursor, 1) != TRANSFER_VERSION)
-		cursor->bad = true;
-	note->id = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
-	note->size = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
-	note->mtime_ns = (int64_t)cursor_number(cursor, TRANSFER_NUMBER_BYTES);
-	cursor_text(cursor, note->text);
-	if (note->size > INT64_MAX ||
-	    note->id != transfer_id(note->text, note->size, note->mtime_ns))
-		cursor->bad = true;
-}
+/* The fields of a note behind its type and file number. */
+enum note_field {
+	NOTE_END,
+	NOTE_VERSION,
+	NOTE_ASK_VERSION,
+	NOTE_VERDICT,
+	NOTE_ID,
+	NOTE_SIZE,
+	NOTE_MTIME,
+	NOTE_OFFSET,
+	NOTE_HASH,
+	NOTE_NAME,
+	NOTE_REASON,
+	NOTE_MORE, /* to the end of the message; no part of struct transfer_note */
+};
+enum { NOTE_FIELDS = 6 };
 
-static void transfer_decode_ask(struct cursor *cursor, struct transfer_note *note)
-{
-	note->version = (uint8_t)cursor_number(cursor, 1);
-	if (note->version == TRANSFER_ASK_VERSION)
-		cursor_text(cursor, note->text);
-	else
-		cursor->at = cursor->end;
-}
+static const enum note_field note_layouts[][NOTE_FIELDS] = {
+	[TRANSFER_OFFER] = { NOTE_VERSION, NOTE_ID, NOTE_SIZE, NOTE_MTIME, NOTE_NAME },
+	[TRANSFER_ANSWER] = { NOTE_VERDICT, NOTE_OFFSET, NOTE_HASH, NOTE_REASON },
+	[TRANSFER_START] = { NOTE_OFFSET },
+	[TRANSFER_DATA] = { NOTE_OFFSET, NOTE_MORE },
+	[TRANSFER_END] = { NOTE_SIZE, NOTE_HASH },
+	[TRANSFER_RESULT] = { NOTE_VERDICT, NOTE_REASON },
+	[TRANSFER_ABORT] = { NOTE_REASON },
+	[TRANSFER_PING] = { NOTE_END },
+	[TRANSFER_SHARE] = { NOTE_END },
+	[TRANSFER_HELD] = { NOTE_MORE },
+	[TRANSFER_ASK] = { NOTE_ASK_VERSION, NOTE_NAME },
+	[TRANSFER_WANT] = { NOTE_OFFSET, NOTE_SIZE },
+	[TRANSFER_LIST] = { NOTE_OFFSET, NOTE_SIZE },
+	[TRANSFER_HASHES] = { NOTE_OFFSET, NOTE_MORE },
+};
 
-static void transfer_decode_want(struct cursor *cursor, struct transfer_note *note)
+static void note_get(struct cursor *cursor, enum note_field field, struct transfer_note *note)
 {
-	note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
-	note->size = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
-	if (note->size < 1 || note->size > TRANSFER_CHUNK_BYTES)
-		cursor->bad = true;
-}
-
-static void transfer_decode_list(struct cursor *cursor, struct transfer_note *note)
-{
-	note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
-	note->size = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
-	if (note->size < 1 || note->size > TRANSFER_HASHES_MAX)
-		cursor->bad = true;
-}
-
-static void transfer_decode_rest(struct cursor *cursor, struct transfer_note *note)
-{
-	switch (note->type) {
-	case TRANSFER_OFFER:
-		transfer_decode_offer(cursor, note);
+	switch (field) {
+	case NOTE_VERSION:
+		cursor->bad |= cursor_number(cursor, 1) != TRANSFER_VERSION;
 		break;
-	case TRANSFER_ANSWER:
-		note->verdict = cursor_verdict(cursor);
-		note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
-		note->hash = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
-		cursor_reason(cursor, note->text);
+	case NOTE_ASK_VERSION:
+		note->version = (uint8_t)cursor_number(cursor, 1);
 		break;
-	case TRANSFER_START:
-	case TRANSFER_DATA:
-	case TRANSFER_HASHES:
-		note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+	case NOTE_VERDICT:
+		note->verdict = (enum transfer_verdict)cursor_number(cursor, 1);
+		cursor->bad |= note->verdict < TRANSFER_YES || note->verdict > TRANSFER_LATER;
 		break;
-	case TRANSFER_END:
+	case NOTE_ID:
+		note->id = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+		break;
+	case NOTE_SIZE:
 		note->size = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+		break;
+	case NOTE_MTIME:
+		note->mtime_ns = (int64_t)cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+		break;
+	case NOTE_OFFSET:
+		note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+		break;
+	case NOTE_HASH:
 		note->hash = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
 		break;
-	case TRANSFER_RESULT:
-		note->verdict = cursor_verdict(cursor);
-		cursor_reason(cursor, note->text);
+	case NOTE_NAME:
+	case NOTE_REASON:
+		cursor_text(cursor, note->text);
+		if (field == NOTE_REASON)
+			cursor_plain(cursor, note->text);
 		break;
-	case TRANSFER_ABORT:
-		cursor_reason(cursor, note->text);
+	case NOTE_END:
+	case NOTE_MORE:
 		break;
-	case TRANSFER_ASK:
-		transfer_decode_ask(cursor, note);
-		break;
-	case TRANSFER_WANT:
-		transfer_decode_want(cursor, note);
-		break;
-	case TRANSFER_LIST:
-		transfer_decode_list(cursor, note);
-		break;
-	case TRANSFER_PING:
-	case TRANSFER_SHARE:
-	case TRANSFER_HELD:
-		break;
-	default:
-		cursor->bad = true;
 	}
 }
 
-/* There is more behind what is looked at here. */
+static void note_put(uint8_t **at, enum note_field field, const struct transfer_note *note)
+{
+	const uint64_t numbers[] = {
+		[NOTE_VERSION] = TRANSFER_VERSION, [NOTE_ASK_VERSION] = TRANSFER_ASK_VERSION,
+		[NOTE_VERDICT] = note->verdict,	   [NOTE_ID] = note->id,
+		[NOTE_SIZE] = note->size,	   [NOTE_MTIME] = (uint64_t)note->mtime_ns,
+		[NOTE_OFFSET] = note->offset,	   [NOTE_HASH] = note->hash,
+	};
+
+	if (field == NOTE_NAME || field == NOTE_REASON)
+		cursor_put_text(at, note->text);
+	else if (field != NOTE_MORE)
+		cursor_put(at, numbers[field], field <= NOTE_VERDICT ? 1 : TRANSFER_NUMBER_BYTES);
+}
+
+/* Are the numbers of a note within their ranges? */
+static bool note_is_sound(const struct transfer_note *note)
+{
+	if (note->type == TRANSFER_OFFER)
+		return note->size <= INT64_MAX &&
+		       note->id == transfer_id(note->text, note->size, note->mtime_ns);
+	if (note->type == TRANSFER_WANT)
+		return note->size >= 1 && note->size <= TRANSFER_CHUNK_BYTES;
+	if (note->type == TRANSFER_LIST)
+		return note->size >= 1 && note->size <= TRANSFER_HASHES_MAX;
+	return true;
+}
+
+/* Do more bytes follow the note in its message? */
 static bool transfer_is_long(enum transfer_type type)
 {
 	return type == TRANSFER_DATA || type == TRANSFER_HELD || type == TRANSFER_HASHES;
@@ -195,20 +202,20 @@ bool transfer_decode(const uint8_t *bytes, size_t length, struct transfer_note *
 
 	note.type = (enum transfer_type)cursor_number(&cursor, TRANSFER_TYPE_BYTES);
 	note.file = (uint32_t)cursor_number(&cursor, TRANSFER_FILE_BYTES);
-	transfer_decode_rest(&cursor, &note);
-	if (cursor.bad || (cursor.at != cursor.end && !transfer_is_long(note.type)))
+	if (note.type < TRANSFER_OFFER || note.type > TRANSFER_HASHES)
+		return false;
+	for (const enum note_field *field = note_layouts[note.type]; *field; field++) {
+		note_get(&cursor, *field, &note);
+		if (*field == NOTE_ASK_VERSION && note.version != TRANSFER_ASK_VERSION) {
+			cursor.at = cursor.end; /* unknown fields */
+			break;
+		}
+	}
+	if (cursor.bad || !note_is_sound(&note) ||
+	    (cursor.at != cursor.end && !transfer_is_long(note.type)))
 		return false;
 	*ret_note = note;
 	return true;
-}
-
-static void transfer_encode_offer(const struct transfer_note *note, uint8_t **at)
-{
-	cursor_put(at, TRANSFER_VERSION, 1);
-	cursor_put(at, note->id, TRANSFER_NUMBER_BYTES);
-	cursor_put(at, note->size, TRANSFER_NUMBER_BYTES);
-	cursor_put(at, (uint64_t)note->mtime_ns, TRANSFER_NUMBER_BYTES);
-	cursor_put_text(at, note->text);
 }
 
 size_t transfer_encode(const struct transfer_note *note, uint8_t *bytes)
@@ -217,46 +224,8 @@ size_t transfer_encode(const struct transfer_note *note, uint8_t *bytes)
 
 	cursor_put(&at, note->type, TRANSFER_TYPE_BYTES);
 	cursor_put(&at, note->file, TRANSFER_FILE_BYTES);
-	switch (note->type) {
-	case TRANSFER_OFFER:
-		transfer_encode_offer(note, &at);
-		break;
-	case TRANSFER_ANSWER:
-		cursor_put(&at, note->verdict, 1);
-		cursor_put(&at, note->offset, TRANSFER_NUMBER_BYTES);
-		cursor_put(&at, note->hash, TRANSFER_NUMBER_BYTES);
-		cursor_put_text(&at, note->text);
-		break;
-	case TRANSFER_START:
-	case TRANSFER_DATA:
-	case TRANSFER_HASHES:
-		cursor_put(&at, note->offset, TRANSFER_NUMBER_BYTES);
-		break;
-	case TRANSFER_END:
-		cursor_put(&at, note->size, TRANSFER_NUMBER_BYTES);
-		cursor_put(&at, note->hash, TRANSFER_NUMBER_BYTES);
-		break;
-	case TRANSFER_RESULT:
-		cursor_put(&at, note->verdict, 1);
-		cursor_put_text(&at, note->text);
-		break;
-	case TRANSFER_ABORT:
-		cursor_put_text(&at, note->text);
-		break;
-	case TRANSFER_ASK:
-		cursor_put(&at, TRANSFER_ASK_VERSION, 1);
-		cursor_put_text(&at, note->text);
-		break;
-	case TRANSFER_WANT:
-	case TRANSFER_LIST:
-		cursor_put(&at, note->offset, TRANSFER_NUMBER_BYTES);
-		cursor_put(&at, note->size, TRANSFER_NUMBER_BYTES);
-		break;
-	case TRANSFER_PING:
-	case TRANSFER_SHARE:
-	case TRANSFER_HELD:
-		break;
-	}
+	for (const enum note_field *field = note_layouts[note->type]; *field; field++)
+		note_put(&at, *field, note);
 	return (size_t)(at - bytes);
 }
 
@@ -302,12 +271,19 @@ void transfer_say_text(struct transfer_outbox *outbox, struct transfer_note note
 	transfer_say(outbox, &note);
 }
 
+bool transfer_wrong(char *why, const char *name, const char *cause)
+{
+	snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: %s", name, cause);
+	return false;
+}
+
 bool transfer_received(const struct nopal_message *message, struct transfer_note *ret_note)
 {
-	uint8_t bytes[TRANSFER_NOTE_LONGEST + 1]; /* one more shows what is too long */
+	uint8_t bytes[TRANSFER_NOTE_LONGEST +
+		      1]; /* one byte more shows a message that is too long */
 	size_t length = nopal_message_copy(message, 0, bytes, sizeof(bytes));
 
-	/* an ASK of another version may be as long as it likes */
+	/* an ASK of another version may have any length */
 	if (length == sizeof(bytes) && bytes[0] != TRANSFER_ASK &&
 	    !transfer_is_long((enum transfer_type)bytes[0]))
 		return false;
@@ -335,7 +311,7 @@ static size_t transfer_encode_held(uint32_t file, const struct range *ranges, si
 	return (size_t)(at - bytes);
 }
 
-/* In order, apart, and within `size`.  False: they are not. */
+/* Ranges in order, apart, and within `size`.  False: they are not. */
 static bool transfer_decode_held(const uint8_t *bytes, size_t length, uint64_t size,
 				 struct range ret_ranges[TRANSFER_RANGES_MAX], size_t *ret_count)
 {
@@ -507,16 +483,14 @@ bool transfer_plan_fits(const struct nopal_plan *plan)
 	const char *refused = NULL;
 
 	if (!nopal_plan_provides(plan, "reliability"))
-		refused = "does not resend what is lost, and a file arrives "
-			  "whole";
+		refused = "does not resend lost data, and a file arrives whole";
 	else if (nopal_plan_message_limit(plan) < TRANSFER_NOTE_LONGEST)
 		refused = "takes only messages that are too short for an offer";
 	if (refused)
 		fprintf(stderr,
 			"error: config %s %s\n"
-			"  fix: take a reliable one, as `bulk`; or `nopal "
-			"stream` for "
-			"what may get lost\n",
+			"  fix: take a reliable one, as `bulk`; or `nopal stream` for data that "
+			"may get lost\n",
 			nopal_plan_name(plan), refused);
 	return refused == NULL;
 }
@@ -526,10 +500,9 @@ bool transfer_plan_fits_many(const struct nopal_plan *plan)
 	const char *refused = NULL;
 
 	if (!nopal_plan_provides(plan, "fan_out"))
-		refused = "speaks to one, and a file is fetched from many";
+		refused = "has one destination, and a file is fetched from several";
 	else if (nopal_plan_message_limit(plan) < TRANSFER_CHUNK_BYTES + TRANSFER_DATA_HEADER)
-		refused = "takes only messages that are shorter than a part "
-			  "of a long file";
+		refused = "takes only messages that are shorter than a part of a long file";
 	if (!refused)
 		return transfer_plan_fits(plan);
 	fprintf(stderr,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * transfer.h -- what `nopal send` and `nopal recv` say to each other, and `nopal fetch` and `nopal
+ * transfer.h -- notes between `nopal send` and `nopal recv`, and between `nopal fetch` and `nopal
  * serve`.
  *
  * One message is one note; numbers are big endian.  Every note begins with its type (1 byte) and
@@ -8,20 +8,20 @@
  *
  *   OFFER   version 1, id 8, size 8, mtime 8 (ns since 1970), name (2 + bytes)
  *   ANSWER  verdict 1, offset 8, hash 8 of the first `offset` bytes, text
- *   START   offset 8: what was answered, or 0
+ *   START   offset 8: that of the ANSWER, or 0
  *   DATA    offset 8, bytes to the end of the message
  *   END     size 8, hash 8 of the whole file
  *   RESULT  verdict 1, text
  *   ABORT   text
  *   PING    nothing: asks the transport whether the peer lives
- *   SHARE   nothing: that was all for you, and others have the rest
- *   HELD    what is on disk here of it: ranges, begin 8 and end 8 each
- *   ASK     version 1, name (2 + bytes): is it there?
+ *   SHARE   nothing: no more DATA for this receiver; others have the rest
+ *   HELD    ranges of the file that are on disk here, begin 8 and end 8 each
+ *   ASK     version 1, name (2 + bytes): is the file there?
  *   WANT    offset 8, size 8: these bytes, in one DATA
  *   LIST    first 8, count 8: these hashes of its blocks, in one HASHES
  *   HASHES  first 8, hashes 8 each to the end of the message
  *
- *   sender  OFFER ---------> is it here, or begun?
+ *   sender  OFFER ---------> is the file here, or begun?
  *                  <-------- ANSWER
  *           (reads that much and compares)
  *           START, DATA... END ->
@@ -31,20 +31,20 @@
  *           START, DATA... SHARE ->
  *                  <-------- HELD     after a sync; the part is kept
  *
- *   who fetches  ASK -------> is there such a file?  (reads it once for its hash)
+ *   client  ASK -----------> is there such a file?  (reads it once for its hash)
  *           <-------- OFFER, END: its size, its hash; or ANSWER: no, and why
- *           LIST... -------->    (one of those that announce the same)
+ *           LIST... -------->    (to one of the servers that announce the same)
  *           <-------- HASHES...
  *           WANT... -------->
  *           <-------- DATA...
- *           RESULT ---------> that was all
+ *           RESULT ---------> the file is whole
  *
  * DATA notes carry offsets: a composition must be reliable, and need not be ordered.  Hashes are
- * those of file_hash.h; to who fetches, the hash of a file is the root of file_blocks.h, and each
- * WANT is one of its blocks.  The name is a name, never a path.  The id is the hash of name, size
- * and time: it says whether a half-done file is the same one.
+ * those of file_hash.h; between client and server, the hash of a file is the root of file_blocks.h,
+ * and each WANT is one of its blocks.  The name is a name, never a path.  The id is the hash of name,
+ * size and time: a half-done file with the same id is the same file.
  *
- * A peer that asks in another version of ASK is answered: no, and which version is spoken.
+ * A peer that asks in another version of ASK is refused, with the version that is spoken here.
  */
 #ifndef NOPAL_TRANSFER_H
 #define NOPAL_TRANSFER_H
@@ -61,7 +61,7 @@ enum {
 	TRANSFER_NOTE_LONGEST = 5 + 1 + 8 + 8 + 8 + 2 + TRANSFER_TEXT_LONGEST,
 	TRANSFER_CHUNK_BYTES = 256 << 10, /* of a DATA note, where the plan takes it */
 	TRANSFER_OUTBOX_NOTES = 8,
-	TRANSFER_RANGES_MAX = RANGES_MAX + 1, /* and the beginning */
+	TRANSFER_RANGES_MAX = RANGES_MAX + 1, /* one more for the beginning */
 	TRANSFER_HASHES_MAX = 4096,	      /* of a HASHES note */
 	TRANSFER_STEP_BYTES = 4 << 20,	      /* hashed at a time, so that the loop lives */
 };
@@ -93,7 +93,7 @@ enum transfer_type {
 
 enum transfer_verdict {
 	TRANSFER_YES = 1, /* go on from `offset`; the file is here, whole */
-	TRANSFER_NO,	  /* text says why */
+	TRANSFER_NO,	  /* with a reason */
 	TRANSFER_LATER,	  /* another transfer of this name runs: offer it again */
 };
 
@@ -104,16 +104,16 @@ struct transfer_note {
 	uint32_t file;
 	uint64_t id, size, offset, hash;
 	int64_t mtime_ns;
-	/* Name or reason; ends with 0.  One that came has no control characters where it is a
-	 * reason; a name is judged by transfer_name_refused. */
+	/* Name or reason; ends with 0.  A reason that came has no control characters; a name is
+	 * judged by transfer_name_refused. */
 	char text[TRANSFER_TEXT_ROOM];
 };
 
 /* Returns the length; of DATA, that of its header.  `bytes` has room for TRANSFER_NOTE_LONGEST.  A
  * longer text is cut. */
 size_t transfer_encode(const struct transfer_note *note, uint8_t *bytes);
-/* False: not canonical.  Of DATA, HELD and HASHES, what follows the header is not looked at; of an
- * ASK of another version, what follows that. */
+/* False: not canonical.  Bytes behind the header of DATA, HELD and HASHES are not looked at, nor
+ * those behind the version in an ASK of another version. */
 bool transfer_decode(const uint8_t *bytes, size_t length, struct transfer_note *ret_note);
 
 /* Why a name may not be used here; NULL: it may. */
@@ -122,24 +122,26 @@ const char *transfer_name_refused(const char *name);
 const char *transfer_path_refused(const char *path);
 /* One name from the beginning of a path, at *path, which goes on behind its slash. */
 const char *transfer_path_next(const char **path, char ret_name[TRANSFER_TEXT_ROOM]);
+/* Writes "NAME: CAUSE" to `why` (TRANSFER_TEXT_ROOM), and returns false. */
+bool transfer_wrong(char *why, const char *name, const char *cause);
 uint64_t transfer_id(const char *name, uint64_t size, int64_t mtime_ns);
 /* Bytes of file in the longest DATA note that fills its datagrams. */
 uint32_t transfer_chunk_bytes(const struct nopal_plan *plan);
-/* Do the two sides of a session of this plan tell each other when it begins and ends? Else it is
- * open at once, and who is done aborts it: that is told, once. */
+/* Do the two sides of a session of this plan tell each other when it begins and ends?  Else the
+ * session is open at once, and the side that is done aborts it, which is told once. */
 bool transfer_plan_tells(const struct nopal_plan *plan);
-/* Of such a one that was offered a file so long ago: is nobody there?  What is there acknowledges
- * the offer long before it has looked for the file. */
+/* Is nobody at the other end of such a session, to which a file was offered so long ago?  A receiver
+ * acknowledges the offer long before it has looked for the file. */
 bool transfer_is_alone(const struct nopal_session *session, const struct nopal_plan *plan,
 		       int64_t offered_for_ns);
 #define TRANSFER_ALONE "no answer to the offer"
-/* Said to who sent a file. */
+/* The reason in a RESULT. */
 #define TRANSFER_HASH_DIFFERS "the hash of the whole file differs"
-/* Said to a peer whose message is no note of ours. */
+/* The reason of an abort after a message that is no note. */
 #define TRANSFER_STRANGER "the peer speaks no file protocol"
-/* Is a session of this plan fit for files?  False: it was said why not. */
+/* Is a session of this plan fit for files?  False: a problem was printed. */
 bool transfer_plan_fits(const struct nopal_plan *plan);
-/* And for one file from several?  The same. */
+/* And for one file from several servers?  The same. */
 bool transfer_plan_fits_many(const struct nopal_plan *plan);
 /* Notes on their way to the session: they wait where its send buffer is full. */
 struct transfer_outbox {
@@ -148,7 +150,7 @@ struct transfer_outbox {
 	size_t count;
 	struct transfer_note waiting[TRANSFER_OUTBOX_NOTES];
 };
-/* Sends a note, or lets it wait.  Too many, and the session is aborted. */
+/* Sends a note, or lets it wait.  Where too many wait, the session is aborted. */
 void transfer_say(struct transfer_outbox *outbox, const struct transfer_note *note);
 /* The same of a note with this text, cut to TRANSFER_TEXT_LONGEST bytes. */
 void transfer_say_text(struct transfer_outbox *outbox, struct transfer_note note, const char *text);
@@ -159,13 +161,14 @@ bool transfer_received(const struct nopal_message *message, struct transfer_note
 /* False: it could not be sent. */
 bool transfer_send_held(struct nopal_session *session, uint32_t file, const struct range *ranges,
 			size_t count);
-/* The ranges of a HELD message, of a file so long.  False: not canonical. */
+/* The ranges of a HELD message, of a file with this size.  False: not canonical. */
 bool transfer_held(const struct nopal_message *message, uint64_t size,
 		   struct range ret_ranges[TRANSFER_RANGES_MAX], size_t *ret_count);
-/* The hashes that a LIST asked for, from the hash of its first on.  Not 0: as nopal_send. */
+/* Sends the hashes that a LIST asks for; `hashes` begins with the first of them.  0, or negative as
+ * nopal_send. */
 int transfer_send_hashes(struct nopal_session *session, const struct transfer_note *list,
 			 const uint64_t *hashes);
-/* Hashes of a HASHES message, from this one of them on; how many there were. */
+/* Hashes of a HASHES message, from its hash number `first` on; returns their number. */
 size_t transfer_hashes(const struct nopal_message *message, size_t first, uint64_t *ret_hashes,
 		       size_t room);
 

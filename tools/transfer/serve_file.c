@@ -13,7 +13,6 @@
 
 /* Lists of hashes that are kept though no session has the file, and hashes in them. */
 enum { SERVE_FILES_MAX = 256, SERVE_HASHES_MAX = 8 << 20 };
-#define SERVE_NS_PER_S INT64_C(1000000000)
 
 /* -------------------------------------------------------------------- looking up */
 
@@ -64,7 +63,7 @@ static int serve_file_find(int folder, const char *path, char *why)
 			cause = "there is no such file";
 		else if (error == ELOOP)
 			cause = "links are not followed";
-		snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: %s", path, cause);
+		transfer_wrong(why, path, cause);
 		return -1;
 	}
 	return fd;
@@ -130,8 +129,7 @@ struct serve_file *serve_file_open(struct serve_files *files, const char *name,
 		return NULL;
 	}
 	if (!file_blocks_fit(ret_source->size)) {
-		snprintf(why, TRANSFER_TEXT_ROOM, "%.160s: it is longer than 2 TiB",
-			 ret_source->name);
+		transfer_wrong(why, ret_source->name, "it is longer than 2 TiB");
 		source_close(ret_source);
 		return NULL;
 	}
@@ -139,8 +137,8 @@ struct serve_file *serve_file_open(struct serve_files *files, const char *name,
 	like.device = now.st_dev;
 	like.inode = now.st_ino;
 	like.size = (uint64_t)now.st_size;
-	like.mtime_ns = (int64_t)now.st_mtim.tv_sec * SERVE_NS_PER_S + now.st_mtim.tv_nsec;
-	like.ctime_ns = (int64_t)now.st_ctim.tv_sec * SERVE_NS_PER_S + now.st_ctim.tv_nsec;
+	like.mtime_ns = source_ns(&now.st_mtim);
+	like.ctime_ns = source_ns(&now.st_ctim);
 	while (file && (file->state == SERVE_FILE_FAILED || !serve_file_is(file, &like)))
 		file = file->next;
 	if (!file)
