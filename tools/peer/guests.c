@@ -17,15 +17,6 @@ struct guests_account {
 	uint64_t bytes;
 };
 
-static struct guests_key key_of(const struct nopal_address *address)
-{
-	struct guests_key key = { 0 };
-
-	memcpy(key.bytes, address->ip,
-	       nopal_address_is_v4(address) ? GUESTS_KEY_BYTES : GUESTS_V6_PREFIX);
-	return key;
-}
-
 static bool key_is(const struct guests_key *a, const struct guests_key *b)
 {
 	return memcmp(a, b, sizeof(*a)) == 0;
@@ -53,7 +44,7 @@ void guests_house_fini(struct guests_house *house)
 	pthread_mutex_destroy(&house->lock);
 }
 
-/* Under the lock, as what follows; made where it is missing.  NULL: no memory. */
+/* Called under the lock; a missing account is made.  NULL: no memory. */
 static struct guests_account *account_of(struct guests_house *house, const struct guests_key *key)
 {
 	struct guests_account *account = house->accounts;
@@ -81,29 +72,6 @@ static void account_settle(struct guests_house *house, struct guests_account *ac
 		at = &(*at)->next;
 	*at = account->next;
 	free(account);
-}
-
-static bool account_seat(struct guests_house *house, const struct guests_key *key,
-			 const char *address, char *why)
-{
-	struct guests_account *account = account_of(house, key);
-
-	if (account && account->seats >= house->seats_each)
-		snprintf(why, GUESTS_WHY_ROOM,
-			 "too many sessions: %u are here from the address of "
-			 "%s (--peer-sessions there)",
-			 account->seats, address);
-	else if (!account || house->seats >= GUESTS_SEATS_MAX)
-		snprintf(why, GUESTS_WHY_ROOM, "too many sessions: %u are here, of all addresses",
-			 house->seats);
-	else {
-		account->seats++;
-		house->seats++;
-		return true;
-	}
-	if (account)
-		account_settle(house, account);
-	return false;
 }
 
 static bool account_claim(struct guests_house *house, const struct guests_key *key, uint64_t bytes,
@@ -161,7 +129,7 @@ void guests_release(struct guests_house *house, const struct guests_key *key, ui
 
 /* -------------------------------------------------------------------- sessions */
 
-/* The one that goes, so that one more of this address may wait; NULL: all may. */
+/* The session that goes, so that one more of this address may wait; NULL: all may stay. */
 static struct guest *guests_surplus(const struct guests *guests, const struct guests_key *key)
 {
 	struct guest *first = NULL, *first_of_key = NULL;
@@ -195,7 +163,9 @@ void guests_enter(struct guests *guests, struct guest *guest, struct nopal_sessi
 	struct guest *surplus;
 
 	nopal_session_peer(session, &address);
-	*guest = (struct guest){ .session = session, .key = key_of(&address) };
+	*guest = (struct guest){ .session = session };
+	memcpy(guest->key.bytes, address.ip,
+	       nopal_address_is_v4(&address) ? GUESTS_KEY_BYTES : GUESTS_V6_PREFIX);
 	nopal_address_format(&address, guest->address);
 	surplus = guests_surplus(guests, &guest->key);
 	if (surplus) {
@@ -215,18 +185,30 @@ void guests_enter(struct guests *guests, struct guest *guest, struct nopal_sessi
 bool guests_seat(struct guests *guests, struct guest *guest, char ret_why[GUESTS_WHY_ROOM])
 {
 	struct guests_house *house = guests->house;
-	bool good;
+	struct guests_account *account;
 
 	if (guest->seated)
 		return true;
 	pthread_mutex_lock(&house->lock);
-	good = account_seat(house, &guest->key, guest->address, ret_why);
-	pthread_mutex_unlock(&house->lock);
-	if (good) {
+	account = account_of(house, &guest->key);
+	if (account && account->seats >= house->seats_each) {
+		snprintf(ret_why, GUESTS_WHY_ROOM,
+			 "too many sessions: %u are here from the address of "
+			 "%s (--peer-sessions there)",
+			 account->seats, guest->address);
+	} else if (!account || house->seats >= GUESTS_SEATS_MAX) {
+		snprintf(ret_why, GUESTS_WHY_ROOM,
+			 "too many sessions: %u are here, of all addresses", house->seats);
+	} else {
 		guests_waits_no_more(guests, guest);
 		guest->seated = true;
+		account->seats++;
+		house->seats++;
 	}
-	return good;
+	if (account)
+		account_settle(house, account);
+	pthread_mutex_unlock(&house->lock);
+	return guest->seated;
 }
 
 void guests_leave(struct guests *guests, struct guest *guest)
@@ -237,7 +219,7 @@ void guests_leave(struct guests *guests, struct guest *guest)
 		struct guests_account *account;
 
 		pthread_mutex_lock(&house->lock);
-		account = account_of(house, &guest->key); /* it has a seat: it is there */
+		account = account_of(house, &guest->key); /* exists, as it has a seat */
 		if (account) {
 			account->seats--;
 			house->seats--;

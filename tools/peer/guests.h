@@ -5,11 +5,11 @@
  *   guests_enter --> waits --guests_seat--> has a seat --guests_leave--> gone
  *
  * A session that has opened and asked for nothing waits: a few may from one address, and the oldest
- * of them goes where one more comes, so nobody is kept out by sessions that are merely open.  With
- * its first request it takes a seat: of these there are many, and few for one address.  Unfinished
+ * of them goes where one more comes, so that idle sessions keep no other session out.  With its
+ * first request a session takes a seat: there are many seats, and few for one address.  Unfinished
  * bytes are counted for the address, too.
  *
- * An address of IPv6 is that of its /64: who has one has all of it.
+ * An address of IPv6 counts as its /64, which belongs to one host as a whole.
  */
 #ifndef NOPAL_GUESTS_H
 #define NOPAL_GUESTS_H
@@ -43,7 +43,7 @@ struct guests_house {
 	uint64_t bytes_each; /* 0: any number */
 };
 
-/* A session; part of whatever it is to its owner. */
+/* A session; part of its owner's struct. */
 struct guest {
 	struct guest *older, *newer;
 	struct nopal_session *session;
@@ -73,7 +73,7 @@ void guests_leave(struct guests *guests, struct guest *guest);
  * may have; nothing is counted then. */
 bool guests_claim(struct guests_house *house, const struct guests_key *key, uint64_t bytes,
 		  char ret_why[GUESTS_WHY_ROOM]);
-/* Whatever the bound is: they are there. */
+/* The same of bytes that are on disk already, whatever the bound is. */
 void guests_count(struct guests_house *house, const struct guests_key *key, uint64_t bytes);
 void guests_release(struct guests_house *house, const struct guests_key *key, uint64_t bytes);
 

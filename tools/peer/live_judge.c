@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_judge.c -- one end of a live session, judged by what it sees itself.
+ * live_judge.c -- one end of a live session, judged by the facts that this end sees.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum {
 	LIVE_BITS = 8,
-	LIVE_MIN_SEGMENT = 500, /* bytes: a guess at what is short */
+	LIVE_MIN_SEGMENT = 500, /* bytes: a guess at a short segment */
 	LIVE_FIRST_ROOM = 256,
 	LIVE_MAX_ROOM = 1 << 24, /* bytes of bits: more are not judged */
 };
@@ -157,7 +157,7 @@ static uint64_t max(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Of what came, those that were delivered are known to be data. */
+/* Of the segments that came, those that were delivered are known to be data. */
 static void facts_add(const struct live_judge *one, const struct nopal_session *session,
 		      struct judge_facts *facts)
 {
@@ -207,16 +207,6 @@ void live_judge_stuck(struct live_judge *one, const struct nopal_session *sessio
 		judge_suspect_held(one->suspects, session);
 }
 
-bool live_judge_keeps_none(const struct live_judge *one)
-{
-	for (size_t i = 0; one->suspects && i < one->suspects->count; i++)
-		for (unsigned b = NOPAL_SEND; b <= NOPAL_BARRIERS; b++)
-			if (b != NOPAL_DEALLOCATE && b != NOPAL_DELIVER &&
-			    one->suspects->one[i].held[b])
-				return false;
-	return true;
-}
-
 void live_judge_say_held(const struct nopal_session *session)
 {
 	struct judge_suspects *suspects = calloc(1, sizeof(*suspects));
@@ -252,9 +242,15 @@ bool live_judge_cuts_storm(struct live_judge *one, struct nopal_session *session
 
 void live_judge_cut_sender(struct live_judge *one, struct nopal_session *session)
 {
+	bool holds = false;
+
 	live_judge_stuck(one, session, "nothing moved");
-	nopal_session_abort(session, live_judge_keeps_none(one) ? LIVE_JUDGE_STANDS
-								: "nothing moves any more");
+	for (size_t i = 0; one->suspects && i < one->suspects->count; i++)
+		for (unsigned b = NOPAL_SEND; b <= NOPAL_BARRIERS; b++)
+			holds |= b != NOPAL_DEALLOCATE && b != NOPAL_DELIVER &&
+				 one->suspects->one[i].held[b];
+	/* Where nothing is held here, the peer holds it. */
+	nopal_session_abort(session, holds ? "nothing moves any more" : LIVE_JUDGE_STANDS);
 }
 
 /* Messages that an abort cuts off were just under way. */
@@ -282,23 +278,19 @@ void live_judge_end(struct live_judge *one, const struct nopal_session *session,
 		judge_suspect_held(one->suspects, session);
 }
 
-/* Whatever was promised, it is told where something waited for ever: where it stood still, was
- * never delivered, or ended badly by itself. */
-static bool lists_held(const struct live_judge *one)
-{
-	return one->facts.stuck || one->facts.stranded ||
-	       (one->judgement.end && one->judgement.end != NOPAL_ABORTED);
-}
-
 static void say(const struct live_judge *one, struct progress *progress)
 {
 	char *text = NULL;
 	size_t length = 0;
 	FILE *out = open_memstream(&text, &length);
+	/* Holders are listed, whatever was promised, where something waited for ever: the session
+	 * stood still, a message was never delivered, or the session ended badly by itself. */
+	bool waited = one->facts.stuck || one->facts.stranded ||
+		      (one->judgement.end && one->judgement.end != NOPAL_ABORTED);
 
 	if (!out)
 		return;
-	if (judge_say(&one->judgement, out) || lists_held(one))
+	if (judge_say(&one->judgement, out) || waited)
 		judge_say_held(one->suspects, out);
 	fclose(out);
 	if (text) {
@@ -306,17 +298,13 @@ static void say(const struct live_judge *one, struct progress *progress)
 		const char *peer = one->peer ? one->peer : "";
 		char *rest = NULL, *line = strtok_r(text, "\n", &rest);
 
-		for (; line; line = strtok_r(NULL, "\n", &rest)) {
-			if (progress)
-				progress_say(progress, "%s%s%s", line, from, peer);
-			else
-				fprintf(stderr, "%s%s%s\n", line, from, peer);
-		}
+		for (; line; line = strtok_r(NULL, "\n", &rest))
+			progress_say(progress, "%s%s%s", line, from, peer);
 	}
 	free(text);
 }
 
-/* Of all together, where that was watched; else 0. */
+/* The count of all parts together; 0 where they are not watched. */
 static uint64_t deeds(const struct judge_suspects *suspects, enum nopal_deed which)
 {
 	uint64_t count = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_judge.h -- one end of a live session, judged by what it sees itself.
+ * live_judge.h -- one end of a live session, judged by the facts that this end sees.
  *
- * A tool tells it what came and what moved; when the session has ended, it says what broke a
- * promise, and whom that is to be blamed on.  Where a session stands still for too long the tool is
- * told, so that nobody waits for ever.
+ * A tool reports each message that came and each step forward; when the session has ended, the judge
+ * names the promises that were broken, and the microprotocol to blame.  The tool is told of a session
+ * that stands still for too long, so that no user waits for ever.
  */
 #ifndef NOPAL_LIVE_JUDGE_H
 #define NOPAL_LIVE_JUDGE_H
@@ -41,12 +41,12 @@ struct live_judge {
 	const struct nopal_plan *plan;
 	struct nopal_world *world;
 	int64_t patience_ns, began_ns, moved_ns;
-	bool sends;	  /* this end is the one that sends */
-	const char *peer; /* of whom its lines are, borrowed; NULL: of whoever */
-	bool both;	  /* and receives, too */
+	bool sends;	  /* this end sends */
+	const char *peer; /* named in its lines, borrowed; NULL: none */
+	bool both;	  /* this end receives, too */
 	struct judge_facts facts;
-	struct judge_facts gone;	 /* what destinations counted that have ended */
-	int gone_end;			 /* of one whose session broke here; or 0 */
+	struct judge_facts gone;	 /* of destinations that have ended */
+	int gone_end;			 /* of a destination whose session broke here; or 0 */
 	struct judge_suspects *suspects; /* NULL: none were looked for */
 	struct judgement judgement;
 	char stuck[JUDGE_TEXT];
@@ -63,38 +63,36 @@ void live_judge_fini(struct live_judge *one);
 void live_judge_came(struct live_judge *one, uint64_t number);
 /* Of the numbers from `first` to before `end` some never came, and nothing more will. */
 void live_judge_missing(struct live_judge *one, uint64_t first, uint64_t end);
-/* Something happened that brings the transfer nearer to its end. */
+/* The transfer has come nearer to its end. */
 void live_judge_moved(struct live_judge *one);
 /* Has nothing moved for so long? */
 bool live_judge_stands(const struct live_judge *one);
 /* The session stands still (live_judge_stands), and (unless NULL: there is none just now) is about
  * to be aborted. */
 void live_judge_stuck(struct live_judge *one, const struct nopal_session *session, const char *how);
-/* Then: nothing of ours is on its way, so that it is the peer who keeps it. */
-bool live_judge_keeps_none(const struct live_judge *one);
-/* The peer says so of what it sent us. */
+/* The peer reports that its messages have arrived here, and nothing comes of them. */
 void live_judge_has_come(struct live_judge *one, const struct nopal_session *session);
-/* Too much leaves for what is sent: not to go on. */
+/* More control segments leave than the data can explain: the session is not to go on. */
 bool live_judge_storms(struct live_judge *one, const struct nopal_session *session);
 /* The same, and the session is aborted for that. */
 #define LIVE_JUDGE_STORM "control segments without end"
 bool live_judge_cuts_storm(struct live_judge *one, struct nopal_session *session);
 /* Nothing of a file moves: the sender's session is aborted, and told why. */
 void live_judge_cut_sender(struct live_judge *one, struct nopal_session *session);
-/* Says who holds what of a session that goes on. */
+/* Names the holders in a session that goes on. */
 void live_judge_say_held(const struct nopal_session *session);
 /* A destination of the group ended: it is seen within `destination` for the last time. */
 void live_judge_destination_ended(struct live_judge *one,
 				  const struct nopal_destination_info *info);
-/* Within `ended`, with its end: notes what is left. */
+/* Called within `ended`: notes the end, and the holds that are left. */
 void live_judge_end(struct live_judge *one, const struct nopal_session *session,
 		    enum nopal_end end);
 /* Judges and, where something is broken or was ended badly by somebody, says it. True: a promise or
  * a rule is broken. */
 bool live_judge_is_broken(struct live_judge *one, struct progress *progress);
-/* After that: what became of each promise. */
+/* After that: the verdict of each promise. */
 json_t *live_judge_result(const struct live_judge *one);
-/* As it stands now; the session has not ended. */
+/* The verdicts as they stand now; the session has not ended. */
 json_t *live_judge_json(struct live_judge *one, const struct nopal_session *session);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <nopal/microprotocol.h>
 #include "peer/progress.h"
 
 enum {
@@ -22,6 +23,7 @@ enum {
 #define PROGRESS_TERMINAL_NS INT64_C(200000000)
 #define PROGRESS_JSONL_NS    INT64_C(1000000000)
 #define PROGRESS_NEW_WEIGHT  0.3 /* of the newest rate in the one shown */
+#define PROGRESS_SILENCE_NS  INT64_C(2000000000)
 
 void progress_init(struct progress *progress, const struct tool_call *call)
 {
@@ -159,7 +161,7 @@ void progress_print(json_t *object)
 	json_decref(object);
 }
 
-/* Since it was shown last; false: it was not, or begins anew. */
+/* Measures the rate since the last line; false: there was none, or the file begins anew. */
 static bool progress_measure(struct progress *progress, const struct progress_file *file,
 			     int64_t now_ns)
 {
@@ -271,11 +273,30 @@ void progress_say(struct progress *progress, const char *format, ...)
 {
 	va_list arguments;
 
-	pthread_mutex_lock(&progress->lock);
-	progress_close_line(progress);
+	if (progress) {
+		pthread_mutex_lock(&progress->lock);
+		progress_close_line(progress);
+	}
 	va_start(arguments, format);
 	vfprintf(stderr, format, arguments);
 	va_end(arguments);
 	fputc('\n', stderr);
-	pthread_mutex_unlock(&progress->lock);
+	if (progress)
+		pthread_mutex_unlock(&progress->lock);
+}
+
+void progress_say_silence(struct progress *progress, const struct nopal_session *session,
+			  bool *said)
+{
+	bool silent = session && nopal_session_silence(session) >= PROGRESS_SILENCE_NS;
+	char peer[NOPAL_ADDRESS_TEXT];
+	struct nopal_address address;
+
+	if (!session || silent == *said)
+		return;
+	*said = silent;
+	nopal_session_peer(session, &address);
+	nopal_address_format(&address, peer);
+	progress_say(progress, silent ? "nothing heard from %s for 2 s" : "%s is heard again",
+		     peer);
 }

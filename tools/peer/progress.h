@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress.h -- how a transfer fares: for people on a terminal, for programs as JSON.  Talk goes to
- * stderr, results to stdout.
+ * progress.h -- progress and results of a transfer: lines for a terminal, JSON for programs.  Lines
+ * go to stderr, results to stdout.
  */
 #ifndef NOPAL_PROGRESS_H
 #define NOPAL_PROGRESS_H
@@ -13,6 +13,9 @@
 #include "frame/tool.h"
 
 enum { PROGRESS_RATE_ROOM = 32 };
+
+/* The interval at which tools look for silent peers and sessions that stand still. */
+#define PROGRESS_LOOK_NS INT64_C(1000000000)
 
 #define PROGRESS_JSON_OPTIONS                                                                      \
 	{ "json", 0, NULL, "print one JSON object a file" },                                       \
@@ -35,18 +38,18 @@ struct progress {
 /* One file of a transfer. */
 struct progress_file {
 	const char *name, *plan, *transport;
-	const char *peer; /* whom it comes from; NULL: it leaves */
+	const char *peer; /* source of the file; NULL: the file leaves */
 	uint64_t bytes, total_bytes, resumed_bytes;
 	int64_t started_ns;
 	uint64_t hash;
 	const char *error; /* NULL: well */
-	bool share;	   /* all that was for us, and others have the rest */
-	json_t *judged;	   /* what became of promises; given away; NULL: nothing */
+	bool share;	   /* the file is a share, and others have the rest */
+	json_t *judged;	   /* verdicts of promises, given away; NULL: none */
 };
 
 /* The role is the tool's name; options "json" and "jsonl" are the call's, where its tool has them. */
 void progress_init(struct progress *progress, const struct tool_call *call);
-/* Shows how far it is, a few times a second at most. */
+/* Shows a line, a few times a second at most. */
 void progress_show(struct progress *progress, const struct progress_file *file, int64_t now_ns);
 /* The line alone, now: among others that its caller draws. */
 void progress_draw(struct progress *progress, const struct progress_file *file, int64_t now_ns);
@@ -56,20 +59,24 @@ void progress_end(struct progress *progress, const struct progress_file *file, i
  * after it. */
 void progress_print_file(const struct progress_file *file, int64_t duration_ns, const char *more,
 			 const char *behind);
-/* A line of talk; ends the open line first. */
+/* A line on stderr, after the end of an open line.  `progress` NULL: no line is open. */
 void progress_say(struct progress *progress, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Reports a peer that owes an answer, once after 2 s of silence, and once when it is heard again.
+ * `*said` begins false; `progress` may be NULL. */
+void progress_say_silence(struct progress *progress, const struct nopal_session *session,
+			  bool *said);
 /* "12.3 Gbit/s"; `text` has PROGRESS_RATE_ROOM. */
 const char *progress_rate(double bps, char *text);
 const char *progress_size(double bytes, char *text);
 
-/* The object printed where JSON is asked for, to be added to: of a while, in which so many bytes
- * came, or of a file that has ended. */
+/* The JSON object, which its caller may add to: of an interval, in which `bytes` came, or of a file
+ * that has ended. */
 json_t *progress_object(const struct progress *progress, const struct progress_file *file,
 			const char *type, int64_t duration_ns, uint64_t bytes);
 json_t *progress_result(const struct progress *progress, const struct progress_file *file,
 			int64_t duration_ns);
-/* Prints it on a line of its own, and gives it back. */
+/* Prints the object on a line of its own, and releases it. */
 void progress_print(json_t *object);
 /* A file's name may hold any bytes; JSON holds characters.  NULL is null. */
 json_t *progress_string(const char *text);

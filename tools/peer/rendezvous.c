@@ -9,54 +9,45 @@
 
 enum { RENDEZVOUS_PORT_DIGITS = 5 };
 
-static bool rendezvous_is_port(const char *text)
-{
-	size_t digits = strspn(text, "0123456789");
-
-	return digits > 0 && digits <= RENDEZVOUS_PORT_DIGITS && !text[digits];
-}
-
 bool rendezvous_fits(const struct nopal_plan *plan)
 {
 	if (nopal_plan_can_rendezvous(plan))
 		return true;
 	fprintf(stderr,
-		"error: nobody can meet a peer with config %s\n"
+		"error: config %s has no rendezvous\n"
 		"  fix: take one with virtual_circuit and one destination, as -c bulk\n",
 		nopal_plan_name(plan));
-	return false;
-}
-
-static bool rendezvous_parse_local(const char *text, const struct nopal_address *peer,
-				   struct nopal_address *ret_local)
-{
-	char any[sizeof("0.0.0.0:") + RENDEZVOUS_PORT_DIGITS];
-	struct nopal_problems problems;
-
-	nopal_problems_init(&problems);
-	snprintf(any, sizeof(any), "0.0.0.0:%s", rendezvous_is_port(text) ? text : "0");
-	nopal_address_parse(rendezvous_is_port(text) ? any : text, ret_local, &problems);
-	if (tool_problems(&problems))
-		return false;
-	if (rendezvous_is_port(text))
-		nopal_address_set_any(ret_local, peer);
-	if (ret_local->port != 0)
-		return true;
-	fprintf(stderr,
-		"error: --rendezvous %s: port 0 is none\n"
-		"  fix: give the port that the other side opens to\n",
-		text);
 	return false;
 }
 
 bool rendezvous_parse(const struct tool_call *call, const struct nopal_address *peer,
 		      const struct nopal_plan *plan, struct rendezvous *ret_rendezvous)
 {
+	struct nopal_address *local = &ret_rendezvous->local;
 	const char *text = tool_value(call, "rendezvous");
+	char any[sizeof("0.0.0.0:") + RENDEZVOUS_PORT_DIGITS];
+	size_t digits = text ? strspn(text, "0123456789") : 0;
+	struct nopal_problems problems;
+	bool is_port;
 
 	ret_rendezvous->wanted = text != NULL;
-	return !text || (rendezvous_parse_local(text, peer, &ret_rendezvous->local) &&
-			 rendezvous_fits(plan));
+	if (!text)
+		return true;
+	is_port = digits > 0 && digits <= RENDEZVOUS_PORT_DIGITS && !text[digits];
+	snprintf(any, sizeof(any), "0.0.0.0:%s", is_port ? text : "0");
+	nopal_problems_init(&problems);
+	nopal_address_parse(is_port ? any : text, local, &problems);
+	if (tool_problems(&problems))
+		return false;
+	if (is_port)
+		nopal_address_set_any(local, peer);
+	if (local->port != 0)
+		return rendezvous_fits(plan);
+	fprintf(stderr,
+		"error: --rendezvous %s: port 0 is none\n"
+		"  fix: give the port that the other side opens to\n",
+		text);
+	return false;
 }
 
 struct nopal_endpoint *rendezvous_endpoint(const struct rendezvous *rendezvous, struct loop *loop,

@@ -10,24 +10,24 @@
 
 struct rendezvous {
 	bool wanted;
-	struct nopal_address local; /* what the peer opens towards */
+	struct nopal_address local; /* the address that the peer opens towards */
 };
 
-/* An option `--rendezvous [ADDR:]PORT` beside the peer's address, if it is there.  False: a problem
- * was printed. */
+/* Option `--rendezvous [ADDR:]PORT`, for a session with this peer.  False: a problem was printed. */
 bool rendezvous_parse(const struct tool_call *call, const struct nopal_address *peer,
 		      const struct nopal_plan *plan, struct rendezvous *ret_rendezvous);
-/* Can sessions of the plan meet?  False: a problem was printed. */
+/* Can both sides of a session of the plan open?  False: a problem was printed. */
 bool rendezvous_fits(const struct nopal_plan *plan);
-/* From there, or, where it is not wanted, from any port.  NULL: it was said why. */
+/* An endpoint on the local address, or without rendezvous on any port.  NULL: a problem was
+ * printed. */
 struct nopal_endpoint *rendezvous_endpoint(const struct rendezvous *rendezvous, struct loop *loop,
 					   const struct nopal_address *peer);
-/* Meets the peer or, where it is not wanted, opens. */
+/* Opens a session with the peer, by rendezvous where it is wanted. */
 struct nopal_session *rendezvous_open(const struct rendezvous *rendezvous,
 				      struct nopal_endpoint *endpoint, struct nopal_plan *plan,
 				      const struct nopal_address *peer,
 				      const struct nopal_callbacks *callbacks, void *user);
-/* As tool_ended_fix, of a session that met its peer, or was to. */
+/* As tool_ended_fix; `wanted`: of a session by rendezvous. */
 const char *rendezvous_ended_fix(bool wanted, enum nopal_end end);
 
 #endif

@@ -13,10 +13,10 @@
 
 #include <nopal/microprotocol.h>
 #include "frame/tool.h"
-#include "peer/hush.h"
 #include "peer/live_judge.h"
+#include "peer/listen.h"
+#include "peer/progress.h"
 #include "peer/rendezvous.h"
-#include "peer/where.h"
 #include "run/stream_in.h"
 #include "run/stream_out.h"
 #include "run/stream_report.h"
@@ -36,7 +36,7 @@ struct stream {
 	struct stream_out *out;
 	struct stream_report report;
 	struct loop_event *tick;
-	struct hush hush;
+	bool said_silent;
 	struct live_judge judge;
 	struct live_judge_options judges;
 	uint64_t moves; /* see stream_moves() */
@@ -256,7 +256,7 @@ static void stream_on_tick(void *user)
 		stream_report_line(&stream->report, stream->session, now_ns);
 		stream_look(stream);
 	}
-	hush_look(&stream->hush, stream->session, NULL);
+	progress_say_silence(NULL, stream->session, &stream->said_silent);
 	loop_event_start(stream->tick, stream->interval_ns);
 	if (stream->session && stream->report.begun && stream->idle_ns > 0 &&
 	    now_ns - stream->heard_ns > stream->idle_ns)
@@ -330,7 +330,7 @@ static bool stream_start(const struct tool_call *call, struct stream *stream,
 	if (!stream->endpoint)
 		return false;
 	nopal_endpoint_local(stream->endpoint, &bound);
-	where_print("nopal stream", &bound, call);
+	listen_print("nopal stream", &bound, call);
 	return nopal_endpoint_allow(stream->endpoint, stream->plan, NOPAL_ALLOW_CONNECTIONLESS,
 				    &stream_callbacks, stream) == 0;
 }

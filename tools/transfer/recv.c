@@ -15,7 +15,6 @@
 #include "file/transfer.h"
 #include "peer/listen.h"
 #include "peer/rendezvous.h"
-#include "peer/where.h"
 #include "transfer/recv_claim.h"
 #include "transfer/recv_loops.h"
 
@@ -96,7 +95,7 @@ static enum tool_exit recv_with(const struct tool_call *call, struct recv_group 
 		return TOOL_ENVIRONMENT;
 	nopal_endpoint_local(group->receivers[0].endpoint, &local);
 	if (!group->rendezvous) {
-		where_print("nopal send FILE...", &local, call);
+		listen_print("nopal send FILE...", &local, call);
 		if (!transfer_plan_tells(group->plan))
 			fprintf(stderr,
 				"note: %s has no handshake: a sender's address is believed as it "

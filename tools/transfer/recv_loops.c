@@ -72,7 +72,7 @@ static void loops_on_ping(void *user)
 	struct receiver *receiver = user;
 
 	recv_session_ping(receiver);
-	loop_event_start(receiver->ping, HUSH_LOOK_NS);
+	loop_event_start(receiver->ping, PROGRESS_LOOK_NS);
 }
 
 static void loops_on_interrupt(void *user)
@@ -110,7 +110,7 @@ static bool loops_open_one(struct receiver *receiver, const struct nopal_address
 					  loops_on_called, receiver);
 	if (!receiver->ping || !receiver->called)
 		return false;
-	loop_event_start(receiver->ping, HUSH_LOOK_NS);
+	loop_event_start(receiver->ping, PROGRESS_LOOK_NS);
 	loop_event_start(receiver->called, 0);
 	if (group->rendezvous)
 		return recv_session_rendezvous(receiver, group->rendezvous);

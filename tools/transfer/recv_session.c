@@ -524,7 +524,7 @@ void recv_session_ping(struct receiver *receiver)
 
 	for (struct incoming *at = receiver->incomings; at; at = next) {
 		next = at->next;
-		hush_look(&at->hush, at->out.session, &receiver->group->progress);
+		progress_say_silence(&receiver->group->progress, at->out.session, &at->said_silent);
 		if (at->part && (at->state == RECV_ANSWERED || at->state == RECV_TAKING) &&
 		    part_is_empty(at->part) && now_ns - at->answered_ns >= RECV_GROW_NS)
 			recv_result(at, "nothing of it came for 10 minutes");
@@ -532,7 +532,7 @@ void recv_session_ping(struct receiver *receiver)
 		if (stuck)
 			recv_result(at, stuck);
 		if (at->out.session && at->out.count == 0 &&
-		    now_ns - at->heard_ns >= (at->part ? HUSH_LOOK_NS : RECV_PING_NS))
+		    now_ns - at->heard_ns >= (at->part ? PROGRESS_LOOK_NS : RECV_PING_NS))
 			transfer_say(&at->out, &note);
 	}
 }

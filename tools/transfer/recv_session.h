@@ -15,7 +15,6 @@
 #include "frame/loop.h"
 #include "frame/tool.h"
 #include "peer/guests.h"
-#include "peer/hush.h"
 #include "peer/live_judge.h"
 #include "peer/progress.h"
 
@@ -82,7 +81,7 @@ struct incoming {
 	struct loop_event *step, *job;
 	uint64_t claimed; /* of its address, for the part */
 	int64_t heard_ns, saved_ns, answered_ns;
-	struct hush hush;
+	bool said_silent;
 	unsigned files_good, files_bad;
 	char error[TRANSFER_TEXT_ROOM];
 };

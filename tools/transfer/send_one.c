@@ -17,7 +17,6 @@
 #include <nopal/microprotocol.h>
 #include "file/reader.h"
 #include "frame/loop.h"
-#include "peer/hush.h"
 #include "peer/live_judge.h"
 #include "transfer/send.h"
 
@@ -54,7 +53,7 @@ struct sender {
 	struct reader reader;
 	uint64_t check_to, check_hash;
 	int64_t offered_ns, heard_ns;
-	struct hush hush;
+	bool said_silent;
 	struct live_judge judge;
 	struct live_judge_options judges;
 	bool noted;    /* a note of the protocol has come */
@@ -393,7 +392,7 @@ static bool send_is_stuck(struct sender *sender)
 			  counters->messages_arrived) -
 		2 * sender->pings;
 	if (moves > sender->moves || (counters->messages_sent - told <= SEND_PINGS_AWAY &&
-				      send_now(sender) - sender->heard_ns < 2 * HUSH_LOOK_NS))
+				      send_now(sender) - sender->heard_ns < 2 * PROGRESS_LOOK_NS))
 		live_judge_moved(&sender->judge);
 	if (moves > sender->moves)
 		sender->moves = moves;
@@ -409,7 +408,7 @@ static void send_on_ping(void *user)
 	struct transfer_note note = { .type = TRANSFER_PING };
 	struct sender *sender = user;
 
-	hush_look(&sender->hush, sender->out.session, &sender->progress);
+	progress_say_silence(&sender->progress, sender->out.session, &sender->said_silent);
 	sender->alone = sender->out.session && sender->state == SEND_OFFERED &&
 			transfer_is_alone(sender->out.session, sender->plan,
 					  send_now(sender) - sender->offered_ns);
@@ -420,11 +419,11 @@ static void send_on_ping(void *user)
 	if (send_is_stuck(sender))
 		return;
 	if (sender->out.session && sender->state != SEND_OPENING && sender->state != SEND_SENDING &&
-	    send_now(sender) - sender->heard_ns >= HUSH_LOOK_NS && sender->out.count == 0) {
+	    send_now(sender) - sender->heard_ns >= PROGRESS_LOOK_NS && sender->out.count == 0) {
 		sender->pings++;
 		transfer_say(&sender->out, &note);
 	}
-	loop_event_start(sender->ping, HUSH_LOOK_NS);
+	loop_event_start(sender->ping, PROGRESS_LOOK_NS);
 }
 
 /* --------------------------------------------------------------------- running */
@@ -466,7 +465,7 @@ static enum tool_exit send_go(struct sender *sender, const struct tool_call *cal
 	if (sender->over)
 		return sender->exit;
 	sender->out.session = session;
-	loop_event_start(sender->ping, HUSH_LOOK_NS);
+	loop_event_start(sender->ping, PROGRESS_LOOK_NS);
 	loop_run(sender->loop);
 	return sender->exit;
 }

@@ -12,7 +12,6 @@
 #include "frame/loop.h"
 #include "peer/listen.h"
 #include "peer/progress.h"
-#include "peer/where.h"
 #include "transfer/serve_session.h"
 
 #define SERVE_TICK_NS (5 * NOPAL_SECOND)
@@ -89,7 +88,7 @@ static enum tool_exit serve_with(const struct tool_call *call, struct serving *s
 	    !listen_open(call, serve_open_at, serving))
 		return TOOL_ENVIRONMENT;
 	nopal_endpoint_local(serving->endpoint, &local);
-	where_print("nopal fetch NAME", &local, call);
+	listen_print("nopal fetch NAME", &local, call);
 	loop_event_start(serving->tick, SERVE_TICK_NS);
 	loop_run(loop);
 	return TOOL_GOOD;
