@@ -1,24 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * complete.c -- shell completions and the manual page, from the tables of tools and options: what
- * --help prints cannot differ from them.
+ * complete.c -- shell completions and the manual page, from the tables of tools and options, from
+ * which --help is printed, too.
  */
 #include <ctype.h>
 #include <string.h>
 
 #include "frame/complete.h"
-
-/* Words that complete an option's argument or a tool's words. */
-static bool complete_is_config(const char *word)
-{
-	return word && strncmp(word, "CONF", strlen("CONF")) == 0;
-}
-
-static void complete_options(const struct tool *tool, const char *format, FILE *out)
-{
-	for (const struct tool_option *option = tool->options; option && option->name; option++)
-		fprintf(out, format, option->name);
-}
 
 /* ----------------------------------------------------------------------- bash */
 
@@ -32,9 +20,12 @@ static void complete_bash(const struct tool *const *table, FILE *out)
 		fprintf(out, " %s", (*tool)->name);
 	fputs("\"\n\telse\n\t\tcase ${COMP_WORDS[1]} in\n", out);
 	for (const struct tool *const *tool = table; *tool; tool++) {
+		const struct tool_option *option = (*tool)->options;
+
 		fprintf(out, "\t\t%s) words=\"--help", (*tool)->name);
-		complete_options(*tool, " --%s", out);
-		if (complete_is_config((*tool)->words))
+		for (; option && option->name; option++)
+			fprintf(out, " --%s", option->name);
+		if (strncmp((*tool)->words, "CONF", strlen("CONF")) == 0)
 			fputs(" $(nopal list configs --names 2>/dev/null)", out);
 		fputs("\" ;;\n", out);
 	}

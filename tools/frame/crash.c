@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * crash.c -- the last words of a program that dies: which microprotocol was at work, on what, and
- * when.
+ * crash.c -- the last message of a program that dies: the microprotocol and the event at work, the
+ * session and the time.
  *
  *   nopal: a crash (SIGSEGV) while `gentle` handled SEGMENT_LOST at 1.204500000 s
  *   (session 5e0b7d13)
@@ -44,13 +44,19 @@ static void crash_write(const char *text)
 	}
 }
 
-/* Async-signal-safe, and so is all that it calls. */
-static void crash_say(const char *name)
+/* All calls are async-signal-safe.  Then the signal takes its course: a fault comes again on return,
+ * a signal from kill() is raised again. */
+static void crash_handle(int signal, siginfo_t *info, void *context)
 {
 	static char text[CRASH_TEXT_BYTES];
+	int i = 0;
 
+	(void)context;
+	while (i < CRASH_SIGNALS - 1 && crash_signals[i].signal != signal)
+		i++;
+	sigaction(signal, &crash_before[i], NULL);
 	crash_write("nopal: a crash (");
-	crash_write(name);
+	crash_write(crash_signals[i].name);
 	if (nopal_whereabouts(text, sizeof(text))) {
 		crash_write(") ");
 		crash_write(text);
@@ -58,23 +64,11 @@ static void crash_say(const char *name)
 	} else {
 		crash_write(") outside of any session\n");
 	}
-}
-
-/* The signal takes its course: a fault comes again on return, what was sent is sent again. */
-static void crash_handle(int signal, siginfo_t *info, void *context)
-{
-	int i = 0;
-
-	(void)context;
-	while (i < CRASH_SIGNALS - 1 && crash_signals[i].signal != signal)
-		i++;
-	sigaction(signal, &crash_before[i], NULL);
-	crash_say(crash_signals[i].name);
 	if (info->si_code <= 0)
 		raise(signal);
 }
 
-/* The stack that overflowed is none to run on. */
+/* The handler has a stack of its own, as the usual one may have overflowed. */
 void crash_watch(void)
 {
 	static char stack[CRASH_STACK_BYTES];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * crash.h -- the last words of a program that dies.
+ * crash.h -- the last message of a program that dies.
  */
 #ifndef NOPAL_CRASH_H
 #define NOPAL_CRASH_H
 
-/* From now on a crash says where it was, before the process dies of it. */
+/* From now on a crash prints the microprotocol at work before the process dies. */
 void crash_watch(void);
 
 #endif

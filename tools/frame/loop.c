@@ -19,8 +19,8 @@ enum {
 	LOOP_SPINS = 4096, /* polls between looks at the rest of the loop */
 };
 
-/* timeout(1) and sudo pass a signal on to us that reached us already: only one that comes later is
- * a second one. */
+/* timeout(1) and sudo pass on a signal that the tool has already: only a later signal is the second
+ * one. */
 #define LOOP_AGAIN_NS (300 * NOPAL_MILLISECOND)
 
 static const int loop_signals[LOOP_SIGNALS] = { SIGINT, SIGTERM };
@@ -57,16 +57,14 @@ struct loop *loop_new(const char *trace)
 		return NULL;
 	}
 	error = trace ? nopal_trace_start(loop->world, trace, NOPAL_TRACE_PACKETS) : 0;
-	if (error)
-		fprintf(stderr,
-			"error: the trace %s: %s\n"
-			"  fix: give a file in a folder that may be written\n",
-			trace, strerror(-error));
-	if (error != 0) {
-		loop_free(loop);
-		return NULL;
-	}
-	return loop;
+	if (!error)
+		return loop;
+	fprintf(stderr,
+		"error: the trace %s: %s\n"
+		"  fix: give a file in a folder that may be written\n",
+		trace, strerror(-error));
+	loop_free(loop);
+	return NULL;
 }
 
 void loop_end_world(struct loop *loop)
@@ -147,7 +145,7 @@ bool loop_on_interrupt(struct loop *loop, loop_call *call, void *user)
 	loop->interrupted = call;
 	loop->user = user;
 	for (int i = 0; i < LOOP_SIGNALS; i++) {
-		/* what libevent puts back: the second one may come while we clean up */
+		/* libevent restores this action: the second signal may come during cleanup */
 		signal(loop_signals[i], SIG_IGN);
 		loop->signals[i] = evsignal_new(loop->base, loop_signals[i], loop_on_signal, loop);
 		if (!loop->signals[i] || event_add(loop->signals[i], NULL))

@@ -19,8 +19,7 @@ typedef void loop_call(void *user);
 struct loop *loop_new(const char *trace);
 void loop_free(struct loop *loop); /* and its world */
 struct nopal_world *loop_world(struct loop *loop);
-/* Ends the world and its sessions before the rest, and says so where the trace could not be written
- * whole. */
+/* Ends the world and its sessions before the rest, and reports a trace that was not written whole. */
 void loop_end_world(struct loop *loop);
 /* For what the library runs on its caller's loop. */
 struct event_base *loop_base(struct loop *loop);
@@ -32,7 +31,7 @@ void loop_stop(struct loop *loop);
 bool loop_on_interrupt(struct loop *loop, loop_call *call, void *user);
 
 /* An endpoint to reach the peer from: any address of its family, any port.  NULL:
- * it was said why. */
+ * a problem was printed. */
 struct nopal_endpoint *loop_endpoint_to(struct loop *loop, const struct nopal_address *peer);
 /* The same for several, of both families. */
 struct nopal_endpoint *loop_endpoint_to_all(struct loop *loop, const struct nopal_address *peers,

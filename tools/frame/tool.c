@@ -16,7 +16,7 @@ enum {
 	TOOL_V4_MULTICAST = 224,  /* RFC 1112; reserved and broadcast above */
 };
 
-/* ---------------------------------------------------------------- questions */
+/* ------------------------------------------------------------------ options */
 
 static int tool_option_index(const struct tool *tool, const char *name, size_t length)
 {
@@ -66,7 +66,7 @@ void *tool_need(void *memory)
 enum tool_exit tool_outcome(enum tool_exit result)
 {
 	if (tool_memory == TOOL_LACKS_MEMORY)
-		fputs("nopal: out of memory: what it printed is not whole\n", stderr);
+		fputs("nopal: out of memory: its output is not whole\n", stderr);
 	if (tool_memory == TOOL_HAS_MEMORY || result == TOOL_FAILED)
 		return result;
 	return TOOL_ENVIRONMENT;
@@ -122,7 +122,7 @@ const char *tool_ended_fix(enum nopal_end end)
 	return NULL;
 }
 
-/* Why no session can go there; NULL: it can. */
+/* The reason why no session can go to an address; NULL: it can. */
 static const char *tool_no_destination(const struct nopal_address *address)
 {
 	static const uint8_t zero[sizeof(address->ip)];
@@ -131,13 +131,13 @@ static const char *tool_no_destination(const struct nopal_address *address)
 	if (address->port == 0)
 		return "port 0 is none";
 	if (memcmp(address->ip, zero, sizeof(zero)) == 0)
-		return "it is every address of a listener, and none to send to";
+		return "it stands for every address of a listener, and is none to send to";
 	if (address->ip[0] == TOOL_V6_MULTICAST)
 		return "it is a multicast address, and a session has one peer";
 	if (!nopal_address_is_v4(address))
 		return NULL;
 	if (v4[0] == 0)
-		return "it is every address of a listener, and none to send to";
+		return "it stands for every address of a listener, and is none to send to";
 	if (v4[0] >= TOOL_V4_MULTICAST)
 		return "it is a multicast, broadcast or reserved address, and "
 		       "a session has one peer";
@@ -223,7 +223,7 @@ const char *tool_nearest(const struct tool *const *table, const char *name)
 
 /* -------------------------------------------------------------- command line */
 
-/* Where parsing stands. */
+/* The state of parsing. */
 struct tool_line {
 	const struct tool *tool;
 	struct tool_call *call;
@@ -232,9 +232,9 @@ struct tool_line {
 	bool words_only; /* after -- */
 };
 
-static bool tool_say(const struct tool_line *line, const char *what, const char *word)
+static bool tool_say(const struct tool_line *line, const char *cause, const char *word)
 {
-	fprintf(stderr, "nopal %s: %s %s\n  fix: see `nopal help %s`\n", line->tool->name, what,
+	fprintf(stderr, "nopal %s: %s %s\n  fix: see `nopal help %s`\n", line->tool->name, cause,
 		word, line->tool->name);
 	return false;
 }
@@ -253,7 +253,7 @@ static bool tool_set(const struct tool_line *line, int index, const char *value)
 	return true;
 }
 
-/* `value` is what the word itself brings, or NULL. */
+/* `value` is in the same word as the option, or NULL. */
 static bool tool_take(struct tool_line *line, int index, const char *value)
 {
 	const struct tool_option *option = &line->tool->options[index];
@@ -285,60 +285,36 @@ static bool tool_take_long(struct tool_line *line, const char *word)
 			names[i] = line->tool->options[i].name;
 		snprintf(name, sizeof(name), "%.*s", (int)length, word);
 		near = nopal_nearest(name, names);
-		if (!near) {
-			fprintf(stderr,
-				"nopal %s: there is no option --%s\n"
-				"  fix: see `nopal help %s`\n",
-				line->tool->name, name, line->tool->name);
-			return false;
-		}
-		fprintf(stderr, "nopal %s: there is no option --%s\n  fix: did you mean --%s?\n",
-			line->tool->name, name, near);
+		fprintf(stderr, "nopal %s: there is no option --%s\n", line->tool->name, name);
+		if (near)
+			fprintf(stderr, "  fix: did you mean --%s?\n", near);
+		else
+			fprintf(stderr, "  fix: see `nopal help %s`\n", line->tool->name);
 		return false;
 	}
 	return tool_take(line, index, equals ? equals + 1 : NULL);
 }
 
-static int tool_letter_index(const struct tool *tool, char letter)
-{
-	for (int i = 0; tool->options && tool->options[i].name; i++) {
-		if (tool->options[i].letter == letter)
-			return i;
-	}
-	return -1;
-}
-
 static bool tool_take_letters(struct tool_line *line, const char *letters)
 {
 	for (; *letters; letters++) {
-		int index = tool_letter_index(line->tool, *letters);
+		const struct tool_option *options = line->tool->options;
+		int index = 0;
 
-		if (index < 0) {
-			char letter = *letters;
-
+		while (options && options[index].name && options[index].letter != *letters)
+			index++;
+		if (!options || !options[index].name) {
 			fprintf(stderr,
 				"nopal %s: there is no option -%c, of %s\n"
 				"  fix: see `nopal help %s`; a word that begins with - comes after --\n",
-				line->tool->name, letter, line->argv[line->at], line->tool->name);
+				line->tool->name, *letters, line->argv[line->at], line->tool->name);
 			return false;
 		}
-		if (line->tool->options[index].argument)
+		if (options[index].argument)
 			return tool_take(line, index, letters[1] ? letters + 1 : NULL);
 		if (!tool_take(line, index, NULL))
 			return false;
 	}
-	return true;
-}
-
-static bool tool_count_words(const struct tool_line *line)
-{
-	const struct tool *tool = line->tool;
-	int count = line->call->word_count;
-
-	if (count < tool->min_words)
-		return tool_say(line, "something is missing: nopal", tool->words);
-	if (tool->max_words >= 0 && count > tool->max_words)
-		return tool_say(line, "one word too many:", line->call->words[count - 1]);
 	return true;
 }
 
@@ -369,7 +345,15 @@ enum tool_parsed tool_parse(const struct tool *tool, int argc, char **argv,
 			return TOOL_PARSED_BADLY;
 		}
 	}
-	return tool_count_words(&line) ? TOOL_PARSED : TOOL_PARSED_BADLY;
+	if (ret_call->word_count < tool->min_words) {
+		tool_say(&line, "a word is missing: nopal", tool->words);
+		return TOOL_PARSED_BADLY;
+	}
+	if (tool->max_words >= 0 && ret_call->word_count > tool->max_words) {
+		tool_say(&line, "one word too many:", ret_call->words[ret_call->word_count - 1]);
+		return TOOL_PARSED_BADLY;
+	}
+	return TOOL_PARSED;
 }
 
 /* ----------------------------------------------------------------------- help */

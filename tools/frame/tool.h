@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tool.h -- what the subcommands of `nopal` share.
+ * tool.h -- the frame of the subcommands of `nopal`.
  *
  * A subcommand is one file with one `const struct tool tool_NAME`; its option table gives parsing,
  * --help, the man page and the shell completions.  Results go to stdout, talk to stderr.
@@ -33,13 +33,13 @@ struct tool_call {
 	const struct tool *tool;
 	const char *values[TOOL_MAX_OPTIONS]; /* last value; "" for a switch; NULL: absent */
 	const char *repeats[TOOL_MAX_OPTIONS][TOOL_MAX_REPEATS + 1]; /* all values, NULL-ended */
-	char **words;						     /* what is not an option */
+	char **words;						     /* all that are no options */
 	int word_count;
 };
 
 struct tool {
 	const char *name, *words, *summary; /* words: "CONF..." */
-	const char *help;		    /* paragraphs: what it does, examples */
+	const char *help;		    /* paragraphs: purpose, examples */
 	int min_words, max_words;	    /* most < 0: any number */
 	const struct tool_option *options;
 	enum tool_exit (*run)(const struct tool_call *call);
@@ -49,7 +49,7 @@ struct tool {
 enum tool_parsed {
 	TOOL_PARSED,
 	TOOL_PARSED_HELP,  /* --help was asked for */
-	TOOL_PARSED_BADLY, /* a word about it was printed */
+	TOOL_PARSED_BADLY, /* a problem was printed */
 };
 
 /* `argv[0]` is the subcommand's name. */
@@ -60,7 +60,7 @@ void tool_help(const struct tool *tool, FILE *out);
 const struct tool *tool_find(const struct tool *const *table, const char *name);
 /* The nearest name in the table, or NULL. */
 const char *tool_nearest(const struct tool *const *table, const char *name);
-/* The exit code of main(): a run that lacked memory is neither the user's fault nor good. */
+/* The exit code of main(): a run without enough memory is TOOL_ENVIRONMENT, unless it failed. */
 enum tool_exit tool_outcome(enum tool_exit result);
 
 /* Value of an option by long name; NULL when absent. */
@@ -87,10 +87,9 @@ struct nopal_plan *tool_plan(const struct tool_call *call, const char *name);
 struct nopal_plan *tool_chosen_plan(const struct tool_call *call, const char *fallback);
 /* Prints problems to stderr and clears them; true when there was an error. */
 bool tool_problems(struct nopal_problems *problems);
-/* Something that was to be said or done is missing, for memory was out: the program goes on, says
- * so at its end, and fails. */
+/* Output is missing, as memory was out: the program goes on, reports that at its end, and fails. */
 void tool_lacks_memory(void);
-/* Returns `memory`; the program ends where it is NULL. */
+/* Returns `memory`; NULL ends the program. */
 void *tool_need(void *memory) __attribute__((returns_nonnull));
 
 #define TOOL_SET_OPTION                                                                            \

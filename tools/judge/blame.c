@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blame.c -- who broke it.
+ * blame.c -- the microprotocol that broke a promise.
  *
- * Tried in this order, for the gravest of what is broken: what is wrong whatever came of it, as
- * bytes that were changed in place; what explains this breach, as messages that wait for one
- * microprotocol alone; and if nothing does, the promise was empty, and it is blamed who gave it.
+ * Evidence is tried in this order, for the gravest broken promise: deeds that are always wrong, as
+ * bytes that were changed in place; evidence that explains this breach, as messages that wait for one
+ * microprotocol alone; and without any, the promise was empty, and its giver is blamed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -30,20 +30,11 @@ static bool provides(const struct nopal_microprotocol *one, const char *role)
 	return false;
 }
 
-/* Gates let a segment leave when its time has come. */
-static void suspect_roles(struct judge_suspect *one)
-{
-	static const char *const gates[] = { "window_mechanism", "rate_mechanism", "flow_control" };
-	const struct nopal_microprotocol *microprotocol = nopal_registry_find(one->microprotocol);
-
-	for (size_t i = 0; microprotocol && i < sizeof(gates) / sizeof(*gates); i++)
-		one->gate |= provides(microprotocol, gates[i]);
-	one->answers = microprotocol && provides(microprotocol, "acknowledgement");
-}
-
 static struct judge_suspect *suspect(struct judge_suspects *suspects, const char *layer,
 				     const char *name)
 {
+	static const char *const gates[] = { "window_mechanism", "rate_mechanism", "flow_control" };
+	const struct nopal_microprotocol *microprotocol;
 	struct judge_suspect *one = suspects->one;
 
 	for (size_t i = 0; i < suspects->count; i++, one++)
@@ -53,7 +44,10 @@ static struct judge_suspect *suspect(struct judge_suspects *suspects, const char
 		return NULL;
 	suspects->count++;
 	*one = (struct judge_suspect){ .layer = layer, .microprotocol = name };
-	suspect_roles(one);
+	microprotocol = nopal_registry_find(name);
+	for (size_t i = 0; microprotocol && i < sizeof(gates) / sizeof(*gates); i++)
+		one->gate |= provides(microprotocol, gates[i]);
+	one->answers = microprotocol && provides(microprotocol, "acknowledgement");
 	return one;
 }
 
@@ -182,7 +176,7 @@ static uint64_t weight(const struct judge_suspect *one, int by)
 	return by < BY_HOLD ? one->deed[by] : one->alone[by - BY_HOLD];
 }
 
-/* The one with most of it; NULL: nobody has any. */
+/* The part with the most evidence of this kind; NULL: none has any. */
 static const struct judge_suspect *convicted(const struct judge_suspects *suspects, int by)
 {
 	const struct judge_suspect *worst = NULL;
@@ -194,21 +188,13 @@ static const struct judge_suspect *convicted(const struct judge_suspects *suspec
 	return worst;
 }
 
-/* Gates let go last: they wait for the others to have let go, so that what they grant leaves at
- * once.  Acknowledgements wait for the peer alone. */
+/* Gates release last: they wait for the other parts, so that a granted segment leaves at once.
+ * Acknowledgements wait for the peer alone. */
 static uint32_t keeps_back(const struct judge_suspect *one)
 {
 	uint32_t sends = one->gate ? one->oldest_alone[NOPAL_SEND] : one->oldest[NOPAL_SEND];
 
 	return one->answers ? sends : older(sends, one->oldest_alone[NOPAL_DONE]);
-}
-
-static bool is_away(const struct judge_suspects *suspects)
-{
-	for (size_t i = 0; i < suspects->count; i++)
-		if (suspects->one[i].held[NOPAL_DONE])
-			return true;
-	return false;
 }
 
 /* From the uppermost layer, which is the first. */
@@ -222,21 +208,9 @@ static unsigned depth(const struct nopal_plan *plan, const struct judge_suspect 
 	return layer;
 }
 
-/* An upper layer waits for what stands in a lower one; where two keep a segment, who waits for it
- * to be done: what wants to leave again has left before. */
-static bool keeps_before(const struct nopal_plan *plan, const struct judge_suspect *one,
-			 const struct judge_suspect *other)
-{
-	unsigned mine = depth(plan, one), its = depth(plan, other);
-	uint32_t oldest = keeps_back(one);
-
-	if (mine != its)
-		return mine > its;
-	return oldest < keeps_back(other) ||
-	       (oldest == keeps_back(other) && oldest == one->oldest_alone[NOPAL_DONE]);
-}
-
-/* Whoever keeps the oldest segment of the lowest layer from being done. */
+/* The part that keeps the oldest segment of the lowest layer from being done.  An upper layer waits
+ * for segments that stand in a lower one; where two parts keep a segment, the one that waits for it
+ * to be done counts: a segment that is to leave again has left before. */
 static const struct judge_suspect *keeper(const struct nopal_plan *plan,
 					  const struct judge_suspects *suspects)
 {
@@ -244,8 +218,16 @@ static const struct judge_suspect *keeper(const struct nopal_plan *plan,
 
 	for (size_t i = 0; i < suspects->count; i++) {
 		const struct judge_suspect *one = &suspects->one[i];
+		uint32_t oldest = keeps_back(one);
+		bool before = !first;
 
-		if (keeps_back(one) && (!first || keeps_before(plan, one, first)))
+		if (first && depth(plan, one) != depth(plan, first))
+			before = depth(plan, one) > depth(plan, first);
+		else if (first)
+			before = oldest < keeps_back(first) ||
+				 (oldest == keeps_back(first) &&
+				  oldest == one->oldest_alone[NOPAL_DONE]);
+		if (oldest && before)
 			first = one;
 	}
 	return first;
@@ -297,14 +279,18 @@ static void blame_one(struct judgement *judgement, const struct judge_suspect *o
 	}
 }
 
-/* The first of the list that convicts somebody. */
+/* Tries the evidence of a list in its order, until a microprotocol is convicted. */
 static void blame_by(struct judgement *judgement, const struct judge_suspects *suspects,
 		     const int *list, unsigned quality)
 {
+	bool is_away = false;
+
+	for (size_t i = 0; i < suspects->count; i++)
+		is_away |= suspects->one[i].held[NOPAL_DONE] > 0;
 	for (; *list != BY_END && !judgement->blamed; list++)
 		if (*list == BY_GIVER)
 			blame_giver(judgement, quality);
-		else if (*list == BY_RESENDER && is_away(suspects))
+		else if (*list == BY_RESENDER && is_away)
 			blame_giver(judgement, NOPAL_DELIVERY);
 		else if (*list == BY_SENDER)
 			blame_one(judgement, keeper(judgement->plan, suspects), *list);
@@ -334,8 +320,8 @@ static const unsigned gravest[] = {
 	NOPAL_DELIVERY,	 NOPAL_OUTCOME,	   NOPAL_ORDER,
 };
 
-/* A microprotocol with so much that others want for it: they stand still, and do not always say
- * why.  Or who raises so much that nobody else has a turn. */
+/* Blames a microprotocol that has so much memory that the others stand still for lack of it, or that
+ * raises so many events that no other has a turn. */
 static void blame_max(struct judgement *judgement, const struct judge_suspects *suspects,
 		      enum nopal_deed deed, uint64_t min)
 {
@@ -387,7 +373,7 @@ void judge_blame(struct judgement *judgement, const struct judge_suspects *suspe
 	if (judgement->end)
 		blame_by(judgement, suspects, of_bad_end, JUDGE_RULES);
 	if (judgement->unclosed && !judgement->blamed) {
-		/* The end of a session is for the role connection of each layer. */
+		/* A session is ended by the parts with the role connection. */
 		for (size_t i = 0; i < nopal_plan_part_count(judgement->plan); i++) {
 			const struct nopal_microprotocol *one =
 				nopal_plan_part(judgement->plan, i)->microprotocol;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * judge.c -- verdicts: what a plan promises, against what happened.
+ * judge.c -- verdicts: the promises of a plan, against the facts of a run.
  *
- * Only what contradicts a promise breaks it.  A session that ends badly and says so keeps the
- * promise that all arrives; what a run was too short for is not judged.
+ * A promise is broken by a fact that contradicts it.  A session that ends badly and says so keeps the
+ * promise that all arrives; a promise for which a run was too short is not judged.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,17 +44,10 @@ static bool well(enum nopal_end end)
 	return end == NOPAL_ENDED_WELL;
 }
 
-/* Has somebody been told that the session ended badly? */
+/* Was either end told that the session ended badly? */
 static bool was_told(const struct judge_facts *facts)
 {
 	return facts->sender_end > NOPAL_ENDED_WELL || facts->receiver_end > NOPAL_ENDED_WELL;
-}
-
-/* In good order, as far as anybody has seen. */
-static bool is_over(const struct judge_facts *facts)
-{
-	return !was_told(facts) && (well(facts->sender_end) || (facts->sender_end == JUDGE_UNSEEN &&
-								well(facts->receiver_end)));
 }
 
 /* "message 17 of 200 (and 3 more) " */
@@ -75,7 +68,10 @@ static void which(const struct judge_facts *facts, const struct judge_count *cou
 static void judge_delivery(const struct judge_facts *facts, unsigned promised,
 			   struct judge_case *one)
 {
-	bool over = is_over(facts);
+	/* In good order, as far as the facts were seen. */
+	bool over = !was_told(facts) &&
+		    (well(facts->sender_end) ||
+		     (facts->sender_end == JUDGE_UNSEEN && well(facts->receiver_end)));
 	uint64_t missing = facts->missing.times;
 	char message[JUDGE_TEXT];
 
@@ -236,7 +232,7 @@ void judge(const struct nopal_plan *plan, const struct judge_facts *facts,
 	judge_order(facts, quality[NOPAL_ORDER].value, &of[NOPAL_ORDER]);
 	judge_duplicates(facts, quality[NOPAL_DUPLICATES].value, &of[NOPAL_DUPLICATES]);
 	judge_integrity(facts, quality[NOPAL_INTEGRITY].value, &of[NOPAL_INTEGRITY]);
-	/* To the transport alone it may have come and wait there, until both ends say that all is
+	/* A message may have arrived at the transport and wait there, until both ends have ended
 	 * well. */
 	consumed = nopal_promises(promised, NOPAL_OUTCOME, NOPAL_AT_APPLICATION);
 	acknowledged = nopal_promises(promised, NOPAL_OUTCOME, NOPAL_AT_TRANSPORT);

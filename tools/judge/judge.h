@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * judge.h -- what happened in a run, held against what its plan promises.
+ * judge.h -- the facts of a run, held against the promises of its plan.
  *
  *   facts ----+
  *             +--> judge() --> a verdict for each quality --> say.h
  *   promises -+                     |
- *   who holds what, who did what ---+--> blame.h: one microprotocol
+ *   holds and deeds of parts -------+--> blame.h: one microprotocol
  *
- * Facts are counted by whoever sees them: `nopal sim` sees both ends, the live tools see one each.
- * Facts that were not seen are not judged.
+ * `nopal sim` counts the facts of both ends, the live tools those of one end.  Facts that were not
+ * seen are not judged.
  */
 #ifndef NOPAL_JUDGE_H
 #define NOPAL_JUDGE_H
@@ -18,8 +18,8 @@
 #include <nopal/nopal.h>
 
 enum {
-	JUDGE_UNSEEN = -2, /* ends: nobody looked at this side */
-	JUDGE_OPEN = -1,   /* it has not ended; else enum nopal_end */
+	JUDGE_UNSEEN = -2, /* ends: this side was not looked at */
+	JUDGE_OPEN = -1,   /* the session has not ended; else enum nopal_end */
 	JUDGE_TEXT = 256,
 	JUDGE_SUSPECTS = 256,
 	JUDGE_BARRIERS = 5,	       /* those of segments and messages, and NOPAL_BARRIERS */
@@ -39,14 +39,14 @@ static inline void judge_note(struct judge_count *count, uint64_t number)
 
 /* One direction of a session.  Numbers of messages count from 0. */
 struct judge_facts {
-	const char *names; /* properties of the messages; NULL: they have none */
+	const char *names; /* properties of the messages; NULL: none */
 	int sender_end, receiver_end;
-	bool numbered;		 /* which of them came is known, and in which order */
-	bool counted;		 /* how many were sent, and how many came, is known */
-	bool bytes_seen;	 /* what was sent is known */
+	bool numbered;		 /* numbers and order of the messages that came are known */
+	bool counted;		 /* the counts of messages sent and delivered are known */
+	bool bytes_seen;	 /* the bytes that were sent are known */
 	bool link_corrupts;	 /* bytes may change on the way */
 	bool receiver_restarted; /* there was more than one session for it */
-	bool all_receivers;	 /* all that were to have it have it */
+	bool all_receivers;	 /* all receivers that were to have it have it */
 	uint64_t sent, delivered;
 	struct judge_count missing;   /* sent, and never came */
 	struct judge_count gaps;      /* the same, and a later one came */
@@ -54,13 +54,13 @@ struct judge_facts {
 	struct judge_count twice;     /* came once more */
 	struct judge_count wrong;     /* came with other bytes */
 	struct judge_count lies;      /* told to have arrived, and never came */
-	struct judge_count given_up;  /* told not to have, and it never came */
+	struct judge_count given_up;  /* told to be given up, and never came */
 	uint64_t dropped;	      /* known to the parts as given up, discarded or late */
 	/* The standstill, in words; NULL: nothing did. */
 	const char *stuck;
 	bool unclosed; /* but all had been done */
-	bool garbled;  /* as a whole, what came is not what was sent */
-	bool arrived;  /* what stands still has come where it is to be delivered */
+	bool garbled;  /* as a whole, other bytes came than were sent */
+	bool arrived; /* the messages that stand still have arrived where they are to be delivered */
 	/* Of both ends, as far as they were seen. */
 	uint64_t misuses;	/* releases of what was not held */
 	uint64_t data, control; /* transmissions, resends among them */
@@ -82,7 +82,7 @@ struct judge_case {
 /* Holds and deeds of the plan's parts. */
 struct judge_suspect {
 	const char *layer, *microprotocol;
-	const char *why; /* it holds what it holds */
+	const char *why; /* the reason of its holds */
 	bool gate;	 /* it lets segments leave when their time has come */
 	bool answers;	 /* it provides acknowledgement */
 	/* by barrier; see struct nopal_held */
@@ -95,10 +95,10 @@ struct judge_suspects {
 	size_t count;
 };
 
-/* Rules of the runtime: what no microprotocol may do, whatever is promised. */
+/* Rules of the runtime: forbidden to each microprotocol, whatever is promised. */
 enum judge_against {
 	JUDGE_AGAINST_NOTHING,
-	JUDGE_MISUSE, /* lets go what it does not hold */
+	JUDGE_MISUSE, /* releases without a hold */
 	JUDGE_HOARD,  /* frees nothing */
 	JUDGE_STORM,  /* answers answers */
 	JUDGE_WAKES,  /* wakes for nothing */
@@ -109,20 +109,20 @@ struct judgement {
 	struct nopal_service promised;
 	struct judge_case of[JUDGE_CASES];
 	int end;		    /* the bad end that was seen; NOPAL_ENDED_WELL: none was */
-	enum judge_against against; /* what is broken of the rules */
-	bool arrived;		    /* what is missing first had arrived there */
+	enum judge_against against; /* the rule that is broken */
+	bool arrived;		    /* the first missing message had arrived there */
 	bool given_up;		    /* or was given up here */
 	bool unclosed;		    /* all was done but to end the session */
-	const char *blamed;	    /* microprotocol; NULL: nobody is */
+	const char *blamed;	    /* microprotocol; NULL: none */
 	char because[JUDGE_TEXT];
 };
 
 void judge(const struct nopal_plan *plan, const struct judge_facts *facts,
 	   struct judgement *ret_judgement);
-/* So many datagrams or wake-ups, for what is sent, that the run is not to go on. */
+/* Are there so many datagrams or wake-ups, for the data, that the run is not to go on? */
 bool judge_storms(const struct judge_facts *facts);
 bool judge_is_broken(const struct judgement *judgement);
-/* Takes over what the other has broken, as where there are several sessions. */
+/* Takes over the broken promises of the other, as of another session. */
 void judge_join(struct judgement *judgement, const struct judgement *other);
 
 void judge_suspect_held(struct judge_suspects *suspects, const struct nopal_session *session);

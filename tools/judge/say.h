@@ -9,12 +9,12 @@
 
 #include "judge/judge.h"
 
-/* A line for each promise that is broken, and one for who is blamed.  False: all was held, and
- * nothing was said. */
+/* A line for each broken promise, and one for the blamed microprotocol.  False: all promises were held,
+ * and nothing was printed. */
 bool judge_say(const struct judgement *judgement, FILE *out);
-/* A line of what this run could not judge of all that is promised; or none. */
+/* A line with the promises that this run could not judge; or none. */
 void judge_say_not(const struct judgement *judgement, FILE *out);
-/* Holders and their holds, a line a holder; nothing where nobody does. */
+/* Holders and their holds, a line a holder. */
 void judge_say_held(const struct judge_suspects *suspects, FILE *out);
 json_t *judge_json(const struct judgement *judgement);
 
