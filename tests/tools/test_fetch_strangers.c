@@ -381,25 +381,25 @@ TEST(test_lists_are_those_of_their_root)
 	struct announced is = right;
 
 	is.size = 100 * FILE_BLOCK_MIN; /* of another file, and whole */
-	with_announced(is, TABLE_FAILED, "not the one of the hash");
+	with_announced(is, TABLE_FAILED, "does not belong to the hash");
 	is.change = 1;
-	with_announced(is, TABLE_FAILED, "not the one of the hash");
+	with_announced(is, TABLE_FAILED, "does not belong to the hash");
 	is.size = 0; /* nothing to list, and yet a root */
-	with_announced(is, TABLE_FAILED, "not the one of the hash");
+	with_announced(is, TABLE_FAILED, "does not belong to the hash");
 	is = right; /* 100 where 184 were asked for */
-	with_announced(is, TABLE_FAILED, "another list");
+	with_announced(is, TABLE_FAILED, "other hashes than");
 	is.more = 1;
-	with_announced(is, TABLE_FAILED, "another list");
+	with_announced(is, TABLE_FAILED, "other hashes than");
 	is = right; /* as many as were asked for, and others */
 	is.size = 100 * FILE_BLOCK_MIN;
 	is.elsewhere = 1;
-	with_announced(is, TABLE_FAILED, "another list");
+	with_announced(is, TABLE_FAILED, "other hashes than");
 	is = right;
 	is.silent = true;
 	with_announced(is, TABLE_FAILED, "does not give its list");
 	is = right; /* 8 million hashes, and only a hundred of them */
 	is.size = max;
-	with_announced(is, TABLE_FAILED, "another list");
+	with_announced(is, TABLE_FAILED, "other hashes than");
 	is.size = max + 1;
 	with_announced(is, TABLE_REFUSED, "longer than 2 TiB");
 	is.size = INT64_MAX;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * part_state.c -- what is noted of a part beside it, and what lies in a folder of parts when nobody
- * is at work there.
+ * part_state.c -- the state file beside a part, the disk below it, and the parts that an earlier run
+ * has left in a folder.
  *
  *   nopal-part 1 ID SIZE OFFSET OWNER	 hex, decimal, decimal, hex
  *
- * OFFSET bytes from the start are on disk.  OWNER is whose bytes they are, where somebody said so;
- * earlier versions did not.
+ * OFFSET bytes from the start are on disk.  OWNER, where it is known, is the address whose bytes they
+ * are; earlier versions had none.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,12 +25,6 @@ enum {
 	PART_HEX_BASE = 16,
 	PART_BLOCK_BYTES = 512, /* of st_blocks, whatever the file system has */
 };
-
-static void owner_print(const uint8_t *owner, char ret_hex[PART_HEX_DIGITS + 1])
-{
-	for (int i = 0; i < PART_OWNER_BYTES; i++)
-		snprintf(ret_hex + 2 * i, sizeof("00"), "%02x", owner[i]);
-}
 
 /* ----------------------------------------------------------------- the state file */
 
@@ -58,8 +52,8 @@ int part_write_state(const struct part *part, uint64_t offset)
 	char text[PART_STATE_ROOM], owner[PART_HEX_DIGITS + 1] = "";
 	int length;
 
-	if (part->owned)
-		owner_print(part->owner, owner);
+	for (int i = 0; part->owned && i < PART_OWNER_BYTES; i++)
+		snprintf(owner + 2 * i, sizeof("00"), "%02x", part->owner[i]);
 	length = snprintf(text, sizeof(text), "nopal-part 1 %016llx %llu %llu%s%s\n",
 			  (unsigned long long)part->id, (unsigned long long)part->size,
 			  (unsigned long long)offset, part->owned ? " " : "", owner);
@@ -142,7 +136,7 @@ uint64_t part_free_bytes(int folder)
 {
 	struct statvfs disk;
 
-	/* some file systems do not say */
+	/* some file systems do not tell */
 	if (fstatvfs(folder, &disk) || disk.f_blocks == 0)
 		return INT64_MAX;
 	return (uint64_t)disk.f_bavail * disk.f_frsize;
@@ -172,41 +166,40 @@ void part_reserve_ahead(struct part *part, uint64_t end)
 	if (more > part->size - end)
 		more = part->size - end;
 	part->reserved = end + more;
-	/* what cannot be had is an error of the write that wants it */
+	/* a full disk is an error of the write */
 	if (more && fallocate(part->fd, FALLOC_FL_KEEP_SIZE, (off_t)end, (off_t)more))
 		part->reserved = part->size;
 }
 
-/* Room reserved behind the beginning goes back.  Where that fails, it stays. */
-static int part_give_back(const struct part *part)
+uint64_t part_keep_what_came(const struct part *part)
 {
 	const struct ranges *ranges = &part->ranges;
 	uint64_t end = part->reserved;
 	struct stat now;
 
-	if (ranges->count > 0 && ranges->list[0].from < end)
-		end = ranges->list[0].from;
-	if (ranges->count > 0 && end > part->whole)
-		return fallocate(part->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-				 (off_t)part->whole, (off_t)(end - part->whole));
-	return fstat(part->fd, &now) ? -1 : ftruncate(part->fd, now.st_size);
-}
-
-uint64_t part_keep_what_came(const struct part *part)
-{
-	struct stat now;
-
-	if (part->started && !part->by_blocks)
-		part_give_back(part);
 	if (fstat(part->fd, &now))
 		return 0;
+	/* Room reserved behind the beginning is released.  Where that fails, it stays reserved. */
+	if (part->started && !part->by_blocks) {
+		int error = 0;
+
+		if (ranges->count > 0 && ranges->list[0].from < end)
+			end = ranges->list[0].from;
+		if (ranges->count > 0 && end > part->whole)
+			error = fallocate(part->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+					  (off_t)part->whole, (off_t)(end - part->whole));
+		else
+			error = ftruncate(part->fd, now.st_size);
+		if (!error && fstat(part->fd, &now))
+			return 0;
+	}
 	if (now.st_size == 0)
 		return 0;
 	/* a short one may lie in its inode */
 	return now.st_blocks > 0 ? disk_bytes(&now) : (uint64_t)now.st_size;
 }
 
-/* ---------------------------------------------------------------- what lies around */
+/* ---------------------------------------------------------------------- the folder */
 
 /* The name of a part, and that of its state.  False: it is none. */
 static bool sweep_is_part(const char *name, char *ret_state)
@@ -233,7 +226,7 @@ static void sweep_one(int folder, const char *name, const char *state_name, part
 	if (fd < 0)
 		return;
 	if (fstat(fd, &now) || !S_ISREG(now.st_mode) || flock(fd, LOCK_EX | LOCK_NB)) {
-		close(fd); /* somebody is at work on it */
+		close(fd); /* another transfer has it open */
 		return;
 	}
 	if (now.st_size == 0) {

@@ -7,18 +7,6 @@
 
 #include "file/ranges.h"
 
-/* Joins a range with the next where the gap between both has closed. */
-static void ranges_join(struct ranges *ranges, size_t at)
-{
-	struct range *list = ranges->list;
-
-	if (at + 1 == ranges->count || list[at].end < list[at + 1].from)
-		return;
-	list[at].end = list[at + 1].end;
-	ranges->count--;
-	memmove(&list[at + 1], &list[at + 2], (ranges->count - at - 1) * sizeof(*list));
-}
-
 bool ranges_add(struct ranges *ranges, uint64_t from, uint64_t end)
 {
 	struct range *list = ranges->list;
@@ -30,7 +18,12 @@ bool ranges_add(struct ranges *ranges, uint64_t from, uint64_t end)
 		return false;
 	if (at > 0 && list[at - 1].end == from) {
 		list[at - 1].end = end;
-		ranges_join(ranges, at - 1);
+		if (at == ranges->count || end < list[at].from)
+			return true;
+		/* The gap before the next range has closed. */
+		list[at - 1].end = list[at].end;
+		ranges->count--;
+		memmove(&list[at], &list[at + 1], (ranges->count - at) * sizeof(*list));
 		return true;
 	}
 	if (at < ranges->count && list[at].from == end) {

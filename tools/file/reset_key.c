@@ -22,15 +22,8 @@ static enum reset_key key_refused(const char *path, const char *cause)
 	return RESET_KEY_REFUSED;
 }
 
-static enum reset_key key_none(const char *path, int error)
-{
-	fprintf(stderr, "note: %s/%s cannot be kept: %s: senders hear later of a restart\n", path,
-		RESET_KEY_NAME, strerror(error));
-	return RESET_KEY_NONE;
-}
-
-/* Into a file of its own, that gets the name when it is whole.  Negative: errno value; -EEXIST:
- * somebody else was first. */
+/* Writes a file of another name, which gets the key's name when it is whole.  Negative: errno value;
+ * -EEXIST: another process was first. */
 static int key_write(int folder, const char *name, const uint8_t *key)
 {
 	int file = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -70,8 +63,12 @@ enum reset_key reset_key_keep(int folder, const char *path, uint8_t ret_key[NOPA
 			unlinkat(folder, name, 0); /* of one that died on the way */
 			error = key_write(folder, name, key);
 		}
-		if (error && error != -EEXIST)
-			return key_none(path, -error);
+		if (error && error != -EEXIST) {
+			fprintf(stderr,
+				"note: %s/%s cannot be kept: %s: senders notice a restart later\n",
+				path, RESET_KEY_NAME, strerror(-error));
+			return RESET_KEY_NONE;
+		}
 		file = openat(folder, RESET_KEY_NAME, flags);
 	}
 	if (file < 0)

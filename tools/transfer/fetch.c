@@ -61,12 +61,6 @@ static void fetching_stop(struct fetching *fetching)
 		loop_stop(fetching->loop);
 }
 
-static void fetching_close(struct fetching *fetching)
-{
-	if (!fetching->fetch.closing)
-		fetch_close(&fetching->fetch);
-}
-
 static void fetching_over(struct fetching *fetching, const char *error)
 {
 	struct table *table = &fetching->table;
@@ -75,7 +69,7 @@ static void fetching_over(struct fetching *fetching, const char *error)
 	if (fetching->stage == FETCH_OVER)
 		return;
 	fetching->stage = FETCH_OVER;
-	fetching_close(fetching);
+	fetch_close(&fetching->fetch);
 	table->file.error = error;
 	table->file.transport = nopal_endpoint_transport(fetching->fetch.endpoint);
 	fetching->exit = error ? TOOL_FAILED : TOOL_GOOD;
@@ -111,7 +105,7 @@ static void fetching_on_whole(void *user)
 
 	fetching->stage = FETCH_COMMITTING;
 	fetching->judge.facts.bytes_seen = true;
-	fetching_close(fetching);
+	fetch_close(&fetching->fetch);
 	fetching_try_commit(fetching);
 }
 

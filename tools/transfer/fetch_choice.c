@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fetch_choice.c -- one file from several servers: which file it is, of those that they announce,
- * and the list of its blocks' hashes.
+ * fetch_choice.c -- one file from several servers: the choice among the files that they announce, and
+ * the list of its blocks' hashes.
  */
 #include "transfer/fetch_choice.h"
 
 #define CHOICE_WAIT_NS (1 * NOPAL_SECOND)  /* for others, since the first */
 #define CHOICE_LIST_NS (10 * NOPAL_SECOND) /* for some of the list */
 
-/* -------------------------------------------------------------------- who says what */
+/* ---------------------------------------------------------------- announcements */
 
 static bool choice_is_same(const struct fetch_one *one, const struct fetch_one *other)
 {
@@ -25,7 +25,7 @@ static unsigned choice_votes(const struct fetch *fetch, const struct fetch_one *
 	return votes;
 }
 
-/* The first of those that announce what most do; NULL: nobody announces any. */
+/* The first of the servers that announce the most common file; NULL: none announces any. */
 static struct fetch_one *choice_leader(const struct fetch *fetch, unsigned *ret_votes)
 {
 	struct fetch_one *leader = NULL;
@@ -44,17 +44,15 @@ static struct fetch_one *choice_leader(const struct fetch *fetch, unsigned *ret_
 	return leader;
 }
 
-static bool choice_may_change(const struct fetch *fetch)
-{
-	for (unsigned i = 0; i < fetch->count; i++)
-		if (fetch->ones[i].state == FETCH_OPENING || fetch->ones[i].state == FETCH_ASKED)
-			return true;
-	return false;
-}
-
+/* Is the leader with these votes the choice already? */
 static bool choice_is_clear(const struct fetch *fetch, unsigned votes)
 {
-	return fetch->given || votes > fetch->count / 2 || !choice_may_change(fetch) ||
+	bool may_change = false;
+
+	for (unsigned i = 0; i < fetch->count; i++)
+		may_change |= fetch->ones[i].state == FETCH_OPENING ||
+			      fetch->ones[i].state == FETCH_ASKED;
+	return fetch->given || votes > fetch->count / 2 || !may_change ||
 	       fetch_now(fetch) - fetch->answered_ns >= CHOICE_WAIT_NS;
 }
 
@@ -67,7 +65,8 @@ static void choice_refuse(struct fetch *fetch, struct fetch_one *one)
 		 (unsigned long long)one->offer.size, (unsigned long long)one->hash,
 		 (unsigned long long)fetch->hash,
 		 fetch->given ? "which is wanted" : "which is taken");
-	fetch_leave_out(fetch, one, TABLE_REFUSED, why, "name the one that you want with --hash");
+	fetch_leave_out(fetch, one, TABLE_REFUSED, why,
+			"name the version that you want with --hash");
 }
 
 /* --------------------------------------------------------------------- the list */
@@ -96,7 +95,7 @@ static void choice_made(struct fetch *fetch)
 	fetch->hooks->found(fetch->user);
 }
 
-/* The next of it, or what it says where this was all. */
+/* Asks for the next part of the list, or compares the whole list. */
 static void choice_go_on(struct fetch *fetch)
 {
 	const struct file_blocks *blocks = &fetch->blocks;
@@ -112,11 +111,11 @@ static void choice_go_on(struct fetch *fetch)
 		choice_made(fetch);
 	else
 		fetch_leave_out(fetch, fetch->lister, TABLE_FAILED,
-				"its list of hashes is not the one of the hash that it announced",
+				"its list of hashes does not belong to the hash that it announced",
 				"start `nopal serve` there again");
 }
 
-/* False: it is not what was asked for. */
+/* False: other hashes than those asked for. */
 static bool choice_take(struct fetch *fetch, const struct nopal_message *message,
 			const struct transfer_note *note)
 {
@@ -140,13 +139,13 @@ void fetch_listed(struct fetch *fetch, struct fetch_one *one, const struct nopal
 		  const struct transfer_note *note)
 {
 	if (fetch->known || one != fetch->lister)
-		return; /* it was too late with it */
+		return; /* the list comes too late */
 	fetch->listed_ns = fetch_now(fetch);
 	if (choice_take(fetch, message, note))
 		choice_go_on(fetch);
 	else
 		fetch_leave_out(fetch, one, TABLE_FAILED,
-				"it sent another list of hashes than it was asked for",
+				"it sent other hashes than it was asked for",
 				"start `nopal serve` there again");
 	fetch_choose(fetch);
 }
@@ -181,8 +180,8 @@ void fetch_announced(struct fetch *fetch, struct fetch_one *one, const struct tr
 	bool decided = fetch->known || fetch->given;
 
 	if (one->offer.size != end->size) {
-		fetch_leave_out(fetch, one, TABLE_FAILED, "it offers one file and means another",
-				NULL);
+		fetch_leave_out(fetch, one, TABLE_FAILED,
+				"it offers a file of another size than it announces", NULL);
 		return;
 	}
 	one->hash = end->hash;

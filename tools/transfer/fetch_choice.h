@@ -11,7 +11,7 @@
 void fetch_announced(struct fetch *fetch, struct fetch_one *one, const struct transfer_note *end);
 void fetch_listed(struct fetch *fetch, struct fetch_one *one, const struct nopal_message *message,
 		  const struct transfer_note *note);
-/* Somebody answered, left, or took his time: until it is known which file it is. */
+/* A server answered, left, or is silent: chooses a file, where none is known yet. */
 void fetch_choose(struct fetch *fetch);
 
 #endif

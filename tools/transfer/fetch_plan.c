@@ -8,12 +8,12 @@
 #include "transfer/fetch_plan.h"
 
 enum {
-	PLAN_HERE = 255,     /* in place of how many are asked */
+	PLAN_HERE = 255,     /* in place of a count of servers */
 	PLAN_COPIES = 2,     /* of one part under way */
 	PLAN_WINDOW_MIN = 2, /* one comes, one is next */
 	PLAN_QUICK = 2,	     /* the rate follows a higher sample by half, */
 	PLAN_SLOW = 8,	     /* and a lower one by so little: gaps are common */
-	PLAN_LATE_PARTS = 4, /* so many times its time is silence */
+	PLAN_LATE_PARTS = 4, /* silence begins after the time of so many parts */
 	PLAN_NS_PER_US = 1000,
 	PLAN_US_PER_S = 1000000,
 };
@@ -21,7 +21,7 @@ enum {
 #define PLAN_AHEAD_NS  (PLAN_NS_PER_S / 5) /* beyond a round trip */
 #define PLAN_ROUND_MAX (5 * PLAN_NS_PER_S)
 #define PLAN_SILENT_NS (PLAN_NS_PER_S / 2)
-#define PLAN_FIRST_NS  (2 * PLAN_NS_PER_S) /* silence of who is new */
+#define PLAN_FIRST_NS  (2 * PLAN_NS_PER_S) /* silence of a new server */
 #define PLAN_NEVER     INT64_MAX
 
 bool fetch_plan_init(struct fetch_plan *plan, uint64_t size, uint32_t part_bytes, unsigned servers)
@@ -86,7 +86,7 @@ static int64_t plan_gap_ns(const struct fetch_plan *plan, const struct fetch_ser
 	return (int64_t)(plan->part_bytes * (uint64_t)PLAN_NS_PER_S / server->rate);
 }
 
-/* How many parts it brings in this time: so many may be under way. */
+/* The parts that a server brings in this time: so many may be under way. */
 static unsigned plan_window(const struct fetch_plan *plan, const struct fetch_server *server,
 			    int64_t ns)
 {
@@ -104,8 +104,8 @@ static int64_t plan_waited_ns(const struct fetch_server *server, int64_t now_ns)
 	return now_ns - plan_later(server->brought_ns, server->asked[0].asked_ns);
 }
 
-/* When it would have brought so many parts more; one that has stopped for a while is as slow as
- * that while. */
+/* The time at which a server would have brought so many parts more; a server that has stopped for a
+ * while is as slow as that while. */
 static int64_t plan_due_ns(const struct fetch_plan *plan, const struct fetch_server *server,
 			   unsigned parts, int64_t now_ns)
 {
@@ -119,7 +119,7 @@ static int64_t plan_due_ns(const struct fetch_plan *plan, const struct fetch_ser
 	return now_ns + (int64_t)parts * gap_ns;
 }
 
-/* As it would be of a part that it is asked for now. */
+/* The same of a part for which it is asked now. */
 static int64_t plan_due_next_ns(const struct fetch_plan *plan, const struct fetch_server *server,
 				int64_t now_ns)
 {
@@ -129,7 +129,7 @@ static int64_t plan_due_next_ns(const struct fetch_plan *plan, const struct fetc
 			  plan_due_ns(plan, server, server->asked_count + 1, now_ns));
 }
 
-/* --------------------------------------------------------- who comes, who goes */
+/* --------------------------------------------------- servers come, servers go */
 
 void fetch_plan_join(struct fetch_plan *plan, unsigned server)
 {
@@ -163,25 +163,18 @@ void fetch_plan_leave(struct fetch_plan *plan, unsigned server)
 	plan->server[server].there = false;
 }
 
-static bool plan_is_silent(const struct fetch_plan *plan, const struct fetch_server *server,
-			   int64_t now_ns)
-{
-	int64_t max_ns = PLAN_FIRST_NS;
-
-	if (!server->there || !server->asked_count)
-		return false;
-	if (server->rate)
-		max_ns = PLAN_SILENT_NS + 2 * server->round_ns +
-			 PLAN_LATE_PARTS * plan_gap_ns(plan, server);
-	return plan_waited_ns(server, now_ns) > max_ns;
-}
-
 void fetch_plan_look(struct fetch_plan *plan, int64_t now_ns)
 {
 	for (unsigned i = 0; i < plan->servers; i++) {
 		struct fetch_server *server = &plan->server[i];
+		int64_t max_ns = PLAN_FIRST_NS;
 
-		if (server->silent || !plan_is_silent(plan, server, now_ns))
+		if (server->silent || !server->there || !server->asked_count)
+			continue;
+		if (server->rate)
+			max_ns = PLAN_SILENT_NS + 2 * server->round_ns +
+				 PLAN_LATE_PARTS * plan_gap_ns(plan, server);
+		if (plan_waited_ns(server, now_ns) <= max_ns)
 			continue;
 		server->silent = true;
 		plan_give_back(plan, server);
@@ -221,7 +214,7 @@ bool fetch_plan_is_useless(const struct fetch_plan *plan, unsigned server)
 
 /* --------------------------------------------------------------------- asking */
 
-/* The one that comes first in the file. */
+/* The first free part in the file. */
 static bool plan_free_part(struct fetch_plan *plan, const struct fetch_server *me,
 			   uint64_t *ret_part)
 {
@@ -236,8 +229,8 @@ static bool plan_free_part(struct fetch_plan *plan, const struct fetch_server *m
 	return part < plan->parts;
 }
 
-/* Of what this one owes alone, the part that it would bring last, and that I may bring; NULL:
- * none. */
+/* Of the parts that this server alone owes, the one that it would bring last, and that `me` may bring;
+ * NULL: none. */
 static const struct fetch_asked *plan_last_of(const struct fetch_plan *plan,
 					      const struct fetch_server *server,
 					      const struct fetch_server *me, int64_t now_ns,
@@ -255,7 +248,7 @@ static const struct fetch_asked *plan_last_of(const struct fetch_plan *plan,
 	return NULL;
 }
 
-/* A part that another would bring last of all, where this one brings it sooner. */
+/* The part that another server would bring last of all, where this one brings it sooner. */
 static bool plan_part_again(const struct fetch_plan *plan, const struct fetch_server *me,
 			    int64_t now_ns, uint64_t *ret_part)
 {
@@ -287,13 +280,13 @@ bool fetch_plan_ask(struct fetch_plan *plan, unsigned server, int64_t now_ns,
 
 	if (!me->there || me->silent)
 		return false;
-	/* A round trip, and a while in which it does not wait for us. */
+	/* A round trip, and a while in which the server does not wait. */
 	ahead_ns = plan_later(PLAN_AHEAD_NS, me->round_ns);
 	if (me->asked_count >= plan_window(plan, me, me->round_ns + ahead_ns))
 		return false;
 	if (me->wrong.count && plan_has_better(plan))
 		return false;
-	/* Parts under way from the server are no more than keeps it busy until the next comes. */
+	/* A second copy is asked for only where the server would be idle before the next part. */
 	if (!plan_free_part(plan, me, &part) &&
 	    !(me->asked_count < plan_window(plan, me, me->round_ns) &&
 	      plan_part_again(plan, me, now_ns, &part)))

@@ -427,6 +427,8 @@ void fetch_close(struct fetch *fetch)
 {
 	struct transfer_note all = { .type = TRANSFER_RESULT, .verdict = TRANSFER_YES };
 
+	if (fetch->closing)
+		return;
 	fetch->closing = true;
 	fetch->closing_ns = fetch_now(fetch);
 	nopal_batch_start(fetch->world);

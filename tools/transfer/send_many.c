@@ -438,20 +438,6 @@ static void send_many_on_interrupt(void *user)
 
 /* --------------------------------------------------------------------- running */
 
-static bool send_many_setup(struct many *many, const char *trace)
-{
-	struct loop *loop = many->loop = loop_new(trace);
-
-	if (!loop || !live_judge_watch(&many->judges, loop_world(loop), many->plan))
-		return false;
-	many->step = loop_event_new(loop, LOOP_TIMER, -1, many_check, many);
-	many->paced = loop_event_new(loop, LOOP_TIMER, -1, many_pump, many);
-	many->tick = loop_event_new(loop, LOOP_TIMER, -1, send_many_tick, many);
-	many->next = loop_event_new(loop, LOOP_TIMER, -1, send_many_next, many);
-	return many->step && many->paced && many->tick && many->next &&
-	       loop_on_interrupt(loop, send_many_on_interrupt, many);
-}
-
 /* A receiver of another address family than the channel's gets copies: where that is so for all of
  * them, the user meant another config. */
 static void send_many_note_family(const struct many *many, const struct nopal_address *peers)
@@ -479,24 +465,33 @@ static void send_many_note_family(const struct many *many, const struct nopal_ad
 static enum tool_exit send_many_run(struct many *many, const struct tool_call *call,
 				    const struct nopal_address *peers)
 {
+	struct loop *loop = many->loop = loop_new(tool_value(call, "trace"));
+
 	many->ones = calloc(many->count, sizeof(*many->ones));
 	many->infos = calloc(many->count, sizeof(*many->infos));
-	if (!many->ones || !many->infos ||
+	if (!loop || !many->ones || !many->infos ||
 	    !table_init(&many->table, call->words + many->path_count, many->count) ||
-	    !send_many_setup(many, tool_value(call, "trace")))
+	    !live_judge_watch(&many->judges, loop_world(loop), many->plan))
+		return TOOL_ENVIRONMENT;
+	many->step = loop_event_new(loop, LOOP_TIMER, -1, many_check, many);
+	many->paced = loop_event_new(loop, LOOP_TIMER, -1, many_pump, many);
+	many->tick = loop_event_new(loop, LOOP_TIMER, -1, send_many_tick, many);
+	many->next = loop_event_new(loop, LOOP_TIMER, -1, send_many_next, many);
+	if (!many->step || !many->paced || !many->tick || !many->next ||
+	    !loop_on_interrupt(loop, send_many_on_interrupt, many))
 		return TOOL_ENVIRONMENT;
 	for (unsigned i = 0; i < many->count; i++) {
 		many->ones[i].address = peers[i];
 		many->ones[i].row = &many->table.rows[i];
 	}
-	many->endpoint = loop_endpoint_to_all(many->loop, peers, many->count);
+	many->endpoint = loop_endpoint_to_all(loop, peers, many->count);
 	if (!many->endpoint)
 		return TOOL_ENVIRONMENT;
 	send_many_note_family(many, peers);
-	reader_init(&many->reader, loop_world(many->loop), transfer_chunk_bytes(many->plan));
+	reader_init(&many->reader, loop_world(loop), transfer_chunk_bytes(many->plan));
 	send_many_begin(many);
 	loop_event_start(many->tick, SEND_TICK_NS);
-	loop_run(many->loop);
+	loop_run(loop);
 	reader_close(&many->reader);
 	return many->exit;
 }

@@ -428,34 +428,27 @@ static void send_on_ping(void *user)
 
 /* --------------------------------------------------------------------- running */
 
-static bool send_setup(struct sender *sender, const struct tool_call *call)
+static enum tool_exit send_go(struct sender *sender, const struct tool_call *call,
+			      const struct nopal_address *peer)
 {
 	struct loop *loop = sender->loop = loop_new(tool_value(call, "trace"));
+	struct nopal_session *session;
 
 	if (!loop)
-		return false;
+		return TOOL_ENVIRONMENT;
 	reader_init(&sender->reader, loop_world(loop), transfer_chunk_bytes(sender->plan));
 	sender->step = loop_event_new(loop, LOOP_TIMER, -1, send_check, sender);
 	sender->paced = loop_event_new(loop, LOOP_TIMER, -1, send_pump, sender);
 	sender->again = loop_event_new(loop, LOOP_TIMER, -1, send_again, sender);
 	sender->ping = loop_event_new(loop, LOOP_TIMER, -1, send_on_ping, sender);
-	return sender->step && sender->paced && sender->again && sender->ping &&
-	       loop_on_interrupt(loop, send_on_interrupt, sender) &&
-	       live_judge_watch(&sender->judges, loop_world(loop), sender->plan);
-}
-
-static enum tool_exit send_go(struct sender *sender, const struct tool_call *call,
-			      const struct nopal_address *peer)
-{
-	struct nopal_session *session;
-
-	if (!send_setup(sender, call))
+	if (!sender->step || !sender->paced || !sender->again || !sender->ping ||
+	    !loop_on_interrupt(loop, send_on_interrupt, sender) ||
+	    !live_judge_watch(&sender->judges, loop_world(loop), sender->plan))
 		return TOOL_ENVIRONMENT;
-	sender->endpoint = rendezvous_endpoint(&sender->rendezvous, sender->loop, peer);
+	sender->endpoint = rendezvous_endpoint(&sender->rendezvous, loop, peer);
 	if (!sender->endpoint)
 		return TOOL_ENVIRONMENT;
-	live_judge_begin(&sender->judge, sender->plan, loop_world(sender->loop), &sender->judges,
-			 true);
+	live_judge_begin(&sender->judge, sender->plan, loop_world(loop), &sender->judges, true);
 	session = rendezvous_open(&sender->rendezvous, sender->endpoint, sender->plan, peer,
 				  &send_callbacks, sender);
 	if (!session) {
@@ -466,7 +459,7 @@ static enum tool_exit send_go(struct sender *sender, const struct tool_call *cal
 		return sender->exit;
 	sender->out.session = session;
 	loop_event_start(sender->ping, PROGRESS_LOOK_NS);
-	loop_run(sender->loop);
+	loop_run(loop);
 	return sender->exit;
 }
 

@@ -187,34 +187,30 @@ static bool serve_file_read_block(struct serve_file *file)
 	return false;
 }
 
-static void serve_file_read(struct serve_file *file)
-{
-	struct file_blocks *blocks = &file->blocks;
-	struct source *source = &file->source;
-	uint64_t end = source->offset + TRANSFER_STEP_BYTES;
-
-	file->state = SERVE_FILE_FAILED; /* until reading has gone well */
-	while (!file_blocks_are_known(blocks) && source->offset < end)
-		if (!serve_file_read_block(file))
-			return;
-	if (!source_is_same(source, file->why))
-		return;
-	file->state = SERVE_FILE_NEW;
-	if (!file_blocks_are_known(blocks))
-		return;
-	file->state = SERVE_FILE_KNOWN;
-	file->hash = file_blocks_root(blocks);
-	source_close(source);
-}
-
 struct serve_file *serve_file_step(struct serve_files *files)
 {
 	struct serve_file *file = files->list;
+	struct file_blocks *blocks;
+	uint64_t end;
 
 	while (file && file->state != SERVE_FILE_NEW)
 		file = file->next;
-	if (file)
-		serve_file_read(file);
+	if (!file)
+		return NULL;
+	blocks = &file->blocks;
+	end = file->source.offset + TRANSFER_STEP_BYTES;
+	file->state = SERVE_FILE_FAILED; /* until reading has gone well */
+	while (!file_blocks_are_known(blocks) && file->source.offset < end)
+		if (!serve_file_read_block(file))
+			return file;
+	if (!source_is_same(&file->source, file->why))
+		return file;
+	file->state = SERVE_FILE_NEW;
+	if (!file_blocks_are_known(blocks))
+		return file;
+	file->state = SERVE_FILE_KNOWN;
+	file->hash = file_blocks_root(blocks);
+	source_close(&file->source);
 	return file;
 }
 
