@@ -5,7 +5,7 @@
  *
  * A peer with the list of hashes can tell any block of the file from any other bytes, and a peer
  * with the root can tell the list.  The length of a block follows from that of the file alone, so
- * that all who have the same file have the same list.
+ * that all peers with the same file have the same list.
  */
 #ifndef NOPAL_FILE_BLOCKS_H
 #define NOPAL_FILE_BLOCKS_H
@@ -26,13 +26,13 @@ struct file_blocks {
 	uint64_t *hashes;
 };
 
-/* False: the file is longer than FILE_BLOCKS_MAX blocks, and not for us. */
+/* False: the file is longer than FILE_BLOCKS_MAX blocks. */
 bool file_blocks_fit(uint64_t size);
 /* Of a file that fits.  Nothing is known yet, and nothing allocated. */
 void file_blocks_init(struct file_blocks *blocks, uint64_t size);
 void file_blocks_fini(struct file_blocks *blocks);
-/* The next one's hash, while not all are known.  Memory grows with what is known, and not with what
- * is announced.  False: there is none. */
+/* Adds the hash of the next block, while not all are known.  Memory grows with the known hashes, and
+ * not with the announced length.  False: no memory. */
 bool file_blocks_add(struct file_blocks *blocks, uint64_t hash);
 bool file_blocks_are_known(const struct file_blocks *blocks);
 struct range file_blocks_range(const struct file_blocks *blocks, uint64_t index);

@@ -3,22 +3,21 @@
  * part.h -- a file that is being received, on disk.
  *
  *   .NAME.nopal-part   its bytes so far, in place
- *   .NAME.nopal-state  id, size, how many bytes from the start are on disk, and whose
+ *   .NAME.nopal-state  id, size, count of bytes from the start that are on disk, owner
  *   NAME               only when whole, verified and synced: by one rename
  *
  *   part_open --> part_check... --> part_start --> part_write... --> part_commit
- *                 (hash of what        (go on, or      |                |
- *                  is there)            from 0)        +-- part_save ---+ threads
+ *                 (hash of the         (go on, or      |                |
+ *                  beginning)           from 0)        +-- part_save ---+ threads
  *
  * Where the hashes of its blocks are known, there is no state file:
  *
  *   part_open --> part_block_hash... --> part_start_blocks --> part_write...
- *                 (each that is there)                           --> part_commit
+ *                 (each on disk)                                 --> part_commit
  *
- * A beginning that is there already is trusted only as far as its hash agrees with the sender's
- * own.  A part is locked while it is open: one transfer a name.  Where the disk refuses, or the
- * bytes are wrong, the part goes away; where the peer is lost, it stays for the next time, unless
- * nothing came.
+ * A beginning on disk is trusted only as far as its hash agrees with the sender's own.  A part is
+ * locked while it is open: one transfer a name.  Where the disk refuses, or the bytes are wrong, the
+ * part is removed; where the peer is lost, the part stays for the next time, unless it is empty.
  *
  * Disk is reserved as data come: as much ahead as has come, and never the length that an offer
  * claims.
@@ -31,48 +30,48 @@
 #include <nopal/nopal.h>
 #include "file/transfer.h"
 
-enum { PART_OWNER_BYTES = 16 }; /* whatever tells one from another */
+enum { PART_OWNER_BYTES = 16 }; /* a key that tells owners apart */
 
 struct part_folder {
 	int fd;
 	bool overwrite;	     /* an existing file of the name is replaced */
 	uint64_t limit;	     /* longest file that is taken */
-	const char *differs; /* said of another one, where it is not */
+	const char *differs; /* the reason for a refusal, without overwrite */
 };
 
 struct part;
 
-/* TRANSFER_YES: *ret_part; else `why` (TRANSFER_TEXT_ROOM) says what is wrong. */
+/* TRANSFER_YES: *ret_part; else `why` (TRANSFER_TEXT_ROOM) has the reason. */
 enum transfer_verdict part_open(const struct part_folder *folder, const struct transfer_note *offer,
 				struct part **ret_part, char *why);
-/* Hashes some more of what is there; true: *ret_offset and *ret_hash are known. */
+/* Hashes some more of the beginning on disk; true: *ret_offset and *ret_hash are known. */
 bool part_check(struct part *part, uint64_t *ret_offset, uint64_t *ret_hash);
 /* Begins at the offset that was found, or at 0.  False: `why`. */
 bool part_start(struct part *part, uint64_t offset, char *why);
-/* Writes pieces at an offset, also before the start: it is seen then what of them counts.  False:
+/* Writes pieces at an offset, also before part_start, which then knows which of them count.  False:
  * `why`. */
 bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces, size_t count,
 		char *why);
-/* The same with what a message carries behind its first bytes. */
+/* The same with the bytes of a message behind its first `skip` bytes. */
 bool part_write_message(struct part *part, uint64_t offset, const struct nopal_message *message,
 			uint64_t skip, char *why);
-/* By blocks: the hash of what lies there now, in the file of its own name where there is one as
- * long, else in the part.  False: it is not there, or cannot be read. */
+/* By blocks: the hash of the bytes on disk, in the existing file of this name where it has the same
+ * length, else in the part.  False: they are not there, or cannot be read. */
 bool part_block_hash(struct part *part, const struct range *block, uint64_t *ret_hash);
-/* Is the file of its own name looked at? */
+/* Is the existing file looked at? */
 bool part_is_existing(const struct part *part);
-/* That one is the same: nothing is left to do; or it is not, and the part is looked at from now on.
- * False: it may not be replaced; `why`. */
+/* The existing file is the same: nothing is left to do; or it is not, and the part is looked at from
+ * now on.  False: the existing file may not be replaced; `why`. */
 void part_take_existing(struct part *part);
 bool part_leave_existing(struct part *part, char *why);
-/* Begins to write: whole blocks, in any order; what is there stays.  False: `why`. */
+/* Begins to write whole blocks, in any order; bytes on disk stay.  False: `why`. */
 bool part_start_blocks(struct part *part, char *why);
 uint64_t part_done_bytes(const struct part *part); /* from the start, whole */
 bool part_is_whole(const struct part *part);
-/* The file was here, identical: nothing is left to do. */
+/* Was the same file here before?  Then nothing is left to do. */
 bool part_is_here(const struct part *part);
 uint64_t part_hash(const struct part *part); /* of a whole part */
-/* All that is here of it, in order and apart; returns how many ranges. */
+/* All ranges that are here, in order and apart; returns their count. */
 size_t part_ranges(const struct part *part, struct range ret_ranges[TRANSFER_RANGES_MAX]);
 
 /* Both work in a thread; part_fd gets readable when it is done, and then part_finish is called.
@@ -85,23 +84,23 @@ bool part_is_busy(const struct part *part);
 /* Waits for the thread; 0, or a negative errno value. */
 int part_finish(struct part *part);
 
-/* Did nothing come, now or earlier? */
+/* Has no byte come, now or earlier? */
 bool part_is_empty(const struct part *part);
-/* Keep: for the next time, unless it is empty.  Else nothing of it is left.  Returns the bytes on
- * disk of an unfinished one that stays. */
+/* Keeps the part for the next time, unless it is empty; else removes it.  Returns the bytes on disk of
+ * an unfinished part that stays. */
 uint64_t part_close(struct part *part, bool keep);
 
-/* The owner of the unfinished part that part_open found, and its bytes on disk; 0: there was none,
- * or it is nobody's. */
+/* The owner of the unfinished part that part_open found, and its bytes on disk; 0: there was none, or
+ * it had no owner. */
 uint64_t part_found_bytes(const struct part *part, uint8_t ret_owner[PART_OWNER_BYTES]);
 /* The owner of the part from now on. */
 void part_set_owner(struct part *part, const uint8_t owner[PART_OWNER_BYTES]);
 
-/* Looks through a folder: parts that never grew are removed, `found` is told of those that have an
- * owner.  What somebody is at work on is passed over. */
+/* Looks through a folder: removes empty parts, and calls `found` for parts with an owner.  Parts that
+ * are open in another transfer are passed over. */
 typedef void part_sweep_found(void *user, const uint8_t owner[PART_OWNER_BYTES], uint64_t bytes);
 void part_sweep(int folder, part_sweep_found *found, void *user);
-/* Bytes that are free on its disk; as many as can be, where it does not say. */
+/* Bytes that are free on the disk; INT64_MAX where the file system does not tell. */
 uint64_t part_free_bytes(int folder);
 
 #endif

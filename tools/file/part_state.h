@@ -13,7 +13,7 @@
 enum {
 	PART_READ_BYTES = 256 << 10,
 	PART_STATE_ROOM = 128,
-	/* reserved on disk beyond what came: as much again, and so much */
+	/* bytes reserved on disk ahead: as many as came, between these bounds */
 	PART_AHEAD_MIN = 1 << 20,
 	PART_AHEAD_MAX = 256 << 20,
 	PART_MODE = 0666, /* less the umask */
@@ -53,13 +53,13 @@ struct part {
 
 /* 0, or a negative errno value. */
 int part_write_state(const struct part *part, uint64_t offset);
-/* How far an earlier transfer of the same file came; 0: not at all. */
+/* Bytes from the start that an earlier transfer of the same file has left, or 0. */
 uint64_t part_read_state(const struct part *part);
-/* Does the rest of it fit the disk now? */
+/* Does the rest of the file fit the disk now? */
 bool part_has_room(const struct part *part);
-/* Before bytes up to `end` are written: reserves on, and no more than has come. */
+/* Called before bytes up to `end` are written: reserves room ahead, and no more than has come. */
 void part_reserve_ahead(struct part *part, uint64_t end);
-/* Gives back what was reserved; bytes on disk, 0: there are none. */
+/* Releases reserved room; returns the bytes on disk, or 0. */
 uint64_t part_keep_what_came(const struct part *part);
 
 #endif

@@ -16,9 +16,9 @@ struct pieces {
 	size_t at;
 };
 
-/* The next ones, and how many bytes these are; 0: no more. */
+/* The next pieces, and the count of their bytes; 0: no more. */
 size_t pieces_next(struct pieces *pieces, struct iovec *ret_some, size_t room, uint64_t *ret_bytes);
-/* All of them at an offset, whatever the disk takes at a time.  False: errno. */
+/* Writes all pieces at an offset, also where the disk takes few at a time.  False: errno. */
 bool pieces_write(int fd, const struct iovec *pieces, size_t count, uint64_t offset);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ranges.c -- which ranges of a file are there, beyond the first gap.
+ * ranges.c -- ranges of a file that are present, beyond the first gap.
  */
 #include <stdlib.h>
 #include <string.h>

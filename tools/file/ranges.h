@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ranges.h -- which ranges of a file are there, beyond the first gap.  A bounded list: a peer
+ * ranges.h -- ranges of a file that are present, beyond the first gap.  A bounded list: a peer
  * cannot make it long.
  */
 #ifndef NOPAL_RANGES_H
@@ -23,14 +23,13 @@ struct ranges {
 
 /* Puts [from, end) among them; false: it overlaps, or they are too many. */
 bool ranges_add(struct ranges *ranges, uint64_t from, uint64_t end);
-/* Of ranges that may overlap, as several hold them: puts them in order; says how many bytes they
- * have together, once they are; and where the first gap is at or after `from` in what is `size`
- * long.  False: there is none. */
+/* Ranges that may overlap, as several receivers hold them: puts them in order; counts the bytes of
+ * ordered ranges; finds their first gap at or after `from`, before `size`.  False: there is none. */
 void ranges_sort(struct range *ranges, size_t count);
 uint64_t ranges_bytes(const struct range *ranges, size_t count);
 bool ranges_gap(const struct range *ranges, size_t count, uint64_t from, uint64_t size,
 		struct range *ret_gap);
-/* The first one is no range any more. */
+/* Removes the first range. */
 void ranges_drop_first(struct ranges *ranges);
 
 #endif

@@ -48,7 +48,7 @@ bool reader_hash(struct reader *reader, uint64_t end);
 void reader_from(struct reader *reader, uint64_t offset);
 /* The same where it was read beyond that meanwhile: `hash` is of all before. */
 void reader_back(struct reader *reader, uint64_t offset, const struct file_hash *hash);
-/* Of this range alone: what was lost with who had it.  The hash is not right any more. */
+/* This range alone, as bytes that were lost with a receiver.  The hash is not right any more. */
 void reader_range(struct reader *reader, uint64_t offset, uint64_t end);
 /* Gives *session, which is NULL after its life, what it takes: DATA notes. */
 enum reader_stop reader_pump(struct reader *reader, struct nopal_session *const *session,

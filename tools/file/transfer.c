@@ -123,41 +123,29 @@ static const enum note_field note_layouts[][NOTE_FIELDS] = {
 
 static void note_get(struct cursor *cursor, enum note_field field, struct transfer_note *note)
 {
-	switch (field) {
-	case NOTE_VERSION:
+	uint64_t *const numbers[] = {
+		[NOTE_ID] = &note->id,
+		[NOTE_SIZE] = &note->size,
+		[NOTE_OFFSET] = &note->offset,
+		[NOTE_HASH] = &note->hash,
+	};
+
+	if (field == NOTE_VERSION) {
 		cursor->bad |= cursor_number(cursor, 1) != TRANSFER_VERSION;
-		break;
-	case NOTE_ASK_VERSION:
+	} else if (field == NOTE_ASK_VERSION) {
 		note->version = (uint8_t)cursor_number(cursor, 1);
-		break;
-	case NOTE_VERDICT:
+	} else if (field == NOTE_VERDICT) {
 		note->verdict = (enum transfer_verdict)cursor_number(cursor, 1);
 		cursor->bad |= note->verdict < TRANSFER_YES || note->verdict > TRANSFER_LATER;
-		break;
-	case NOTE_ID:
-		note->id = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
-		break;
-	case NOTE_SIZE:
-		note->size = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
-		break;
-	case NOTE_MTIME:
+	} else if (field == NOTE_MTIME) {
 		note->mtime_ns = (int64_t)cursor_number(cursor, TRANSFER_NUMBER_BYTES);
-		break;
-	case NOTE_OFFSET:
-		note->offset = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
-		break;
-	case NOTE_HASH:
-		note->hash = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
-		break;
-	case NOTE_NAME:
-	case NOTE_REASON:
+	} else if (field == NOTE_NAME) {
 		cursor_text(cursor, note->text);
-		if (field == NOTE_REASON)
-			cursor_plain(cursor, note->text);
-		break;
-	case NOTE_END:
-	case NOTE_MORE:
-		break;
+	} else if (field == NOTE_REASON) {
+		cursor_text(cursor, note->text);
+		cursor_plain(cursor, note->text);
+	} else if (field != NOTE_MORE) {
+		*numbers[field] = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
 	}
 }
 

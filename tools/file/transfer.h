@@ -130,7 +130,7 @@ uint32_t transfer_chunk_bytes(const struct nopal_plan *plan);
 /* Do the two sides of a session of this plan tell each other when it begins and ends?  Else the
  * session is open at once, and the side that is done aborts it, which is told once. */
 bool transfer_plan_tells(const struct nopal_plan *plan);
-/* Is nobody at the other end of such a session, to which a file was offered so long ago?  A receiver
+/* Is there no receiver at the other end of such a session, which got an offer so long ago?  A receiver
  * acknowledges the offer long before it has looked for the file. */
 bool transfer_is_alone(const struct nopal_session *session, const struct nopal_plan *plan,
 		       int64_t offered_for_ns);

@@ -8,7 +8,7 @@
  *
  * After them the signal takes its course: a core file, a debugger, a sanitizer's report. A
  * simulated run dies in the same place again, so `nopal sim ... --trace FILE` and `nopal trace
- * FILE` show what led there.
+ * FILE` show the events before.
  */
 #include <signal.h>
 #include <string.h>

@@ -21,7 +21,7 @@ void loop_free(struct loop *loop); /* and its world */
 struct nopal_world *loop_world(struct loop *loop);
 /* Ends the world and its sessions before the rest, and reports a trace that was not written whole. */
 void loop_end_world(struct loop *loop);
-/* For what the library runs on its caller's loop. */
+/* For calls of the library that take their caller's loop. */
 struct event_base *loop_base(struct loop *loop);
 void loop_run(struct loop *loop); /* until loop_stop */
 /* The same without sleep, until `*over`. */

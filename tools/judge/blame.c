@@ -77,37 +77,38 @@ void judge_suspect_held(struct judge_suspects *suspects, const struct nopal_sess
 	nopal_session_held(session, suspect_held, suspects);
 }
 
-static void stranded_visit(const struct nopal_held *held, void *user)
-{
-	uint64_t *max = user;
+/* The most items that one part holds. */
+struct held_max {
+	uint64_t undelivered; /* messages */
+	uint64_t kept;	      /* segments that are done, and held by this part alone */
+};
 
-	if (held->barrier == NOPAL_DELIVER && held->items > *max)
-		*max = held->items;
+static void held_max_visit(const struct nopal_held *held, void *user)
+{
+	struct held_max *max = user;
+
+	if (held->barrier == NOPAL_DELIVER && held->items > max->undelivered)
+		max->undelivered = held->items;
+	if (held->barrier == NOPAL_DEALLOCATE && held->alone > max->kept)
+		max->kept = held->alone;
 }
 
 uint64_t judge_stranded(const struct nopal_session *session)
 {
-	uint64_t max = 0;
+	struct held_max max = { 0 };
 
-	nopal_session_held(session, stranded_visit, &max);
-	return max;
-}
-
-static void hoard_visit(const struct nopal_held *held, void *user)
-{
-	uint64_t *max = user;
-
-	if (held->barrier == NOPAL_DEALLOCATE && held->alone > *max)
-		*max = held->alone;
+	nopal_session_held(session, held_max_visit, &max);
+	return max.undelivered;
 }
 
 uint64_t judge_hoarded(const struct nopal_session *session)
 {
 	const struct nopal_counters *counters = nopal_session_counters(session);
-	uint64_t max = 0;
+	uint64_t sent = counters->transmissions - counters->resends;
+	struct held_max max = { 0 };
 
-	nopal_session_held(session, hoard_visit, &max);
-	return max >= HOARD_MIN && max >= counters->transmissions - counters->resends ? max : 0;
+	nopal_session_held(session, held_max_visit, &max);
+	return max.kept >= HOARD_MIN && max.kept >= sent ? max.kept : 0;
 }
 
 static void suspect_deeds(const struct nopal_conduct *conduct, void *user)
@@ -125,18 +126,18 @@ void judge_suspect_deeds(struct judge_suspects *suspects, struct nopal_world *wo
 
 /* ------------------------------------------------------------------ evidence */
 
-/* Evidence that may convict: deeds, holds, and what there is besides. */
+/* Evidence that may convict: deeds, holds, and roles. */
 enum {
 	BY_HOLD = NOPAL_DEED_COUNT, /* and the barrier */
 	BY_DELIVER = BY_HOLD + NOPAL_DELIVER,
 	BY_UNCUT = BY_HOLD + NOPAL_BARRIERS,
-	BY_SENDER,   /* who holds back the oldest segment of the sender */
-	BY_RESENDER, /* who is to send again what is away */
+	BY_SENDER,   /* the part that holds back the oldest segment of the sender */
+	BY_RESENDER, /* the part that is to resend segments whose outcome is open */
 	BY_GIVER,    /* of the promise */
 	BY_END,
 };
 
-/* Wrong whatever came of it. */
+/* Deeds that are always wrong. */
 static const int always[] = {
 	NOPAL_DEED_BYTES, NOPAL_DEED_ATTRIBUTE, NOPAL_DEED_SHARED,
 	NOPAL_DEED_HOLD,  NOPAL_DEED_RAISE,	BY_END,

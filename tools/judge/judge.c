@@ -176,7 +176,7 @@ static bool wakes_too_often(const struct judge_facts *facts)
 	       facts->expiries > free + EXPIRIES_RATIO * sent;
 }
 
-/* A count without time: a busy machine gives whoever spins few turns a second. */
+/* A count without time: on a busy machine a spinning part has few turns a second. */
 static bool spins(const struct judge_facts *facts)
 {
 	return facts->spins > SPINS_FREE + facts->data + facts->control;

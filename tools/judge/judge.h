@@ -62,7 +62,7 @@ struct judge_facts {
 	bool garbled;  /* as a whole, other bytes came than were sent */
 	bool arrived; /* the messages that stand still have arrived where they are to be delivered */
 	/* Of both ends, as far as they were seen. */
-	uint64_t misuses;	/* releases of what was not held */
+	uint64_t misuses;	/* releases without a hold */
 	uint64_t data, control; /* transmissions, resends among them */
 	int64_t open_ns;	/* how long they were open */
 	uint64_t steps;		/* of virtual time; 0: not known */

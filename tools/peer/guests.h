@@ -36,7 +36,7 @@ struct guests_account; /* of one address */
 
 /* Of a listener, on all its loops. */
 struct guests_house {
-	pthread_mutex_t lock; /* of what follows it */
+	pthread_mutex_t lock; /* of the next fields */
 	struct guests_account *accounts;
 	unsigned seats;
 	unsigned seats_each;

@@ -23,11 +23,11 @@ struct live_judge_options {
 
 #define LIVE_JUDGE_OPTIONS                                                                         \
 	{ "patience", 0, "TIME",                                                                   \
-	  "say who holds what, and end, when nothing has moved for so long "                       \
+	  "name the holders, and end, when nothing has moved for so long "                         \
 	  "(default 60s)" },                                                                       \
 	{                                                                                          \
 		"watch", 0, NULL,                                                                  \
-			"watch every microprotocol, to name who breaks a "                         \
+			"watch every microprotocol, to name the one that breaks a "                \
 			"promise; slow"                                                            \
 	}
 
@@ -87,8 +87,7 @@ void live_judge_destination_ended(struct live_judge *one,
 /* Called within `ended`: notes the end, and the holds that are left. */
 void live_judge_end(struct live_judge *one, const struct nopal_session *session,
 		    enum nopal_end end);
-/* Judges and, where something is broken or was ended badly by somebody, says it. True: a promise or
- * a rule is broken. */
+/* Judges, and prints broken promises and bad ends.  True: a promise or a rule is broken. */
 bool live_judge_is_broken(struct live_judge *one, struct progress *progress);
 /* After that: the verdict of each promise. */
 json_t *live_judge_result(const struct live_judge *one);

@@ -418,7 +418,7 @@ static bool many_unite(struct many *many)
 	return true;
 }
 
-/* ----------------------------------------------------------------- what is next */
+/* ------------------------------------------------------------------- next stage */
 
 /* Every byte is at a receiver, or is sent to the receivers that are left. */
 static void many_judge_shares(struct many *many)

@@ -9,8 +9,8 @@
  *
  * A file is read once, straight into the buffers that leave, and hashed on the way.  The file may
  * not change meanwhile: size and time are compared again before the END.  The composition decides
- * that the peer is gone; while the sender only waits, its pings are what the peer may leave
- * unanswered.
+ * that the peer is gone; while the sender only waits, it sends pings, so that there is something to
+ * acknowledge.
  */
 #include <string.h>
 
@@ -49,7 +49,7 @@ struct sender {
 	enum send_state state;
 	enum tool_exit exit;
 	bool interrupted, over;
-	bool alone; /* nobody answers, where no handshake tells that */
+	bool alone; /* no answer comes, where no handshake tells that */
 	struct reader reader;
 	uint64_t check_to, check_hash;
 	int64_t offered_ns, heard_ns;
