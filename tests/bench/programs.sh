@@ -63,7 +63,7 @@ NOPAL_BENCH_DIR=/nonexistent "$nopal" bench bulk 2>"$folder/err"
 case $? in
 0)
 	grep -q 'class crc' "$folder/out" || fault "no table: $(cat "$folder/out")"
-	grep -q '"schema": "nopal.bench"' "$folder/json" || fault "no document"
+	grep -q '"schema": "nopal.report"' "$folder/json" || fault "no document"
 	;;
 77) echo "no namespaces here: $(tail -1 "$folder/err")" ;;
 *) fault "nopal bench: $(cat "$folder/err")" ;;

@@ -31,8 +31,8 @@ export NOPAL_BENCH_DIR
 	>"$folder/out" 2>"$folder/err" || fault "nopal bench failed"
 
 # 2 GB in 2 s are 8 Gbit/s, half of the ceiling's; 0.5 s a side are 0.5 s/GB
-has 'ours  *8  *0.5  *0.50  *2.00'
-has 'raw-crc  *16  *0.25  *1.00 (1.00..1.00)  *1.00 (1.00..1.00)  *0.50'
+has 'ours  *8.000  *0.5000  *0.50  *2.00'
+has 'raw-crc  *16.00  *0.2500  *1.00 (1.00..1.00)  *1.00 (1.00..1.00)  *0.50'
 has 'note: ours on V, round 2: wrong bytes'
 has 'note: srt on V, round 2: nothing was delivered'
 has 'note: enet is left out, peer_enet'

@@ -30,8 +30,8 @@ grep -q '"at rest"' "$folder/json" || fault "scale: no document"
 # in virtual time a round is a seed, and what a figure must be is known
 "$nopal" bench streams -n 1 -q --count 20 >"$folder/out" 2>"$folder/err" ||
 	fault "streams failed"
-has '^  the others  *0  *0  *0  *0  *0  *-$'
-has '^  that one .* [1-9][0-9]*  *-$'
+has '^  the others  *0.0000  *0.0000  *0.0000  *0.0000  *0.0000  *-$'
+has '^  that one .* [1-9][0-9.]*  *-$'
 awk '$1 == "loaded" { seen++; if ($NF > 1) late = 1 }
 	END { exit seen == 2 && !late ? 0 : 1 }' "$folder/out" ||
 	fault "an urgent message under load is later by more than a round trip"

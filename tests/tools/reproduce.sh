@@ -71,8 +71,8 @@ holds 'CTP-Bulk: headers of'
 
 # -------------------------------------------------------------- words and forms
 again 0 ctp-table2 --sim --quick --quiet --rows request --json
-has '"schema": "nopal.reproduce"'
-has '"experiment": "ctp-table2"'
+has '"schema": "nopal.report"'
+has '"measurement": "ctp-table2"'
 has '"column": "request"'
 has '"verdict": "not measured"'
 ! grep -q '"column": "CTP-Bulk"' "$folder/out" || fault "a row that was not wanted"

@@ -39,7 +39,7 @@ again 0 2 --sim --quick --runs 1 --seed 5
 ! cmp -s "$folder/before" "$folder/out" || fault "another seed is the same"
 
 again 0 3 --sim --quick --runs 1 --rows go_back_n --json
-has '"experiment": "one-to-many-table3"'
+has '"measurement": "one-to-many-table3"'
 has '"column": "as there"'
 ! grep -q '"column": "bulk"' "$folder/out" || fault "a row that was not wanted"
 

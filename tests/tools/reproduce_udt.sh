@@ -37,7 +37,7 @@ again 0 udt-flows --sim --quick --runs 2 --rows 10 --seed 3
 cmp "$folder/before" "$folder/out" || fault "not the same twice"
 ! grep -q '^  500 ' "$folder/out" || fault "a row that was not wanted"
 again 0 udt-flows --sim --quick --runs 1 --rows 10 --json
-has '"experiment": "udt-flows"'
+has '"measurement": "udt-flows"'
 has '"verdict": "not measured"'
 # there is nothing live about it
 again 77 udt-flows --live

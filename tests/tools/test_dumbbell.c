@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_dumbbell -- what is measured at a bottleneck adds up. */
 #include "load/dumbbell.h"
+#include "load/parallel.h"
 #include <nopal/microprotocol.h>
 #include "support/suite.h"
 #include "support/test.h"
@@ -50,7 +51,7 @@ TEST(test_one_flow_fills_the_link)
 	/* 40 packets of 1.2 ms. */
 	assert_between(10, bell.queue_p95_ms, 48);
 	assert_between(1e-6, bell.loss, 0.1);
-	assert_true(dumbbell_fairness(&bell) == 1);
+	assert_true(parallel_fairness(bell.bytes, bell.flows) == 1);
 	assert_true(dumbbell_share(&bell) == 1);
 	end(&bell);
 }
@@ -77,12 +78,12 @@ TEST(test_two_flows_share)
 	assert_true(dumbbell_run(&bell));
 	sum = (double)(bell.bytes[0] + bell.bytes[1]);
 	assert_between(0.8, sum * 8 / 6 / RATE, 1.0);
-	assert_between(0.5, dumbbell_fairness(&bell), 1);
+	assert_between(0.5, parallel_fairness(bell.bytes, bell.flows), 1);
 	assert_between(0.05, dumbbell_share(&bell), 0.95);
 	bell.bytes[0] = 3;
 	bell.bytes[1] = 1;
 	assert_true(dumbbell_share(&bell) == 0.75);
-	assert_true(dumbbell_fairness(&bell) == 0.8);
+	assert_true(parallel_fairness(bell.bytes, bell.flows) == 0.8);
 	end(&bell);
 }
 

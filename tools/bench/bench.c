@@ -2,81 +2,37 @@
 /*
  * bench.c -- `nopal bench`: measurements against raw UDP, TCP and peers.
  *
- * This file is the frame: options, helpers of bench.h, and what is printed at the end.  A
- * measurement is a file of its own and a line of the table below.
+ * This file is the frame: options, rows, rounds, and the report at the end.  A measurement is a
+ * file of its own and a line of the table below.
  */
-#include <signal.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <nopal/microprotocol.h>
-#include "bench/json.h"
-#include "bench/plot.h"
-#include "bench/table.h"
-#include "frame/tool.h"
+#include "bench/bench.h"
 #include "load/clock.h"
 
-int bench_bulk(int argc, char **argv, struct bench_report *report);
-int bench_scale(int argc, char **argv, struct bench_report *report);
-int bench_fanout(int argc, char **argv, struct bench_report *report);
-int bench_fec(int argc, char **argv, struct bench_report *report);
-int bench_messages(int argc, char **argv, struct bench_report *report);
-int bench_pingpong(int argc, char **argv, struct bench_report *report);
-int bench_sessions(int argc, char **argv, struct bench_report *report);
-int bench_sim(int argc, char **argv, struct bench_report *report);
-int bench_streams(int argc, char **argv, struct bench_report *report);
+extern const struct bench_measurement bench_bulk, bench_scale, bench_fanout, bench_fec,
+	bench_messages, bench_pingpong, bench_sessions, bench_sim, bench_streams;
 
-/* Options that some measurements have no use for. */
-enum bench_use {
-	BENCH_SECONDS_OF_ONE = 1 << 0,
-	BENCH_ROWS = 1 << 1,
-	BENCH_PATHS = 1 << 2,
-	BENCH_COUNT = 1 << 3,
-	BENCH_SESSIONS = 1 << 4,
-	BENCH_SIZE = 1 << 5,
+static const struct bench_measurement *const bench_table[] = {
+	&bench_bulk,	 &bench_scale,	  &bench_fanout, &bench_fec,	 &bench_messages,
+	&bench_pingpong, &bench_sessions, &bench_sim,	 &bench_streams,
 };
-static const struct {
-	const char *option;
-	enum bench_use use;
-} bench_uses[] = {
-	{ "seconds", BENCH_SECONDS_OF_ONE },
-	{ "rows", BENCH_ROWS },
-	{ "paths", BENCH_PATHS },
-	{ "count", BENCH_COUNT },
-	{ "sessions", BENCH_SESSIONS },
-	{ "size", BENCH_SIZE },
+enum {
+	BENCH_MEASUREMENTS = sizeof(bench_table) / sizeof(bench_table[0]),
+	BENCH_THOUSAND = 1000,
 };
-
-static const struct bench_entry {
-	const char *name;
-	int (*run)(int argc, char **argv, struct bench_report *report);
-	unsigned uses; /* enum bench_use */
-} bench_table[] = {
-	{ "bulk", bench_bulk, BENCH_SECONDS_OF_ONE | BENCH_ROWS | BENCH_PATHS },
-	{ "scale", bench_scale, BENCH_ROWS | BENCH_COUNT | BENCH_SESSIONS | BENCH_SIZE },
-	{ "fanout", bench_fanout, BENCH_SECONDS_OF_ONE | BENCH_ROWS | BENCH_COUNT | BENCH_SIZE },
-	{ "fec", bench_fec, BENCH_SECONDS_OF_ONE },
-	{ "messages", bench_messages, BENCH_SECONDS_OF_ONE | BENCH_ROWS | BENCH_SIZE },
-	{ "pingpong", bench_pingpong, BENCH_ROWS | BENCH_COUNT },
-	{ "sessions", bench_sessions, BENCH_ROWS | BENCH_COUNT },
-	{ "sim", bench_sim, BENCH_ROWS | BENCH_COUNT },
-	{ "streams", bench_streams, BENCH_COUNT | BENCH_SIZE },
-};
-enum { BENCH_ENTRIES = sizeof(bench_table) / sizeof(bench_table[0]) };
 
 /* ------------------------------------------------------------------- helpers */
 
-char **bench_words(const char *text, const char *fallback)
+char **bench_split(const char *text)
 {
-	const char *from = text ? text : fallback;
-	size_t length = strlen(from), max = length / 2 + 2;
-	char **words = calloc(1, max * sizeof(*words) + length + 1);
-	char *rest, *word;
-	size_t count = 0;
+	size_t length = strlen(text), max = length / 2 + 2, count = 0;
+	char **words = tool_need(calloc(1, max * sizeof(*words) + length + 1));
+	char *rest = memcpy((char *)(words + max), text, length + 1), *word;
 
-	if (!words)
-		return NULL;
-	rest = memcpy((char *)(words + max), from, length + 1);
 	while ((word = strsep(&rest, ",")))
 		if (*word)
 			words[count++] = word;
@@ -99,48 +55,121 @@ void bench_shuffle(int *order, int count)
 	}
 }
 
-/* --------------------------------------------------------------------- frame */
-
-static const struct bench_entry *bench_find(const char *name)
+static int bench_compare(const void *a, const void *b)
 {
-	for (int i = 0; i < BENCH_ENTRIES; i++)
-		if (strcmp(bench_table[i].name, name) == 0)
-			return &bench_table[i];
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+void bench_sort(int64_t *times_ns, size_t count)
+{
+	qsort(times_ns, count, sizeof(*times_ns), bench_compare);
+}
+
+int64_t bench_share(const int64_t *times_ns, size_t count, size_t thousandths)
+{
+	return times_ns[count * thousandths / BENCH_THOUSAND];
+}
+
+double bench_allocated(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return (double)(info.uordblks + info.hblkhd);
+}
+
+void bench_add(struct bench *bench, const char *path, const char *row, const char *column,
+	       double value)
+{
+	struct report_cell cell = {
+		.table = path,
+		.row = row,
+		.column = column,
+		.class = bench->class,
+	};
+
+	report_set(bench->report, cell, bench->round, value);
+	if (!bench->quiet)
+		fprintf(stderr, "round %-3d %-4s %-16s %-12s %12.4g\n", bench->round + 1, path, row,
+			column, value);
+}
+
+enum tool_exit bench_each_row(struct bench *bench)
+{
+	enum tool_exit code = TOOL_GOOD;
+	int order[BENCH_ROWS];
+
+	bench_shuffle(order, bench->row_count);
+	for (int i = 0; i < bench->row_count && code == TOOL_GOOD; i++)
+		code = bench->measurement->measure(bench, &bench->rows[order[i]]);
+	return code;
+}
+
+/* ------------------------------------------------------------------- options */
+
+static const struct bench_measurement *bench_find(const char *name)
+{
+	for (int i = 0; i < BENCH_MEASUREMENTS; i++)
+		if (strcmp(bench_table[i]->name, name) == 0)
+			return bench_table[i];
 	fprintf(stderr,
 		"error: there is no measurement `%s`\n"
 		"  fix: say one of",
 		name);
-	for (int i = 0; i < BENCH_ENTRIES; i++)
-		fprintf(stderr, " %s", bench_table[i].name);
+	for (int i = 0; i < BENCH_MEASUREMENTS; i++)
+		fprintf(stderr, " %s", bench_table[i]->name);
 	fprintf(stderr, "\n");
 	return NULL;
 }
 
-static bool bench_read(const struct tool_call *call, struct bench_options *options)
+/* An option that changes nothing must not seem to. */
+static bool bench_check_uses(const struct tool_call *call,
+			     const struct bench_measurement *measurement)
 {
-	int64_t rounds;
-	const char *text;
+	static const char *const options[] = { "seconds", "rows",     "paths",
+					       "count",	  "sessions", "size" };
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
+		if (measurement->uses & 1u << i || !tool_value(call, options[i]))
+			continue;
+		fprintf(stderr,
+			"error: bench %s has no use for --%s\n"
+			"  fix: leave it out; see `nopal help bench`\n",
+			measurement->name, options[i]);
+		return false;
+	}
+	return true;
+}
+
+/* A bare number: the option's name is its unit. */
+static bool bench_read_seconds(const char *text, double *ret_seconds)
+{
 	char *end = NULL;
 
-	if (!tool_quantity(call, "rounds", NOPAL_COUNT, BENCH_ROUNDS, &rounds))
-		return false;
-	/* A bare number: the option's name is its unit. */
-	text = tool_value(call, "seconds");
-	options->seconds = BENCH_SECONDS;
-	if (text) {
-		options->seconds = strtod(text, &end);
-		if (!(end != text && *end == '\0' && options->seconds > 0 &&
-		      options->seconds <= BENCH_SECONDS_MAX)) {
-			fprintf(stderr,
-				"error: --seconds %s is no number of seconds\n"
-				"  fix: say 0.5 or 2, at most %d\n",
-				text, BENCH_SECONDS_MAX);
-			return false;
-		}
-	}
-	if (!tool_quantity(call, "count", NOPAL_COUNT, 0, &options->count) ||
-	    !tool_quantity(call, "sessions", NOPAL_COUNT, 0, &options->sessions) ||
-	    !tool_quantity(call, "size", NOPAL_SIZE, 0, &options->size))
+	*ret_seconds = text ? strtod(text, &end) : BENCH_SECONDS;
+	if (!text ||
+	    (end != text && *end == '\0' && *ret_seconds > 0 && *ret_seconds <= BENCH_SECONDS_MAX))
+		return true;
+	fprintf(stderr,
+		"error: --seconds %s is no number of seconds\n"
+		"  fix: say 0.5 or 2, at most %d\n",
+		text, BENCH_SECONDS_MAX);
+	return false;
+}
+
+static bool bench_read(const struct tool_call *call, struct bench *bench)
+{
+	const char *plot = tool_value(call, "plot");
+	int64_t rounds;
+
+	if (!bench_check_uses(call, bench->measurement) ||
+	    !tool_quantity(call, "rounds", NOPAL_COUNT, BENCH_ROUNDS, &rounds) ||
+	    !bench_read_seconds(tool_value(call, "seconds"), &bench->seconds) ||
+	    !tool_quantity(call, "count", NOPAL_COUNT, 0, &bench->count) ||
+	    !tool_quantity(call, "sessions", NOPAL_COUNT, 0, &bench->sessions) ||
+	    !tool_quantity(call, "size", NOPAL_SIZE, 0, &bench->size) ||
+	    (plot && !report_can_plot("bench", plot)))
 		return false;
 	if (rounds < 1 || rounds > BENCH_ROUNDS_MAX) {
 		fprintf(stderr,
@@ -149,54 +178,132 @@ static bool bench_read(const struct tool_call *call, struct bench_options *optio
 			(long long)rounds, BENCH_ROUNDS_MAX);
 		return false;
 	}
-	options->rounds = (int)rounds;
-	options->rows = tool_value(call, "rows");
-	options->paths = tool_value(call, "paths");
-	options->quiet = tool_value(call, "quiet") != NULL;
+	bench->rounds = (int)rounds;
+	bench->row_words = tool_value(call, "rows");
+	bench->paths = tool_value(call, "paths");
+	bench->quiet = tool_value(call, "quiet") != NULL;
 	return true;
+}
+
+/* --------------------------------------------------------------------- frame */
+
+static bool bench_check_words(struct bench *bench)
+{
+	enum bench_words words = bench->measurement->words;
+
+	if (words == BENCH_PLACE)
+		return bench_place_of(bench->word_count, bench->words, &bench->place);
+	if (words == BENCH_CONFIGS || bench->word_count <= (words == BENCH_CONFIG))
+		return true;
+	fprintf(stderr,
+		"error: bench %s has no use for the word `%s`\n"
+		"  fix: leave it out; see `nopal help bench`\n",
+		bench->measurement->name, bench->words[words == BENCH_CONFIG]);
+	return false;
+}
+
+/* False: it was said what is wrong with the config. */
+static bool bench_add_row(struct bench *bench, const char *name)
+{
+	const char *const *plain = bench->measurement->plain;
+	struct bench_row *row = &bench->rows[bench->row_count];
+
+	if (bench->row_count == BENCH_ROWS) {
+		fprintf(stderr, "error: more than %d rows\n  fix: name fewer\n", BENCH_ROWS);
+		return false;
+	}
+	*row = (struct bench_row){ .name = name, .plain = -1 };
+	for (int i = 0; plain && plain[i]; i++)
+		if (strcmp(plain[i], name) == 0)
+			row->plain = i;
+	if (row->plain < 0)
+		row->plan = bench_plan(name);
+	bench->row_count += row->plain >= 0 || row->plan;
+	return row->plain >= 0 || row->plan;
+}
+
+/* The configs that are named, else `words`: those of --rows, or the default ones. */
+static bool bench_add_rows(struct bench *bench, char **words)
+{
+	bool named = bench->measurement->words != BENCH_PLACE && bench->word_count > 0;
+	bool good = true;
+
+	for (int i = 0; good && named && i < bench->word_count; i++)
+		good = bench_add_row(bench, bench->words[i]);
+	for (char **word = words; good && !named && *word; word++)
+		good = bench_add_row(bench, *word);
+	return good;
+}
+
+static enum tool_exit bench_run_rows(struct bench *bench, char **words)
+{
+	const struct bench_measurement *measurement = bench->measurement;
+	enum tool_exit code = TOOL_GOOD;
+
+	if (measurement->rows && !bench_add_rows(bench, words))
+		return TOOL_BAD_INPUT;
+	for (int i = 0; measurement->columns[i].name; i++)
+		report_column(bench->report, measurement->columns[i].name,
+			      measurement->columns[i].unit, measurement->columns[i].better);
+	if (measurement->reference)
+		report_reference(bench->report, REPORT_NONE, measurement->reference);
+	if (measurement->begin && !measurement->begin(bench))
+		return TOOL_BAD_INPUT;
+	if (measurement->run)
+		return measurement->run(bench);
+	for (; bench->round < bench->rounds && code == TOOL_GOOD; bench->round++)
+		code = measurement->round ? measurement->round(bench) : bench_each_row(bench);
+	return code;
+}
+
+static enum tool_exit bench_results(const struct tool_call *call, struct report *report)
+{
+	const char *json = tool_value(call, "json"), *plot = tool_value(call, "plot");
+	bool good = true;
+
+	if (!report->measured) {
+		fprintf(stderr, "nopal bench: nothing could be measured\n");
+		return TOOL_FAILED;
+	}
+	report_text(report, stdout);
+	if (json)
+		good = report_json(report, json);
+	if (plot)
+		good = report_plot(report, plot) && good;
+	return good ? TOOL_GOOD : TOOL_ENVIRONMENT;
 }
 
 static enum tool_exit bench_run(const struct tool_call *call)
 {
-	const struct bench_entry *entry = bench_find(call->words[0]);
-	struct bench_options options = { 0 };
-	struct bench_report *report;
-	int code;
+	struct bench bench = {
+		.measurement = bench_find(call->words[0]),
+		.words = call->words + 1,
+		.word_count = call->word_count - 1,
+	};
+	enum tool_exit code;
+	char **words;
 
-	if (!entry)
+	if (!bench.measurement || !bench_read(call, &bench) || !bench_check_words(&bench))
 		return TOOL_BAD_INPUT;
-	/* An option that changes nothing must not seem to. */
-	for (size_t i = 0; i < sizeof(bench_uses) / sizeof(*bench_uses); i++) {
-		if (entry->uses & bench_uses[i].use || !tool_value(call, bench_uses[i].option))
-			continue;
-		fprintf(stderr,
-			"error: bench %s has no use for --%s\n"
-			"  fix: leave it out; see `nopal help bench`\n",
-			entry->name, bench_uses[i].option);
-		return TOOL_BAD_INPUT;
-	}
-	if (!bench_read(call, &options))
-		return TOOL_BAD_INPUT;
-	report = bench_report_new(entry->name, &options);
-	code = entry->run(call->word_count - 1, call->words + 1, report);
-	if (code == TOOL_GOOD && report->row_count == 0) {
-		fprintf(stderr, "nopal bench: nothing could be measured\n");
-		code = TOOL_FAILED;
-	}
-	if (code == TOOL_GOOD) {
-		const char *json = tool_value(call, "json"), *plot = tool_value(call, "plot");
-		bool good = true;
-
-		bench_report_table(report, stdout);
-		if (json)
-			good = bench_report_json(report, json);
-		if (plot)
-			good = bench_report_plot(report, plot) && good;
-		if (!good)
-			code = TOOL_ENVIRONMENT;
-	}
-	bench_report_free(report);
-	return (enum tool_exit)code;
+	words = bench_split(bench.row_words	      ? bench.row_words
+			    : bench.measurement->rows ? bench.measurement->rows
+						      : "");
+	bench.report = report_new(REPORT_ROUNDS, bench.measurement->name);
+	json_decref(bench.report->options);
+	bench.report->options =
+		json_pack("{s:i, s:f, s:I, s:I, s:I, s:s*, s:s*}", "rounds", bench.rounds,
+			  "seconds", bench.seconds, "count", (json_int_t)bench.count, "sessions",
+			  (json_int_t)bench.sessions, "size", (json_int_t)bench.size, "rows",
+			  bench.row_words, "paths", bench.paths);
+	code = bench_run_rows(&bench, words);
+	if (code == TOOL_GOOD)
+		code = bench_results(call, bench.report);
+	for (int i = 0; i < bench.row_count; i++)
+		nopal_plan_unref(bench.rows[i].plan);
+	report_free(bench.report);
+	free(bench.state);
+	free(words);
+	return code;
 }
 
 static const struct tool_option bench_options_table[] = {
@@ -215,64 +322,41 @@ static const struct tool_option bench_options_table[] = {
 
 const struct tool tool_bench = {
 	.name = "bench",
-	.words = "WHAT [CONF...]",
+	.words = "MEASUREMENT [CONF...]",
 	.summary = "measure against raw UDP, TCP and peers, on this machine",
-	.help = "Measures every row once a round, in random order, and prints "
-		"medians\n"
-		"and the ratios of rows within one round: absolute figures "
-		"belong to one\n"
-		"machine on one day.  Rows of different classes (no integrity, "
-		"CRC, AEAD)\n"
+	.help = "Measures every row once a round, in random order, and prints medians\n"
+		"and the ratios of rows within one round: absolute figures belong to one\n"
+		"machine on one day.  Rows of different classes (no integrity, CRC, AEAD)\n"
 		"are not compared.\n"
 		"\n"
-		"bulk: goodput from memory to memory between two network "
-		"namespaces, for\n"
-		"root.  Path V is a veth as it comes, W has its offloads off.  "
-		"Rows are\n"
-		"  raw raw-sg raw-plain raw-hot    UDP: ceilings without "
-		"integrity\n"
-		"  raw-crc raw-crc-sg              with a CRC32C over each "
-		"datagram\n"
-		"  tcp tcp-bbr                     the kernel's, by CUBIC or "
-		"BBR\n"
+		"bulk: goodput from memory to memory between two network namespaces, for\n"
+		"root.  Path V is a veth as it comes, W has its offloads off.  Rows are\n"
+		"  raw raw-sg raw-plain raw-hot    UDP: ceilings without integrity\n"
+		"  raw-crc raw-crc-sg              with a CRC32C over each datagram\n"
+		"  tcp tcp-bbr                     the kernel's, by CUBIC or BBR\n"
 		"  enet srt srt-live usrsctp udt   where they were built\n"
-		"  monolith monolith_unsummed      bulk_cubic written by "
-		"hand\n"
-		"  CONFIG CONFIG-fused             interpreted, or its fused "
-		"unit\n"
-		"and words behind `bulk` are configs that take the place of "
-		"those that are\n"
-		"measured by default; the first one runs twice, as a "
-		"control.\n"
+		"  monolith monolith_unsummed      bulk_cubic written by hand\n"
+		"  CONFIG CONFIG-fused             interpreted, or its fused unit\n"
+		"and words behind `bulk` are configs that take the place of those that are\n"
+		"measured by default; the first one runs twice, as a control.\n"
 		"\n"
 		"pingpong: round trips of 64 bytes, asleep and spinning.\n"
-		"messages: short messages a second.  fanout: one to many "
-		"sessions.\n"
-		"These three are two processes over loopback, or with the "
-		"words "
-		"HERE_NETNS\n"
-		"THERE_NETNS THERE_ADDRESS between two network namespaces.  A "
-		"row `bulk-fused`\n"
-		"runs the unit of $NOPAL_FUSED, `bulk` is interpreted; "
-		"`bulk+coalesce` puts\n"
+		"messages: short messages a second.  fanout: one to many sessions.\n"
+		"These three are two processes over loopback, or with the words HERE_NETNS\n"
+		"THERE_NETNS THERE_ADDRESS between two network namespaces.  A row `bulk-fused`\n"
+		"runs the unit of $NOPAL_FUSED, `bulk` is interpreted; `bulk+coalesce` puts\n"
 		"short messages together.\n"
 		"\n"
-		"sessions: many on one port: rate of opening, bytes, idle "
-		"processor time.\n"
-		"sim: packets a second in the simulator.  fec: erasure codes "
-		"against ISA-L.\n"
+		"sessions: many on one port: rate of opening, bytes, idle processor time.\n"
+		"sim: packets a second in the simulator.  fec: erasure codes against ISA-L.\n"
 		"\n"
 		"In virtual time, where a round is a seed:\n"
-		"scale: a thousand destinations of a group, ten thousand "
-		"sessions: bytes and\n"
-		"time for each.  streams: many in one session: what one's loss "
-		"and the others'\n"
+		"scale: a thousand destinations of a group, ten thousand sessions: bytes and\n"
+		"time for each.  streams: many in one session: what one's loss and the others'\n"
 		"load cost.\n"
 		"\n"
-		"  nopal bench bulk --rounds 10 --json bulk.json --plot "
-		"bulk.png\n"
-		"  nopal bench bulk --paths W --rows raw,tcp,bulk "
-		"--seconds 1\n",
+		"  nopal bench bulk --rounds 10 --json bulk.json --plot bulk.png\n"
+		"  nopal bench bulk --paths W --rows raw,tcp,bulk --seconds 1\n",
 	.min_words = 1,
 	.max_words = -1,
 	.options = bench_options_table,

@@ -37,85 +37,69 @@ static bool bulk_is_config(const char *row)
 /* The rows as the script wants them: those said, or the default ones with the configs given as
  * words in place of its configs, and the first config (or else the first row) once more as a
  * control. */
-static void bulk_rows(struct bench_report *report, int argc, char **argv, char *text, size_t room)
+static void bulk_rows(const struct bench *bench, char *text, size_t room)
 {
-	char **words = bench_words(bench_options(report)->rows, DEFAULT_ROWS);
-	const char *twice = argc > 0 ? argv[0] : NULL;
-	bool replaces = argc > 0 && !bench_options(report)->rows;
+	char **words = bench_split(bench->row_words ? bench->row_words : DEFAULT_ROWS);
+	const char *twice = bench->word_count > 0 ? bench->words[0] : NULL;
+	bool replaces = bench->word_count > 0 && !bench->row_words;
 	size_t used = 0;
 	char again[VETH_ROWS_ROOM];
 
 	text[0] = '\0';
-	for (char **word = words; word && *word && used < room; word++) {
+	for (char **word = words; *word && used < room; word++) {
 		if (replaces && bulk_is_config(*word))
 			continue;
 		used += (size_t)snprintf(text + used, room - used, "%s,", *word);
 		if (!twice && bulk_is_config(*word))
 			twice = *word;
 	}
-	for (int i = 0; i < argc && used < room; i++)
-		used += (size_t)snprintf(text + used, room - used, "%s,", argv[i]);
-	if (!twice && words)
+	for (int i = 0; i < bench->word_count && used < room; i++)
+		used += (size_t)snprintf(text + used, room - used, "%s,", bench->words[i]);
+	if (!twice)
 		twice = words[0];
 	if (twice && used < room) {
+		snprintf(text + used, room - used, "%s" CONTROL "=%s", twice, twice);
 		snprintf(again, sizeof(again), "%s" CONTROL, twice);
-		bench_control(report, twice, again);
-		snprintf(text + used, room - used, "%s=%s", again, twice);
+		report_control(bench->report, twice, again);
 	}
 	free(words);
 }
 
 /* --------------------------------------------------------- what is read of it */
 
-static enum bench_class bulk_class(const char *name)
-{
-	for (int class = 0; class < BENCH_CLASSES; class ++)
-		if (strcmp(bench_class_name((enum bench_class) class), name) == 0)
-			return (enum bench_class) class;
-	return BENCH_NONE;
-}
-
 struct bulk {
-	struct bench_report *report;
+	struct bench *bench;
 	/* Runs of one thread a side, and those that others kept from their cores. */
 	int runs, disturbed;
 };
 
-static void bulk_take(struct bench_report *report, const json_t *line)
+static void bulk_take(struct bench *bench, const json_t *line)
 {
-	const char *class = veth_text(json_object_get(line, "recv"), "class"),
-		   *row = veth_text(line, "row"), *path = veth_text(line, "path");
-	struct bench_value value = { .what = row, .path = path };
-	double wrong;
+	const json_t *receiver = json_object_get(line, "recv");
+	const char *row = veth_text(line, "row"), *path = veth_text(line, "path"),
+		   *version = veth_text(receiver, "version"), *class = veth_text(receiver, "class");
 
-	value.round = (int)veth_number(line, "round");
-	if (!row || !path)
+	bench->round = (int)veth_number(line, "round");
+	if (!row || !path || bench->round < 0)
 		return;
 	/* A run that delivered nothing, or something else than was sent, has no figure and is told
 	 * of. */
-	wrong = veth_side(line, "recv", "wrong_bytes");
 	if (!veth_is_sound(line)) {
-		bench_note(report, "%s on %s, round %d: %s", row, path, value.round + 1,
-			   wrong > 0 ? "wrong bytes were delivered"
-				     : "nothing was delivered, or it took too long");
+		report_note(bench->report, "%s on %s, round %d: %s", row, path, bench->round + 1,
+			    veth_number(receiver, "wrong_bytes") > 0
+				    ? "wrong bytes were delivered"
+				    : "nothing was delivered, or it took too long");
 		return;
 	}
-	if (class)
-		value.class = bulk_class(class);
-	if (!bench_has(report, row)) {
-		const char *version = veth_text(json_object_get(line, "recv"), "version");
-
-		/* Once a row: what it ran with. */
-		bench_fact(report, row, "%s; rcvbuf %.0f, sender's sndbuf %.0f",
-			   version ? version : "-", veth_side(line, "recv", "rcvbuf"),
-			   veth_side(line, "send", "sndbuf"));
-	}
-	value.measure = "goodput";
-	value.value = veth_goodput(line);
-	bench_add(report, &value);
-	value.measure = "cpu";
-	value.value = veth_cpu(line);
-	bench_add(report, &value);
+	report_fact(bench->report, row, "%s; rcvbuf %.0f, sender's sndbuf %.0f",
+		    version ? version : "-", veth_number(receiver, "rcvbuf"),
+		    veth_side(line, "send", "sndbuf"));
+	bench->class = REPORT_NONE;
+	for (int i = 0; class && i < REPORT_CLASSES; i++)
+		if (strcmp(report_class_name((enum report_class)i), class) == 0)
+			bench->class = (enum report_class)i;
+	bench_add(bench, path, row, "goodput", veth_goodput(line));
+	bench_add(bench, path, row, "cpu", veth_cpu(line));
 }
 
 static void bulk_on_line(void *user, const json_t *line)
@@ -127,10 +111,10 @@ static void bulk_on_line(void *user, const json_t *line)
 		const char *row = veth_text(line, "left_out"),
 			   *program = veth_text(line, "program");
 
-		bench_note(bulk->report,
-			   "%s is left out, %s was not built; tools/install-packages "
-			   "bench, then meson setup --reconfigure",
-			   row ? row : "?", program ? program : "?");
+		report_note(bulk->bench->report,
+			    "%s is left out, %s was not built; tools/install-packages bench, then "
+			    "meson setup --reconfigure",
+			    row ? row : "?", program ? program : "?");
 		return;
 	}
 	waited = veth_side(line, "recv", "waited_s") + veth_side(line, "send", "waited_s");
@@ -138,49 +122,54 @@ static void bulk_on_line(void *user, const json_t *line)
 		bulk->runs++;
 		bulk->disturbed += waited > DISTURBED * veth_side(line, "recv", "seconds");
 	}
-	bulk_take(bulk->report, line);
+	bulk_take(bulk->bench, line);
 }
 
-/* ------------------------------------------------------------------ how it is */
-
-int bench_bulk(int argc, char **argv, struct bench_report *report)
+static enum tool_exit bulk_run(struct bench *bench)
 {
-	const struct bench_options *options = bench_options(report);
+	struct report *report = bench->report;
 	const char *cores = getenv("NOPAL_BENCH_CORES");
-	struct bulk bulk = { .report = report };
+	struct bulk bulk = { .bench = bench };
 	char rows[VETH_ROWS_ROOM];
 	const struct veth veth = {
-		.paths = options->paths ? options->paths : DEFAULT_PATHS,
+		.paths = bench->paths ? bench->paths : DEFAULT_PATHS,
 		.rows = rows,
-		.rounds = options->rounds,
-		.seconds = options->seconds,
+		.rounds = bench->rounds,
+		.seconds = bench->seconds,
 		.line = bulk_on_line,
 		.user = &bulk,
 	};
-	int exit;
+	int code;
 
-	bench_measure(report, "goodput", "Gbit/s", BENCH_MORE_IS_BETTER);
-	bench_measure(report, "cpu", "s/GB", BENCH_LESS_IS_BETTER);
-	bench_reference(report, BENCH_NONE, "raw");
-	bench_reference(report, BENCH_NONE, "raw-sg");
-	bench_reference(report, BENCH_CRC, "raw-crc");
-	bench_reference(report, BENCH_CRC, "raw-crc-sg");
-	bench_beside(report, "tcp");
-	bench_note(report, "payload is walked over 64 MiB by every row but "
-			   "raw-hot; delivered and verified bytes count; cpu is "
-			   "of both sides and of the kernel's softirq threads");
-	bench_note(report, "tcp has a checksum that a veth leaves out on V and "
-			   "computes on W");
-	bulk_rows(report, argc, argv, rows, sizeof(rows));
-	bench_fact(report, "cores", "%s", cores ? cores : "0,1");
-	bench_fact(report, "payload_bytes", "1400");
-	bench_fact(report, "mtu_bytes", "1500");
-	exit = veth_run(&veth);
-	bench_fact(bulk.report, "disturbed_runs", "%d of %d", bulk.disturbed, bulk.runs);
+	report_reference(report, REPORT_NONE, "raw-sg");
+	report_reference(report, REPORT_CRC, "raw-crc");
+	report_reference(report, REPORT_CRC, "raw-crc-sg");
+	report_beside(report, "tcp");
+	report_note(
+		report,
+		"payload is walked over 64 MiB by every row but raw-hot; delivered and verified "
+		"bytes count; cpu is of both sides and of the kernel's softirq threads");
+	report_note(report, "tcp has a checksum that a veth leaves out on V and computes on W");
+	bulk_rows(bench, rows, sizeof(rows));
+	report_fact(report, "cores", "%s", cores ? cores : "0,1");
+	report_fact(report, "payload_bytes", "1400");
+	report_fact(report, "mtu_bytes", "1500");
+	code = veth_run(&veth);
+	report_fact(report, "disturbed_runs", "%d of %d", bulk.disturbed, bulk.runs);
 	if (bulk.disturbed > 0)
-		bench_note(bulk.report,
-			   "%d of %d runs waited for a core while other "
-			   "programs had it: their goodput is too low",
-			   bulk.disturbed, bulk.runs);
-	return exit;
+		report_note(report,
+			    "%d of %d runs waited for a core while other programs had it: their "
+			    "goodput is too low",
+			    bulk.disturbed, bulk.runs);
+	return (enum tool_exit)code;
 }
+
+const struct bench_measurement bench_bulk = {
+	.name = "bulk",
+	.uses = BENCH_USE_SECONDS | BENCH_USE_ROWS | BENCH_USE_PATHS,
+	.words = BENCH_CONFIGS,
+	.columns = { { "goodput", "Gbit/s", REPORT_MORE_IS_BETTER },
+		     { "cpu", "s/GB", REPORT_LESS_IS_BETTER } },
+	.reference = "raw",
+	.run = bulk_run,
+};

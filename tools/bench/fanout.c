@@ -20,9 +20,7 @@
 #include <nopal/microprotocol.h>
 #include "bench/bench.h"
 #include "frame/loop.h"
-#include "frame/tool.h"
 #include "load/clock.h"
-#include "load/pair.h"
 
 enum {
 	FANOUT_SIZE = 14000,
@@ -30,25 +28,18 @@ enum {
 	FANOUT_SEGMENT = 1400,
 	FANOUT_MAX_PEERS = 10000,
 	FANOUT_UNDER_WAY = 4, /* messages of a session */
-	FANOUT_SIZES = 4,
 	FANOUT_PATH_ROOM = 16,
-	FANOUT_GSO_BATCH = 64,	 /* peers a sendmmsg */
-	FANOUT_RAW_MAX = 128,	 /* messages under way: buffers hold them */
-	FANOUT_LOST_US = 100000, /* then answers are lost */
+	FANOUT_GSO_BATCH = 64, /* peers a sendmmsg */
+	FANOUT_RAW_MAX = 128,  /* messages under way: buffers hold them */
 	FANOUT_US = 1000,
 };
-static const int64_t fanout_peers[FANOUT_SIZES] = { 1, 10, 100, 1000 };
-#define FANOUT_SETTLE_NS (20 * NOPAL_SECOND) /* for all sessions to open */
+#define FANOUT_LOST_NS	 (100 * NOPAL_MILLISECOND) /* then answers are lost */
+#define FANOUT_SETTLE_NS (20 * NOPAL_SECOND)	   /* for all sessions to open */
 
-struct fanout_row {
-	const char *what;
-	struct nopal_plan *plan; /* NULL: plain UDP */
-};
-
+/* A row in a round, for a number of peers. */
 struct fanout {
-	struct bench_report *report;
-	struct bench_place place;
-	const struct fanout_row *row;
+	const struct bench_place *place;
+	struct nopal_plan *plan; /* NULL: plain UDP */
 	int64_t peers;
 	uint32_t size;
 	int64_t for_ns, begun_ns, cpu_ns; /* of the counting */
@@ -87,10 +78,9 @@ struct fanout_raw {
 static bool fanout_raw_open(struct fanout *fanout, uint16_t port, struct fanout_raw *raw)
 {
 	struct sockaddr nobody = { .sa_family = AF_UNSPEC };
-	struct timeval patience = { .tv_usec = FANOUT_LOST_US };
 	int segment = FANOUT_SEGMENT;
 
-	raw->fd = bench_socket_connected(fanout->place.address, SOCK_DGRAM, port);
+	raw->fd = bench_socket_connected(fanout->place->address, SOCK_DGRAM, port);
 	raw->to_length = sizeof(raw->to);
 	raw->payload = (struct iovec){ calloc(1, fanout->size), fanout->size };
 	raw->max = fanout->peers * FANOUT_UNDER_WAY;
@@ -101,7 +91,7 @@ static bool fanout_raw_open(struct fanout *fanout, uint16_t port, struct fanout_
 	    connect(raw->fd, &nobody, sizeof(nobody)))
 		return false;
 	bench_socket_buffers(raw->fd);
-	setsockopt(raw->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	bench_socket_patience(raw->fd, FANOUT_LOST_NS);
 	if (fanout->size > FANOUT_SEGMENT)
 		setsockopt(raw->fd, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment));
 	raw->answer = (struct iovec){ &raw->byte, sizeof(raw->byte) };
@@ -234,14 +224,8 @@ static void fanout_on_opened(struct nopal_session *session, void *user)
 	fanout_all_open(side);
 }
 
-static void *fanout_on_accepted(struct nopal_session *session, void *user)
-{
-	(void)session;
-	return user;
-}
-
 static const struct nopal_callbacks fanout_callbacks = {
-	.accepted = fanout_on_accepted,
+	.accepted = bench_accepted,
 	.opened = fanout_on_opened,
 	.sent = fanout_on_sent,
 };
@@ -261,7 +245,7 @@ static bool fanout_open_all(struct fanout_side *side, const struct nopal_address
 	nopal_batch_start(loop_world(side->loop));
 	for (int64_t i = 0; i < fanout->peers; i++)
 		side->sessions[i] =
-			nopal_open(endpoint, fanout->row->plan, peer, &fanout_callbacks, side);
+			nopal_open(endpoint, fanout->plan, peer, &fanout_callbacks, side);
 	nopal_batch_stop(loop_world(side->loop));
 	fanout_all_open(side);
 	return side->sessions[fanout->peers - 1] != NULL;
@@ -272,7 +256,7 @@ static void fanout_config(struct fanout *fanout, uint16_t port)
 	struct fanout_side side = { .fanout = fanout, .loop = loop_new(NULL) };
 	struct nopal_address peer;
 
-	if (!side.loop || !bench_address(fanout->place.address, port, &peer))
+	if (!side.loop || !bench_address(fanout->place->address, port, &peer))
 		return;
 	if (fanout_open_all(&side, &peer)) {
 		loop_event_start(side.late, fanout->for_ns + FANOUT_SETTLE_NS);
@@ -293,144 +277,119 @@ static void fanout_config(struct fanout *fanout, uint16_t port)
 
 static void fanout_partner(void *user, const struct bench_place *place, int tell)
 {
-	const struct fanout_row *row = user;
+	const struct fanout *fanout = user;
+	struct fanout_side side = { .loop = fanout->plan ? loop_new(NULL) : NULL };
+	size_t room = FANOUT_MAX_SIZE + FANOUT_SEGMENT;
+	uint8_t *bytes = malloc(room);
+	struct sockaddr_storage from;
+	socklen_t length = sizeof(from);
+	int fd, on = 1;
 
-	if (row->plan) {
-		struct fanout_side side = { .loop = loop_new(NULL) };
-
-		if (bench_partner_listen(side.loop, place, row->plan, &fanout_callbacks, &side,
+	if (fanout->plan) {
+		if (bench_partner_listen(side.loop, place, fanout->plan, &fanout_callbacks, &side,
 					 tell))
 			loop_run(side.loop);
-	} else {
-		size_t room = FANOUT_MAX_SIZE + FANOUT_SEGMENT;
-		uint8_t *bytes = malloc(room);
-		uint16_t port = 0;
-		int fd = bench_socket_bound(place->address, SOCK_DGRAM, &port);
-		struct sockaddr_storage from;
-		socklen_t length = sizeof(from);
-		int on = 1;
-
-		/* Every message is answered by a datagram of one byte. */
-		if (fd < 0 || !bytes)
-			return;
-		setsockopt(fd, SOL_UDP, UDP_GRO, &on, sizeof(on));
-		bench_socket_buffers(fd);
-		bench_partner_tell(tell, port);
-		while (recvfrom(fd, bytes, room, 0, (struct sockaddr *)&from, &length) >= 0 &&
-		       sendto(fd, bytes, 1, 0, (struct sockaddr *)&from, length) == 1)
-			length = sizeof(from);
+		return;
 	}
+	/* Every message is answered by a datagram of one byte. */
+	fd = bench_partner_socket(place, SOCK_DGRAM, tell);
+	if (fd < 0 || !bytes)
+		return;
+	setsockopt(fd, SOL_UDP, UDP_GRO, &on, sizeof(on));
+	while (recvfrom(fd, bytes, room, 0, (struct sockaddr *)&from, &length) >= 0 &&
+	       sendto(fd, bytes, 1, 0, (struct sockaddr *)&from, length) == 1)
+		length = sizeof(from);
 }
 
-static bool fanout_measure(struct fanout *fanout, struct fanout_row *row, int round)
+static enum tool_exit fanout_measure(struct bench *bench, const struct bench_row *row)
 {
+	struct fanout fanout = {
+		.place = &bench->place,
+		.plan = row->plan,
+		.peers = *(const int64_t *)bench->state,
+		.size = (uint32_t)bench->size,
+		.for_ns = (int64_t)(bench->seconds * NOPAL_SECOND),
+	};
 	struct bench_partner partner;
 	char path[FANOUT_PATH_ROOM];
 
-	fanout->row = row;
-	fanout->messages = 0;
-	if (!bench_partner_start(&partner, &fanout->place, fanout_partner, row)) {
+	if (!bench_partner_start(&partner, &bench->place, fanout_partner, &fanout)) {
 		bench_partner_end(&partner);
-		return false;
+		return TOOL_ENVIRONMENT;
 	}
 	if (row->plan)
-		fanout_config(fanout, partner.port);
+		fanout_config(&fanout, partner.port);
 	else
-		fanout_raw(fanout, partner.port);
+		fanout_raw(&fanout, partner.port);
 	bench_partner_end(&partner);
-	if (fanout->messages == 0) {
-		fprintf(stderr, "%s: not all sessions opened, no value\n", row->what);
-		return true;
+	if (fanout.messages == 0) {
+		fprintf(stderr, "%s: not all sessions opened, no value\n", row->name);
+		return TOOL_GOOD;
 	}
-	snprintf(path, sizeof(path), "1:%lld", (long long)fanout->peers);
-	bench_add(fanout->report,
-		  &(struct bench_value){ .what = row->what,
-					 .path = path,
-					 .measure = "processor",
-					 .class = BENCH_NONE,
-					 .round = round,
-					 .value = (double)fanout->cpu_ns /
-						  (double)fanout->messages / FANOUT_US });
-	return true;
-}
-
-static enum tool_exit fanout_rounds(struct fanout *fanout, struct fanout_row *rows, int count)
-{
-	int64_t asked = bench_options(fanout->report)->count;
-	int order[BENCH_MAX_ROWS];
-
-	for (int round = 0; round < bench_options(fanout->report)->rounds; round++) {
-		for (int size = 0; size < FANOUT_SIZES; size++) {
-			fanout->peers = asked > 0 ? asked : fanout_peers[size];
-			bench_shuffle(order, count);
-			for (int i = 0; i < count; i++)
-				if (!fanout_measure(fanout, &rows[order[i]], round))
-					return TOOL_ENVIRONMENT;
-			if (asked > 0)
-				break;
-		}
-	}
+	snprintf(path, sizeof(path), "1:%lld", (long long)fanout.peers);
+	bench_add(bench, path, row->name, "processor",
+		  (double)fanout.cpu_ns / (double)fanout.messages / FANOUT_US);
 	return TOOL_GOOD;
 }
 
-static bool fanout_row(const struct fanout *fanout, const char *what, struct fanout_row *row)
+/* All rows for each number of peers, or for the one that was asked for. */
+static enum tool_exit fanout_round(struct bench *bench)
 {
-	*row = (struct fanout_row){ .what = what };
-	if (strcmp(what, "raw") == 0)
-		return true;
-	row->plan = bench_plan(what);
-	if (!row->plan || nopal_plan_message_limit(row->plan) >= fanout->size)
-		return row->plan != NULL;
-	fprintf(stderr,
-		"error: %s takes messages of at most %llu bytes\n"
-		"  fix: say --size\n",
-		what, (unsigned long long)nopal_plan_message_limit(row->plan));
-	return false;
+	static const int64_t sizes[] = { 1, 10, 100, 1000 };
+	enum tool_exit code = TOOL_GOOD;
+	int64_t *peers = bench->state;
+
+	*peers = bench->count;
+	if (bench->count > 0)
+		return bench_each_row(bench);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes) && code == TOOL_GOOD; i++) {
+		*peers = sizes[i];
+		code = bench_each_row(bench);
+	}
+	return code;
 }
 
-int bench_fanout(int argc, char **argv, struct bench_report *report)
+static bool fanout_check(struct bench *bench)
 {
-	char **words = bench_words(bench_options(report)->rows, "raw,bulk");
-	struct fanout_row rows[BENCH_MAX_ROWS];
-	struct fanout fanout = { .report = report };
-	enum tool_exit exit = TOOL_BAD_INPUT;
-	int count = 0;
-	bool good;
-
-	good = words;
-	if (good) {
-		const struct bench_options *options = bench_options(fanout.report);
-
-		fanout.for_ns = (int64_t)(options->seconds * NOPAL_SECOND);
-		fanout.size = FANOUT_SIZE;
-		if (options->size > 0 && options->size <= FANOUT_MAX_SIZE)
-			fanout.size = (uint32_t)options->size;
-		if (options->size <= FANOUT_MAX_SIZE && options->count <= FANOUT_MAX_PEERS) {
-			good = bench_place_of(argc, argv, &fanout.place);
-		} else {
-			fprintf(stderr,
-				"error: at most %d bytes of a message and %d peers\n"
-				"  fix: say a smaller --size or --count\n",
-				FANOUT_MAX_SIZE, FANOUT_MAX_PEERS);
-			good = false;
-		}
+	if (bench->size > FANOUT_MAX_SIZE || bench->count > FANOUT_MAX_PEERS) {
+		fprintf(stderr,
+			"error: at most %d bytes of a message and %d peers\n"
+			"  fix: say a smaller --size or --count\n",
+			FANOUT_MAX_SIZE, FANOUT_MAX_PEERS);
+		return false;
 	}
-	for (char **word = words; good && *word && count < BENCH_MAX_ROWS; word++)
-		good = fanout_row(&fanout, *word, &rows[count++]);
-	if (good) {
-		bench_measure(fanout.report, "processor", "us a message", BENCH_LESS_IS_BETTER);
-		bench_reference(fanout.report, BENCH_NONE, "raw");
-		bench_note(
-			fanout.report,
-			"the sender's processor time for a message of %u bytes to one of so many peers",
-			fanout.size);
-		bench_note(fanout.report,
-			   "raw: a train a peer, sendmmsg for 64 of them; each message "
-			   "is answered by one byte");
-		exit = fanout_rounds(&fanout, rows, count);
+	if (bench->size <= 0)
+		bench->size = FANOUT_SIZE;
+	for (int i = 0; i < bench->row_count; i++) {
+		const struct nopal_plan *plan = bench->rows[i].plan;
+
+		if (!plan || nopal_plan_message_limit(plan) >= (uint64_t)bench->size)
+			continue;
+		fprintf(stderr,
+			"error: %s takes messages of at most %llu bytes\n"
+			"  fix: say --size\n",
+			bench->rows[i].name, (unsigned long long)nopal_plan_message_limit(plan));
+		return false;
 	}
-	for (int i = 0; i < count; i++)
-		nopal_plan_unref(rows[i].plan);
-	free(words);
-	return (int)exit;
+	bench->state = tool_need(calloc(1, sizeof(int64_t))); /* the number of peers */
+	report_note(
+		bench->report,
+		"the sender's processor time for a message of %lld bytes to one of so many peers",
+		(long long)bench->size);
+	report_note(bench->report, "raw: a train a peer, sendmmsg for 64 of them; each message is "
+				   "answered by one byte");
+	return true;
 }
+
+const struct bench_measurement bench_fanout = {
+	.name = "fanout",
+	.uses = BENCH_USE_SECONDS | BENCH_USE_ROWS | BENCH_USE_COUNT | BENCH_USE_SIZE,
+	.words = BENCH_PLACE,
+	.rows = "raw,bulk",
+	.plain = (const char *const[]){ "raw", NULL },
+	.columns = { { "processor", "us a message", REPORT_LESS_IS_BETTER } },
+	.reference = "raw",
+	.begin = fanout_check,
+	.measure = fanout_measure,
+	.round = fanout_round,
+};

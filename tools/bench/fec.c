@@ -5,14 +5,12 @@
  *     nopal bench fec
  *
  * The program tests/bench/fec_speed measures, as it uses names that are not for applications; a
- * line of it is "WHAT SHAPE MEASURE GBYTES_A_SECOND".
+ * line of it is "CODE SHAPE OPERATION GBYTES_A_SECOND".
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/bench.h"
-#include "frame/tool.h"
-#include "load/pair.h"
 
 enum {
 	FEC_PATH_ROOM = 4096,
@@ -24,68 +22,55 @@ enum {
 };
 #define FEC_PROGRAM "fec_speed"
 
-/* "isal 4+1 encode 45.1" */
-static bool fec_line(struct bench_report *report, const char *line, int round)
+static enum tool_exit fec_round(struct bench *bench)
 {
-	char what[FEC_WORD_ROOM], shape[FEC_WORD_ROOM], measure[FEC_WORD_ROOM];
+	char program[FEC_PATH_ROOM], command[FEC_COMMAND_ROOM], line[FEC_LINE_ROOM];
+	char code[FEC_WORD_ROOM], shape[FEC_WORD_ROOM], operation[FEC_WORD_ROOM];
 	char path[2 * FEC_WORD_ROOM + sizeof(" ")];
-	double value;
-
-	if (sscanf(line, "%63s %63s %63s %lf", what, shape, measure, &value) != 4)
-		return false;
-	snprintf(path, sizeof(path), "%s %s", shape, measure);
-	bench_add(report, &(struct bench_value){ .what = what,
-						 .path = path,
-						 .measure = "speed",
-						 .class = BENCH_NONE,
-						 .round = round,
-						 .value = value });
-	return true;
-}
-
-static bool fec_round(struct bench_report *report, const char *program, int round)
-{
-	double seconds = bench_options(report)->seconds;
-	char command[FEC_COMMAND_ROOM], line[FEC_LINE_ROOM];
-	FILE *lines;
 	bool good = true;
+	double speed;
+	FILE *lines;
 
-	snprintf(command, sizeof(command), "'%s' %d", program,
-		 (int)(seconds * FEC_MS_PER_S / FEC_MEASUREMENTS) + 1);
-	lines = popen(command, "r");
-	if (!lines)
-		return false;
-	while (good && fgets(line, sizeof(line), lines))
-		good = fec_line(report, line, round);
-	return pclose(lines) == 0 && good;
-}
-
-int bench_fec(int argc, char **argv, struct bench_report *report)
-{
-	char program[FEC_PATH_ROOM];
-
-	(void)argc;
-	(void)argv;
 	if (!bench_program(FEC_PROGRAM, program, sizeof(program))) {
 		fprintf(stderr,
 			"error: there is no %s\n"
-			"  fix: build with tests and with ISA-L, or set "
-			"NOPAL_BENCH_DIR to BUILD/tests/bench\n",
+			"  fix: build with tests and with ISA-L, or set NOPAL_BENCH_DIR to "
+			"BUILD/tests/bench\n",
 			program);
 		return TOOL_SKIPPED;
 	}
-	bench_measure(report, "speed", "GB/s", BENCH_MORE_IS_BETTER);
-	bench_reference(report, BENCH_NONE, "isal");
-	bench_note(report, "gigabytes of source bytes a second, in symbols of "
-			   "1400 bytes, on one core");
-	bench_note(report, "isal has its tables and inverses before; ours keeps the inverse while "
-			   "the same symbols are lost (rebuild), and finds it where others are "
-			   "(anew)");
-	for (int round = 0; round < bench_options(report)->rounds; round++) {
-		if (fec_round(report, program, round))
-			continue;
-		fprintf(stderr, "error: %s failed\n", program);
-		return TOOL_FAILED;
+	snprintf(command, sizeof(command), "'%s' %d", program,
+		 (int)(bench->seconds * FEC_MS_PER_S / FEC_MEASUREMENTS) + 1);
+	lines = popen(command, "r");
+	while (lines && good && fgets(line, sizeof(line), lines)) {
+		/* "isal 4+1 encode 45.1" */
+		good = sscanf(line, "%63s %63s %63s %lf", code, shape, operation, &speed) == 4;
+		if (!good)
+			break;
+		snprintf(path, sizeof(path), "%s %s", shape, operation);
+		bench_add(bench, path, code, "speed", speed);
 	}
-	return TOOL_GOOD;
+	if (lines && pclose(lines) == 0 && good)
+		return TOOL_GOOD;
+	fprintf(stderr, "error: %s failed\n", program);
+	return TOOL_FAILED;
 }
+
+static bool fec_begin(struct bench *bench)
+{
+	report_note(bench->report,
+		    "gigabytes of source bytes a second, in symbols of 1400 bytes, on one core");
+	report_note(bench->report,
+		    "isal has its tables and inverses before; ours keeps the inverse while the "
+		    "same symbols are lost (rebuild), and finds it where others are (anew)");
+	return true;
+}
+
+const struct bench_measurement bench_fec = {
+	.name = "fec",
+	.uses = BENCH_USE_SECONDS,
+	.columns = { { "speed", "GB/s", REPORT_MORE_IS_BETTER } },
+	.reference = "isal",
+	.begin = fec_begin,
+	.round = fec_round,
+};

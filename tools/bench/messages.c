@@ -15,37 +15,28 @@
 #include <string.h>
 #include <unistd.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 
 #include <nopal/microprotocol.h>
 #include "bench/bench.h"
 #include "frame/loop.h"
-#include "frame/tool.h"
 #include "load/clock.h"
-#include "load/pair.h"
 
 enum {
 	MESSAGES_BYTES = 64,
 	MESSAGES_BATCH = 64,
 	MESSAGES_MAX_BYTES = 1000, /* a datagram has to hold one */
 	MESSAGES_BLOCK = 64 << 10,
-	MESSAGES_SILENT_MS = 500, /* then nobody sends any more */
-	MESSAGES_MS = 1000,
 };
-#define MESSAGES_WARM_NS (200 * NOPAL_MILLISECOND) /* is not counted */
+#define MESSAGES_WARM_NS   (200 * NOPAL_MILLISECOND) /* is not counted */
+#define MESSAGES_SILENT_NS (500 * NOPAL_MILLISECOND) /* then nobody sends any more */
 
-enum messages_kind { MESSAGES_RAW, MESSAGES_GSO, MESSAGES_CONFIG };
+enum { MESSAGES_RAW, MESSAGES_GSO };
 
-struct messages_row {
-	const char *what;
-	enum messages_kind kind;
-	struct nopal_plan *plan;
-	uint32_t size;
-};
-
+/* A row in a round, at both ends. */
 struct messages {
-	const struct messages_row *row;
-	struct bench_place place;
+	const struct bench_row *row;
+	const struct bench_place *place;
+	uint32_t size;
 	int64_t begun_ns, end_ns; /* of the counting */
 	uint64_t count;
 };
@@ -84,23 +75,15 @@ static struct messages_batch *messages_batch_new(uint32_t size)
 }
 
 /* The first datagram says whom to flood. */
-static void messages_raw_partner(const struct messages_row *row, const struct bench_place *place,
-				 int tell)
+static void messages_raw_partner(const struct messages *messages, int tell)
 {
-	struct sockaddr_storage from;
-	socklen_t length = sizeof(from);
+	int fd = bench_partner_socket(messages->place, SOCK_DGRAM, tell);
+	uint32_t size = messages->size;
 	uint8_t byte;
-	uint16_t port = 0;
-	int fd = bench_socket_bound(place->address, SOCK_DGRAM, &port);
 
-	if (fd < 0)
+	if (fd < 0 || bench_socket_meet(fd, &byte, sizeof(byte)) < 0)
 		return;
-	bench_partner_tell(tell, port);
-	if (recvfrom(fd, &byte, sizeof(byte), 0, (struct sockaddr *)&from, &length) < 0 ||
-	    connect(fd, (struct sockaddr *)&from, length))
-		return;
-	if (row->kind == MESSAGES_GSO) {
-		uint32_t size = row->size;
+	if (messages->row->plain == MESSAGES_GSO) {
 		uint8_t *bytes = calloc(MESSAGES_BATCH, size);
 		int segment = (int)size;
 
@@ -109,7 +92,6 @@ static void messages_raw_partner(const struct messages_row *row, const struct be
 				 errno == ENOBUFS || errno == ECONNREFUSED))
 			;
 	} else {
-		uint32_t size = row->size;
 		struct messages_batch *batch = messages_batch_new(size);
 
 		while (batch && (sendmmsg(fd, batch->headers, MESSAGES_BATCH, 0) > 0 ||
@@ -120,17 +102,16 @@ static void messages_raw_partner(const struct messages_row *row, const struct be
 
 static void messages_raw(struct messages *messages, uint16_t port)
 {
-	struct timeval silent = { .tv_usec = MESSAGES_SILENT_MS * MESSAGES_MS };
-	int fd = bench_socket_connected(messages->place.address, SOCK_DGRAM, port);
+	int fd = bench_socket_connected(messages->place->address, SOCK_DGRAM, port);
 
 	if (fd < 0)
 		return;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &silent, sizeof(silent));
+	bench_socket_patience(fd, MESSAGES_SILENT_NS);
 	bench_socket_buffers(fd);
 	if (send(fd, "", 1, 0) == 1) {
-		if (messages->row->kind == MESSAGES_GSO) {
+		if (messages->row->plain == MESSAGES_GSO) {
 			uint8_t *bytes = malloc(MESSAGES_BLOCK);
-			uint32_t size = messages->row->size;
+			uint32_t size = messages->size;
 			ssize_t got;
 			int on = 1;
 
@@ -157,8 +138,8 @@ static void messages_raw(struct messages *messages, uint16_t port)
 /* -------------------------------------------------------------------- configs */
 
 struct messages_side {
-	struct messages *messages; /* NULL: it is the partner, and sends */
-	uint32_t size;
+	struct messages *messages;
+	bool sends; /* the partner */
 	struct loop *loop;
 	struct loop_event *step; /* partner: the next batch; here: the end */
 	struct nopal_session *session;
@@ -174,7 +155,7 @@ static void messages_on_step(void *user)
 
 	nopal_batch_start(world);
 	for (int i = 0; i < MESSAGES_BATCH && !side->full; i++)
-		side->full = nopal_send(side->session, bytes, side->size, 0) != 0;
+		side->full = nopal_send(side->session, bytes, side->messages->size, 0) != 0;
 	nopal_batch_stop(world);
 	if (!side->full)
 		loop_event_start(side->step, 0);
@@ -185,7 +166,7 @@ static void messages_on_writable(struct nopal_session *session, void *user)
 	struct messages_side *side = user;
 
 	(void)session;
-	if (side->messages)
+	if (!side->sends)
 		return;
 	side->full = false;
 	loop_event_start(side->step, 0);
@@ -197,10 +178,10 @@ static void messages_on_received(struct nopal_session *session, struct nopal_mes
 	struct messages_side *side = user;
 
 	(void)message;
-	if (!side->messages && !side->session) {
+	if (side->sends && !side->session) {
 		side->session = session;
 		loop_event_start(side->step, 0);
-	} else if (side->messages && !messages_count(side->messages, 1)) {
+	} else if (!side->sends && !messages_count(side->messages, 1)) {
 		loop_stop(side->loop);
 	}
 }
@@ -209,14 +190,8 @@ static void messages_on_opened(struct nopal_session *session, void *user)
 {
 	struct messages_side *side = user;
 
-	if (side->messages)
+	if (!side->sends)
 		nopal_send(session, "", 1, 0); /* go */
-}
-
-static void *messages_on_accepted(struct nopal_session *session, void *user)
-{
-	(void)session;
-	return user;
 }
 
 static void messages_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
@@ -231,7 +206,7 @@ static void messages_on_ended(struct nopal_session *session, enum nopal_end end,
 }
 
 static const struct nopal_callbacks messages_callbacks = {
-	.accepted = messages_on_accepted,
+	.accepted = bench_accepted,
 	.opened = messages_on_opened,
 	.received = messages_on_received,
 	.writable = messages_on_writable,
@@ -249,130 +224,87 @@ static void messages_on_over(void *user)
 
 static void messages_partner(void *user, const struct bench_place *place, int tell)
 {
-	const struct messages_row *row = user;
+	struct messages *messages = user;
+	struct messages_side side = { .messages = messages, .sends = true };
 
-	if (row->kind == MESSAGES_CONFIG) {
-		struct messages_side side = { .size = row->size, .loop = loop_new(NULL) };
-
-		if (side.loop)
-			side.step =
-				loop_event_new(side.loop, LOOP_TIMER, -1, messages_on_step, &side);
-		if (bench_partner_listen(side.loop, place, row->plan, &messages_callbacks, &side,
-					 tell))
-			loop_run(side.loop);
-	} else {
-		messages_raw_partner(row, place, tell);
+	if (!messages->row->plan) {
+		messages_raw_partner(messages, tell);
+		return;
 	}
+	side.loop = loop_new(NULL);
+	if (side.loop)
+		side.step = loop_event_new(side.loop, LOOP_TIMER, -1, messages_on_step, &side);
+	if (bench_partner_listen(side.loop, place, messages->row->plan, &messages_callbacks, &side,
+				 tell))
+		loop_run(side.loop);
 }
 
-static bool messages_measure(struct bench_report *report, struct messages *messages,
-			     struct messages_row *row, int round)
+/* Counts what arrives in a session. */
+static void messages_config(struct messages *messages, uint16_t port)
 {
-	int64_t for_ns = (int64_t)(bench_options(report)->seconds * NOPAL_SECOND);
-	struct bench_partner partner;
-	bool good = bench_partner_start(&partner, &messages->place, messages_partner, row);
+	struct messages_side side = { .messages = messages, .loop = loop_new(NULL) };
 
-	messages->row = row;
-	messages->count = 0;
-	messages->begun_ns = clock_now_ns() + MESSAGES_WARM_NS;
-	messages->end_ns = messages->begun_ns + for_ns;
-	if (good && row->kind == MESSAGES_CONFIG) {
-		struct messages_side side = { .messages = messages, .loop = loop_new(NULL) };
-
-		if (side.loop) {
-			side.step =
-				loop_event_new(side.loop, LOOP_TIMER, -1, messages_on_over, &side);
-			if (side.step &&
-			    bench_partner_open(side.loop, &messages->place, partner.port,
-					       messages->row->plan, &messages_callbacks, &side)) {
-				loop_event_start(side.step, messages->end_ns - clock_now_ns());
-				loop_run(side.loop);
-			}
-			loop_event_free(side.step);
-			loop_free(side.loop);
-		}
-	} else if (good) {
-		messages_raw(messages, partner.port);
+	if (!side.loop)
+		return;
+	side.step = loop_event_new(side.loop, LOOP_TIMER, -1, messages_on_over, &side);
+	if (side.step && bench_partner_open(side.loop, messages->place, port, messages->row->plan,
+					    &messages_callbacks, &side)) {
+		loop_event_start(side.step, messages->end_ns - clock_now_ns());
+		loop_run(side.loop);
 	}
+	loop_event_free(side.step);
+	loop_free(side.loop);
+}
+
+static enum tool_exit messages_measure(struct bench *bench, const struct bench_row *row)
+{
+	int64_t for_ns = (int64_t)(bench->seconds * NOPAL_SECOND);
+	struct messages messages = {
+		.row = row,
+		.place = &bench->place,
+		.size = (uint32_t)bench->size,
+	};
+	struct bench_partner partner;
+	bool good = bench_partner_start(&partner, &bench->place, messages_partner, &messages);
+
+	messages.begun_ns = clock_now_ns() + MESSAGES_WARM_NS;
+	messages.end_ns = messages.begun_ns + for_ns;
+	if (good && row->plan)
+		messages_config(&messages, partner.port);
+	else if (good)
+		messages_raw(&messages, partner.port);
 	bench_partner_end(&partner);
 	if (good)
-		bench_add(report,
-			  &(struct bench_value){ .what = row->what,
-						 .path = messages->place.here ? "netns" : "lo",
-						 .measure = "delivered",
-						 .class = BENCH_NONE,
-						 .round = round,
-						 .value = (double)messages->count /
-							  ((double)for_ns / NOPAL_SECOND) });
-	return good;
+		bench_add(bench, bench->place.here ? "netns" : "lo", row->name, "delivered",
+			  (double)messages.count / ((double)for_ns / NOPAL_SECOND));
+	return good ? TOOL_GOOD : TOOL_ENVIRONMENT;
 }
 
-static enum tool_exit messages_rounds(struct bench_report *report, struct messages *messages,
-				      struct messages_row *rows, int count)
+static bool messages_begin(struct bench *bench)
 {
-	int order[BENCH_MAX_ROWS];
-
-	for (int round = 0; round < bench_options(report)->rounds; round++) {
-		bench_shuffle(order, count);
-		for (int i = 0; i < count; i++)
-			if (!messages_measure(report, messages, &rows[order[i]], round))
-				return TOOL_ENVIRONMENT;
+	if (bench->size > MESSAGES_MAX_BYTES) {
+		fprintf(stderr,
+			"error: --size %lld is no short message\n"
+			"  fix: say 1 to %d bytes\n",
+			(long long)bench->size, MESSAGES_MAX_BYTES);
+		return false;
 	}
-	return TOOL_GOOD;
+	if (bench->size <= 0)
+		bench->size = MESSAGES_BYTES;
+	report_note(bench->report,
+		    "messages of %lld bytes that arrived in a second, sent in batches of %d",
+		    (long long)bench->size, MESSAGES_BATCH);
+	return true;
 }
 
-static bool messages_row(const char *what, int64_t size, struct messages_row *row)
-{
-	*row = (struct messages_row){ .what = what, .size = (uint32_t)size };
-	if (strcmp(what, "raw") == 0)
-		return true;
-	row->kind = MESSAGES_GSO;
-	if (strcmp(what, "raw-gso") == 0)
-		return true;
-	row->kind = MESSAGES_CONFIG;
-	row->plan = bench_plan(what);
-	return row->plan != NULL;
-}
-
-static bool messages_size(struct bench_report *report, int64_t *ret_size)
-{
-	int64_t size = bench_options(report)->size;
-
-	*ret_size = size > 0 ? size : MESSAGES_BYTES;
-	if (*ret_size <= MESSAGES_MAX_BYTES)
-		return true;
-	fprintf(stderr,
-		"error: --size %lld is no short message\n"
-		"  fix: say 1 to %d bytes\n",
-		(long long)size, MESSAGES_MAX_BYTES);
-	return false;
-}
-
-int bench_messages(int argc, char **argv, struct bench_report *report)
-{
-	char **words =
-		bench_words(bench_options(report)->rows,
-			    "raw,raw-gso,ctp_minimal,ctp_minimal+coalesce,bulk,bulk+coalesce");
-	struct messages_row rows[BENCH_MAX_ROWS];
-	struct messages messages = { .count = 0 };
-	enum tool_exit exit = TOOL_BAD_INPUT;
-	int64_t size = 0;
-	int count = 0;
-	bool good = words && bench_place_of(argc, argv, &messages.place) &&
-		    messages_size(report, &size);
-
-	for (char **word = words; good && *word && count < BENCH_MAX_ROWS; word++)
-		good = messages_row(*word, size, &rows[count++]);
-	if (good) {
-		bench_measure(report, "delivered", "1/s", BENCH_MORE_IS_BETTER);
-		bench_reference(report, BENCH_NONE, "raw");
-		bench_note(report,
-			   "messages of %lld bytes that arrived in a second, sent in batches of %d",
-			   (long long)size, MESSAGES_BATCH);
-		exit = messages_rounds(report, &messages, rows, count);
-	}
-	for (int i = 0; i < count; i++)
-		nopal_plan_unref(rows[i].plan);
-	free(words);
-	return (int)exit;
-}
+const struct bench_measurement bench_messages = {
+	.name = "messages",
+	.uses = BENCH_USE_SECONDS | BENCH_USE_ROWS | BENCH_USE_SIZE,
+	.words = BENCH_PLACE,
+	.rows = "raw,raw-gso,ctp_minimal,ctp_minimal+coalesce,bulk,bulk+coalesce",
+	.plain = (const char *const[]){ "raw", "raw-gso", NULL },
+	.columns = { { "delivered", "1/s", REPORT_MORE_IS_BETTER } },
+	.reference = "raw",
+	.begin = messages_begin,
+	.measure = messages_measure,
+};

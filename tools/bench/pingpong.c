@@ -16,189 +16,124 @@
 
 #include <nopal/microprotocol.h>
 #include "bench/bench.h"
-#include "frame/tool.h"
 #include "load/round_trips.h"
 
 enum {
 	PING_BYTES = 64,
 	PING_WARM = 2000, /* round trips that are not counted */
 	PING_COUNT = 20000,
-	PING_PARTS_THOUSAND = 1000,
+	PING_PATIENCE_S = 2, /* then no answer comes any more */
 };
-#define PING_LOST_NS (2 * NOPAL_SECOND) /* no answer comes any more */
 
-static const char *const ping_ways[ROUND_TRIPS_WAYS] = { "sleep", "spin", "linger" };
-
-struct ping_row {
-	const char *what;
-	enum round_trips_kind kind;
-	enum round_trips_way way;
-	struct nopal_plan *plan;
-	double p50_us; /* of this round; 0: it failed */
-};
+static const char *const ping_ways[SIDE_WAYS] = { "sleep", "spin", "linger" };
+/* Of the rows that are no configs. */
+static const enum round_trips_kind ping_kinds[] = { ROUND_TRIPS_UDP, ROUND_TRIPS_TCP };
 
 struct ping {
-	struct bench_report *report;
-	struct bench_place place;
-	const struct ping_row *row; /* that runs */
-	int64_t *round_trips_ns;
-	int64_t count;
-	int round;
+	double p50_us[BENCH_ROWS][SIDE_WAYS]; /* of this round; 0: it failed */
+	int64_t round_trips_ns[];
 };
 
-/* ------------------------------------------------------------------- rounds */
-
-static int ping_before(const void *a, const void *b)
+static enum tool_exit ping_measure_way(struct bench *bench, const struct bench_row *row,
+				       enum side_way way)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static void ping_add(const struct ping *ping, const char *measure, double us)
-{
-	bench_add(ping->report, &(struct bench_value){
-					.what = ping->row->what,
-					.path = ping_ways[ping->row->way],
-					.measure = measure,
-					.class = BENCH_NONE,
-					.round = ping->round,
-					.value = us,
-				});
-}
-
-/* The trip that `thousandths` of all are not above, in microseconds. */
-static double ping_share(const struct ping *ping, int64_t thousandths)
-{
-	int64_t at = ping->count * thousandths / PING_PARTS_THOUSAND;
-
-	return (double)ping->round_trips_ns[at] / NOPAL_MICROSECOND;
-}
-
-static bool ping_measure(struct ping *ping, struct ping_row *row)
-{
+	static const struct {
+		const char *column;
+		size_t thousandths;
+	} shares[] = { { "p50", 500 }, { "p99", 990 }, { "p99.9", 999 } };
+	struct ping *ping = bench->state;
 	struct round_trips round_trips = {
-		.kind = row->kind,
-		.way = row->way,
+		.kind = row->plan ? ROUND_TRIPS_CONFIG : ping_kinds[row->plain],
+		.way = way,
 		.plan = row->plan,
 		.bytes = PING_BYTES,
 		.warm = PING_WARM,
-		.count = ping->count,
-		.patience_ns = PING_LOST_NS,
+		.count = bench->count,
+		.patience_ns = PING_PATIENCE_S * NOPAL_SECOND,
 		.round_trips_ns = ping->round_trips_ns,
 	};
+	double *p50_us = &ping->p50_us[row - bench->rows][way];
 
-	row->p50_us = 0;
-	ping->row = row;
-	if (!round_trips_run(&round_trips, &ping->place))
-		return false;
-	if (round_trips.done < ping->count) {
-		fprintf(stderr, "%s: a message got lost, no value\n", row->what);
-		return true;
+	*p50_us = 0;
+	if (!round_trips_run(&round_trips, &bench->place))
+		return TOOL_ENVIRONMENT;
+	if (round_trips.done < bench->count) {
+		fprintf(stderr, "%s: a message got lost, no value\n", row->name);
+		return TOOL_GOOD;
 	}
-	qsort(ping->round_trips_ns, (size_t)ping->count, sizeof(*ping->round_trips_ns),
-	      ping_before);
-	row->p50_us = ping_share(ping, 500);
-	ping_add(ping, "p50", row->p50_us);
-	ping_add(ping, "p99", ping_share(ping, 990));
-	ping_add(ping, "p99.9", ping_share(ping, 999));
-	return true;
-}
+	bench_sort(ping->round_trips_ns, (size_t)bench->count);
+	for (size_t i = 0; i < sizeof(shares) / sizeof(*shares); i++) {
+		int64_t share_ns = bench_share(ping->round_trips_ns, (size_t)bench->count,
+					       shares[i].thousandths);
+		double us = (double)share_ns / NOPAL_MICROSECOND;
 
-/* Differences to plain UDP, the same way awake. */
-static void ping_differ(struct ping *ping, const struct ping_row *rows, int count)
-{
-	double raw_us[ROUND_TRIPS_WAYS] = { 0 };
-
-	for (int i = 0; i < count; i++)
-		if (rows[i].kind == ROUND_TRIPS_UDP)
-			raw_us[rows[i].way] = rows[i].p50_us;
-	for (int i = 0; i < count; i++) {
-		double raw = raw_us[rows[i].way];
-
-		ping->row = &rows[i];
-		if (rows[i].p50_us > 0 && raw > 0 && rows[i].kind != ROUND_TRIPS_UDP)
-			ping_add(ping, "over raw", rows[i].p50_us - raw);
-	}
-}
-
-static enum tool_exit ping_rounds(struct ping *ping, struct ping_row *rows, int count)
-{
-	int order[BENCH_MAX_ROWS];
-
-	for (; ping->round < bench_options(ping->report)->rounds; ping->round++) {
-		bench_shuffle(order, count);
-		for (int i = 0; i < count; i++)
-			if (!ping_measure(ping, &rows[order[i]]))
-				return TOOL_ENVIRONMENT;
-		ping_differ(ping, rows, count);
+		if (i == 0)
+			*p50_us = us;
+		bench_add(bench, ping_ways[way], row->name, shares[i].column, us);
 	}
 	return TOOL_GOOD;
 }
 
-/* --------------------------------------------------------------------- rows */
-
-/* False: it was said what is wrong. */
-static bool ping_row_add(struct ping_row *rows, int *count, const char *what)
+/* A plain socket has no loop that could linger. */
+static enum tool_exit ping_measure(struct bench *bench, const struct bench_row *row)
 {
-	enum round_trips_kind kind = ROUND_TRIPS_CONFIG;
-	enum round_trips_way ways = ROUND_TRIPS_LINGER; /* a loop is needed for it */
-	struct nopal_plan *plan = NULL;
+	enum side_way ways = row->plan ? SIDE_WAYS : SIDE_LINGER;
+	enum tool_exit code = TOOL_GOOD;
 
-	if (strcmp(what, "raw") == 0)
-		kind = ROUND_TRIPS_UDP;
-	else if (strcmp(what, "tcp") == 0)
-		kind = ROUND_TRIPS_TCP;
-	if (kind == ROUND_TRIPS_CONFIG) {
-		ways = ROUND_TRIPS_WAYS;
-		plan = bench_plan(what);
-		if (!plan)
-			return false;
+	for (enum side_way way = SIDE_SLEEP; way < ways && code == TOOL_GOOD; way++)
+		code = ping_measure_way(bench, row, way);
+	return code;
+}
+
+/* All rows, and their differences to plain UDP, the same way awake. */
+static enum tool_exit ping_round(struct bench *bench)
+{
+	enum tool_exit code = bench_each_row(bench);
+	const struct ping *ping = bench->state;
+
+	for (int way = 0; way < SIDE_WAYS; way++) {
+		double raw_us = 0;
+
+		for (int i = 0; i < bench->row_count; i++)
+			if (bench->rows[i].plain == 0)
+				raw_us = ping->p50_us[i][way];
+		for (int i = 0; i < bench->row_count; i++)
+			if (ping->p50_us[i][way] > 0 && raw_us > 0 && bench->rows[i].plain != 0)
+				bench_add(bench, ping_ways[way], bench->rows[i].name, "over raw",
+					  ping->p50_us[i][way] - raw_us);
 	}
-	for (enum round_trips_way way = ROUND_TRIPS_SLEEP; way < ways && *count < BENCH_MAX_ROWS;
-	     way++)
-		rows[(*count)++] = (struct ping_row){
-			.what = what,
-			.kind = kind,
-			.way = way,
-			.plan = plan ? nopal_plan_ref(plan) : NULL,
-		};
-	nopal_plan_unref(plan);
+	return code;
+}
+
+static bool ping_begin(struct bench *bench)
+{
+	struct ping *ping;
+
+	if (bench->count <= 0)
+		bench->count = PING_COUNT;
+	bench->state = tool_need(
+		calloc(1, sizeof(*ping) + (size_t)bench->count * sizeof(*ping->round_trips_ns)));
+	report_note(bench->report,
+		    "round trips of %d bytes between two processes, one a core; raw is UDP, "
+		    "connected on both sides",
+		    PING_BYTES);
+	report_note(bench->report,
+		    "linger: asleep, but polls for 50 us after each arrival; compare it with spin");
 	return true;
 }
 
-int bench_pingpong(int argc, char **argv, struct bench_report *report)
-{
-	const struct bench_options *options = bench_options(report);
-	struct ping_row rows[BENCH_MAX_ROWS];
-	struct ping ping = { .report = report, .count = options->count };
-	char **words = bench_words(options->rows, "raw,tcp,ctp_minimal,bulk");
-	enum tool_exit exit = TOOL_BAD_INPUT;
-	int count = 0;
-	bool good = words && bench_place_of(argc, argv, &ping.place);
-
-	if (ping.count <= 0)
-		ping.count = PING_COUNT;
-	for (char **word = words; good && *word; word++)
-		good = ping_row_add(rows, &count, *word);
-	ping.round_trips_ns = malloc((size_t)ping.count * sizeof(*ping.round_trips_ns));
-	if (good && ping.round_trips_ns) {
-		bench_measure(report, "p50", "us", BENCH_LESS_IS_BETTER);
-		bench_measure(report, "p99", "us", BENCH_LESS_IS_BETTER);
-		bench_measure(report, "p99.9", "us", BENCH_LESS_IS_BETTER);
-		bench_measure(report, "over raw", "us", BENCH_LESS_IS_BETTER);
-		bench_reference(report, BENCH_NONE, "raw");
-		bench_note(report,
-			   "round trips of %d bytes between two processes, one "
-			   "a core; raw is UDP, connected on both sides",
-			   PING_BYTES);
-		bench_note(report, "linger: asleep, but polls for 50 us after each arrival; "
-				   "compare it with spin");
-		exit = ping_rounds(&ping, rows, count);
-	}
-	for (int i = 0; i < count; i++)
-		nopal_plan_unref(rows[i].plan);
-	free(ping.round_trips_ns);
-	free(words);
-	return (int)exit;
-}
+const struct bench_measurement bench_pingpong = {
+	.name = "pingpong",
+	.uses = BENCH_USE_ROWS | BENCH_USE_COUNT,
+	.words = BENCH_PLACE,
+	.rows = "raw,tcp,ctp_minimal,bulk",
+	.plain = (const char *const[]){ "raw", "tcp", NULL },
+	.columns = { { "p50", "us", REPORT_LESS_IS_BETTER },
+		     { "p99", "us", REPORT_LESS_IS_BETTER },
+		     { "p99.9", "us", REPORT_LESS_IS_BETTER },
+		     { "over raw", "us", REPORT_LESS_IS_BETTER } },
+	.reference = "raw",
+	.begin = ping_begin,
+	.measure = ping_measure,
+	.round = ping_round,
+};

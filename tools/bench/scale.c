@@ -17,15 +17,11 @@
  *                all had under way at once
  *   idle         processor time of both ends for each and second of silence
  */
-#include <malloc.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <nopal/microprotocol.h>
 #include "bench/bench.h"
-#include "frame/tool.h"
 #include "load/clock.h"
-#include "load/pair.h"
 
 enum {
 	SCALE_COUNT = 1000,
@@ -47,12 +43,9 @@ enum {
 #define SCALE_NEAR     0.1 /* of what comes and goes */
 
 struct scale {
-	struct bench_report *report;
-	const char *what;
-	int round;
-	struct nopal_plan *plan;
+	struct bench *bench;
+	const struct bench_row *row;
 	struct nopal_link forward, reverse, gone;
-	int64_t destinations, sessions, bytes; /* as they are asked for */
 
 	struct nopal_world *world;
 	struct nopal_endpoint *here;
@@ -64,12 +57,6 @@ struct scale {
 };
 
 /* ------------------------------------------------------------------ callbacks */
-
-static void *scale_on_accepted(struct nopal_session *session, void *user)
-{
-	(void)session;
-	return user;
-}
 
 static void scale_on_received(struct nopal_session *session, struct nopal_message *message,
 			      void *user)
@@ -124,18 +111,11 @@ static const struct nopal_callbacks scale_here = {
 	.ended = scale_on_ended,
 };
 static const struct nopal_callbacks scale_there = {
-	.accepted = scale_on_accepted,
+	.accepted = bench_accepted,
 	.received = scale_on_received,
 };
 
 /* ---------------------------------------------------------------- what it takes */
-
-static double scale_allocated(void)
-{
-	struct mallinfo2 info = mallinfo2();
-
-	return (double)(info.uordblks + info.hblkhd);
-}
 
 static void scale_pass(struct scale *scale, int64_t duration_ns)
 {
@@ -153,34 +133,29 @@ static void scale_cut(struct scale *scale)
 /* Memory freed with all of them, for each. */
 static double scale_end(struct scale *scale)
 {
-	double before = scale_allocated();
+	double before = bench_allocated();
 
 	for (int64_t i = 0; i < scale->count; i++)
 		if (scale->group)
 			nopal_destination_remove(scale->group, (uint32_t)i + 1, true);
 		else
 			nopal_session_abort(scale->session[i], "measured");
-	return (before - scale_allocated()) / (double)scale->count;
+	return (before - bench_allocated()) / (double)scale->count;
 }
 
 /* Memory freed with the endpoint, for each. */
 static double scale_close(struct scale *scale)
 {
-	double before = scale_allocated();
+	double before = bench_allocated();
 
 	nopal_endpoint_close(scale->here);
-	return (before - scale_allocated()) / (double)scale->count;
+	return (before - bench_allocated()) / (double)scale->count;
 }
 
-static void scale_add(const struct scale *scale, const char *measure, double value)
+static void scale_add(const struct scale *scale, const char *column, double value)
 {
-	bench_add(scale->report,
-		  &(struct bench_value){ .what = scale->what,
-					 .path = scale->group ? "a group" : "sessions",
-					 .measure = measure,
-					 .class = BENCH_NONE,
-					 .round = scale->round,
-					 .value = value });
+	bench_add(scale->bench, scale->group ? "a group" : "sessions", scale->row->name, column,
+		  value);
 }
 
 static void scale_add_time(const struct scale *scale, const char *measure, int64_t since_ns,
@@ -202,20 +177,20 @@ static bool scale_world(struct scale *scale, uint64_t seed)
 	scale->here = nopal_sim_endpoint(scale->world, 0, SCALE_PORT);
 	scale->group = scale->here
 			       ? nopal_session_open(&(struct nopal_open){ .endpoint = scale->here,
-									  .plan = scale->plan,
+									  .plan = scale->row->plan,
 									  .callbacks = &scale_here,
 									  .user = scale })
 			       : NULL;
-	scale->hosts = scale->group ? (int)scale->destinations : 1;
-	scale->count = scale->group ? scale->destinations : scale->sessions;
+	scale->hosts = scale->group ? (int)scale->bench->count : 1;
+	scale->count = scale->group ? scale->bench->count : scale->bench->sessions;
 	for (int host = 1; host <= scale->hosts; host++) {
 		struct nopal_endpoint *there;
 
 		nopal_sim_host(scale->world);
 		nopal_sim_connect(scale->world, 0, host, &scale->forward, &scale->reverse);
 		there = nopal_sim_endpoint(scale->world, host, SCALE_PORT);
-		if (!there || nopal_endpoint_allow(there, scale->plan, NOPAL_ALLOW_CONNECTIONLESS,
-						   &scale_there, scale))
+		if (!there || nopal_endpoint_allow(there, scale->row->plan,
+						   NOPAL_ALLOW_CONNECTIONLESS, &scale_there, scale))
 			return false;
 	}
 	return scale->here != NULL;
@@ -231,7 +206,7 @@ static bool scale_open(struct scale *scale)
 		if (scale->group)
 			good = nopal_destination_add(scale->group, &peer) >= 0;
 		else
-			good = (scale->session[i] = nopal_open(scale->here, scale->plan, &peer,
+			good = (scale->session[i] = nopal_open(scale->here, scale->row->plan, &peer,
 							       &scale_here, scale)) != NULL;
 		scale_pass(scale, SCALE_SPACE_NS);
 	}
@@ -241,7 +216,7 @@ static bool scale_open(struct scale *scale)
 
 static bool scale_send(struct scale *scale, struct nopal_buffer *buffer)
 {
-	uint32_t bytes = (uint32_t)scale->bytes;
+	uint32_t bytes = (uint32_t)scale->bench->size;
 	bool good = true;
 
 	if (scale->group)
@@ -290,16 +265,16 @@ static bool scale_whole(struct scale *scale, struct nopal_buffer *buffer)
 	scale_pass(scale, SCALE_QUIET_S * NOPAL_SECOND);
 	scale_add_time(scale, "idle", began_ns, scale->count * SCALE_QUIET_S);
 	/* A session that speaks now and then rests between: to a time when most do. */
-	now = scale_allocated();
+	now = bench_allocated();
 	min = now;
 	max = now;
 	for (int i = 0; i < SCALE_LOOKS; i++) {
 		scale_pass(scale, SCALE_LOOK_NS);
-		now = scale_allocated();
+		now = bench_allocated();
 		min = now < min ? now : min;
 		max = now > max ? now : max;
 	}
-	for (int i = 0; i < SCALE_LOOKS && scale_allocated() > min + (max - min) * SCALE_NEAR; i++)
+	for (int i = 0; i < SCALE_LOOKS && bench_allocated() > min + (max - min) * SCALE_NEAR; i++)
 		scale_pass(scale, SCALE_LOOK_NS);
 	scale_cut(scale);
 	scale_add(scale, "at rest", scale_end(scale));
@@ -321,23 +296,24 @@ static bool scale_in_use(struct scale *scale, struct nopal_buffer *buffer)
 	return true;
 }
 
-static bool scale_run(const struct scale *row,
+static bool scale_run(struct bench *bench, const struct bench_row *row,
 		      bool (*run)(struct scale *scale, struct nopal_buffer *buffer))
 {
-	struct scale scale = *row;
-	struct nopal_buffer *buffer = nopal_buffer_new((uint32_t)scale.bytes);
+	struct scale scale = { .bench = bench, .row = row };
+	struct nopal_buffer *buffer = tool_need(nopal_buffer_new((uint32_t)bench->size));
+	struct nopal_link unused;
 	bool good;
 
-	scale.session = calloc((size_t)scale.sessions, sizeof(struct nopal_session *));
-	good = buffer && scale.session && scale_world(&scale, (uint64_t)scale.round + 1) &&
-	       run(&scale, buffer);
+	scale.session = tool_need(calloc((size_t)bench->sessions, sizeof(struct nopal_session *)));
+	good = bench_link(SCALE_LINK, &scale.forward, &scale.reverse) &&
+	       bench_link(SCALE_GONE, &scale.gone, &unused) &&
+	       scale_world(&scale, (uint64_t)bench->round + 1) && run(&scale, buffer);
 	if (!good)
-		fprintf(stderr, "error: %s: %lld of %lld opened, %lld messages came\n", scale.what,
+		fprintf(stderr, "error: %s: %lld of %lld opened, %lld messages came\n", row->name,
 			(long long)scale.opened, (long long)scale.count,
 			(long long)scale.delivered);
 	scale.over = true;
-	if (buffer)
-		nopal_buffer_free(buffer);
+	nopal_buffer_free(buffer);
 	nopal_world_free(scale.world);
 	free(scale.session);
 	return good;
@@ -345,83 +321,52 @@ static bool scale_run(const struct scale *row,
 
 /* ----------------------------------------------------------------------- rounds */
 
-static void scale_declare(const struct scale *scale)
+static enum tool_exit scale_measure(struct bench *bench, const struct bench_row *row)
 {
-	bench_measure(scale->report, "open", "us", BENCH_LESS_IS_BETTER);
-	bench_measure(scale->report, "send", "us", BENCH_LESS_IS_BETTER);
-	bench_measure(scale->report, "done", "ms", BENCH_LESS_IS_BETTER);
-	bench_measure(scale->report, "in use", "B", BENCH_LESS_IS_BETTER);
-	bench_measure(scale->report, "at rest", "B", BENCH_LESS_IS_BETTER);
-	bench_measure(scale->report, "kept", "B", BENCH_LESS_IS_BETTER);
-	bench_measure(scale->report, "idle", "us/s", BENCH_LESS_IS_BETTER);
-	bench_note(scale->report,
-		   "each of %lld destinations of a group, or of %lld sessions; "
-		   "a message of %lld bytes, `" SCALE_LINK "`",
-		   (long long)scale->destinations, (long long)scale->sessions,
-		   (long long)scale->bytes);
-	bench_note(scale->report, "open, send, idle: processor time of both ends and the "
-				  "simulator; done: virtual time until all have it");
-	bench_note(scale->report, "bytes are what this end has allocated, the message not "
-				  "among them; kept: by the endpoint, for the next time");
+	return scale_run(bench, row, scale_in_use) && scale_run(bench, row, scale_whole)
+		       ? TOOL_GOOD
+		       : TOOL_FAILED;
 }
 
-static bool scale_words(struct scale *scale)
+static bool scale_begin(struct bench *bench)
 {
-	const struct bench_options *options = bench_options(scale->report);
-
-	scale->destinations = options->count ? options->count : SCALE_COUNT;
-	scale->sessions = options->sessions ? options->sessions : SCALE_SESSIONS;
-	scale->bytes = options->size ? options->size : SCALE_BYTES;
-	if (scale->destinations < 1 || scale->destinations > SCALE_MAX || scale->sessions < 1 ||
-	    scale->bytes < 1 || scale->bytes > SCALE_MAX_BYTES) {
+	if (!bench->count)
+		bench->count = SCALE_COUNT;
+	if (!bench->sessions)
+		bench->sessions = SCALE_SESSIONS;
+	if (!bench->size)
+		bench->size = SCALE_BYTES;
+	if (bench->count < 1 || bench->count > SCALE_MAX || bench->sessions < 1 ||
+	    bench->size < 1 || bench->size > SCALE_MAX_BYTES) {
 		fprintf(stderr,
 			"error: these are no sessions to measure\n"
 			"  fix: say --count 1 to %d, --sessions 1 or more, --size at most 16MiB\n",
 			SCALE_MAX);
 		return false;
 	}
+	report_note(bench->report,
+		    "each of %lld destinations of a group, or of %lld sessions; a message of %lld "
+		    "bytes, `" SCALE_LINK "`",
+		    (long long)bench->count, (long long)bench->sessions, (long long)bench->size);
+	report_note(bench->report, "open, send, idle: processor time of both ends and the "
+				   "simulator; done: virtual time until all have it");
+	report_note(bench->report, "bytes are what this end has allocated, the message not among "
+				   "them; kept: by the endpoint, for the next time");
 	return true;
 }
 
-static enum tool_exit scale_row(struct scale *row)
-{
-	bool good = true;
-
-	row->plan = bench_plan(row->what);
-	if (!row->plan)
-		return TOOL_BAD_INPUT;
-	for (row->round = 0; good && row->round < bench_options(row->report)->rounds; row->round++)
-		good = scale_run(row, scale_in_use) && scale_run(row, scale_whole);
-	nopal_plan_unref(row->plan);
-	return good ? TOOL_GOOD : TOOL_FAILED;
-}
-
-int bench_scale(int argc, char **argv, struct bench_report *report)
-{
-	struct scale row = { .report = report };
-	enum tool_exit exit = TOOL_BAD_INPUT;
-	char **words = bench_words(bench_options(report)->rows, "one_to_many_all,bulk");
-
-	if (words && scale_words(&row)) {
-		struct nopal_problems problems;
-		struct nopal_link unused;
-
-		nopal_problems_init(&problems);
-		nopal_link_parse(SCALE_LINK, &row.forward, &row.reverse, &problems);
-		nopal_link_parse(SCALE_GONE, &row.gone, &unused, &problems);
-		if (!tool_problems(&problems)) {
-			scale_declare(&row);
-			exit = TOOL_GOOD;
-			for (int i = 0; exit == TOOL_GOOD && i < argc; i++) {
-				row.what = argv[i];
-				exit = scale_row(&row);
-			}
-			for (char **word = words; exit == TOOL_GOOD && argc == 0 && *word; word++) {
-				row.what = *word;
-				exit = scale_row(&row);
-			}
-		}
-	}
-	free(words);
-	return (int)exit;
-}
+const struct bench_measurement bench_scale = {
+	.name = "scale",
+	.uses = BENCH_USE_ROWS | BENCH_USE_COUNT | BENCH_USE_SESSIONS | BENCH_USE_SIZE,
+	.words = BENCH_CONFIGS,
+	.rows = "one_to_many_all,bulk",
+	.columns = { { "open", "us", REPORT_LESS_IS_BETTER },
+		     { "send", "us", REPORT_LESS_IS_BETTER },
+		     { "done", "ms", REPORT_LESS_IS_BETTER },
+		     { "in use", "B", REPORT_LESS_IS_BETTER },
+		     { "at rest", "B", REPORT_LESS_IS_BETTER },
+		     { "kept", "B", REPORT_LESS_IS_BETTER },
+		     { "idle", "us/s", REPORT_LESS_IS_BETTER } },
+	.begin = scale_begin,
+	.measure = scale_measure,
+};

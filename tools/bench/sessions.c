@@ -12,7 +12,6 @@
  * has for both processes, one end.  "idle" is the processor time of both processes in fifteen
  * seconds of silence: every session of a config with keep_alive has a probe in them.
  */
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,9 +20,7 @@
 #include <nopal/microprotocol.h>
 #include "bench/bench.h"
 #include "frame/loop.h"
-#include "frame/tool.h"
 #include "load/clock.h"
-#include "load/pair.h"
 
 enum {
 	SESSIONS_COUNT = 100000,
@@ -38,11 +35,6 @@ enum {
 #define SESSIONS_REST_NS  (2 * NOPAL_SECOND)	    /* then all are at rest */
 #define SESSIONS_IDLE_NS  (15 * NOPAL_SECOND)	    /* keep_alive's interval */
 
-struct sessions_row {
-	const char *what;
-	struct nopal_plan *plan;
-};
-
 struct sessions_one {
 	struct sessions *all;
 	struct nopal_session *session;
@@ -50,8 +42,7 @@ struct sessions_one {
 };
 
 struct sessions {
-	const struct sessions_row *row;
-	struct bench_place place;
+	const struct bench_row *row;
 	struct bench_partner partner;
 	struct loop *loop;
 	struct loop_event *stall;
@@ -79,7 +70,7 @@ static const struct nopal_callbacks sessions_there = {
 
 static void sessions_partner(void *user, const struct bench_place *place, int tell)
 {
-	const struct sessions_row *row = user;
+	const struct bench_row *row = user;
 	struct loop *loop = loop_new(NULL);
 
 	if (bench_partner_listen(loop, place, row->plan, &sessions_there, NULL, tell))
@@ -197,13 +188,6 @@ static void sessions_wait(struct sessions *all, int64_t duration_ns)
 
 /* ---------------------------------------------------------------- what it takes */
 
-static double sessions_allocated(void)
-{
-	struct mallinfo2 info = mallinfo2();
-
-	return (double)(info.uordblks + info.hblkhd);
-}
-
 /* Bytes that the kernel keeps for a process; 0: it does not say. */
 static double sessions_resident(pid_t process)
 {
@@ -236,118 +220,84 @@ static int64_t sessions_cpu_ns(const struct sessions *all)
 	return clock_cpu_ns() + there.tv_sec * NOPAL_SECOND + there.tv_nsec;
 }
 
-static void sessions_add(struct bench_report *report, const struct sessions *all,
-			 const char *measure, int round, double value)
+/* Adds the figures of a round as far as all sessions open. */
+static void sessions_run(struct bench *bench, struct sessions *all)
 {
-	bench_add(report, &(struct bench_value){ .what = all->row->what,
-						 .path = "lo",
-						 .measure = measure,
-						 .class = BENCH_NONE,
-						 .round = round,
-						 .value = value });
-}
-
-static void sessions_run(struct bench_report *report, struct sessions *all, int64_t count,
-			 int round)
-{
-	int64_t few = count / SESSIONS_TENTH, took_ns, cpu_ns;
-	double bytes, resident, more = (double)(count - few);
+	int64_t few = bench->count / SESSIONS_TENTH, took_ns, cpu_ns;
+	double bytes, resident, more = (double)(bench->count - few);
+	const char *row = all->row->name;
 
 	sessions_open(all, few);
 	sessions_wait(all, SESSIONS_REST_NS);
-	bytes = sessions_allocated();
+	bytes = bench_allocated();
 	resident = sessions_both_resident(all);
-	took_ns = sessions_open(all, count);
+	took_ns = sessions_open(all, bench->count);
 	sessions_wait(all, SESSIONS_REST_NS);
 	if (all->failed)
 		return;
-	sessions_add(report, all, "opened", round, more * NOPAL_SECOND / (double)took_ns);
-	sessions_add(report, all, "bytes", round, (sessions_allocated() - bytes) / more);
-	sessions_add(report, all, "resident", round,
-		     (sessions_both_resident(all) - resident) / more / SESSIONS_ENDS);
+	bench_add(bench, "lo", row, "opened", more * NOPAL_SECOND / (double)took_ns);
+	bench_add(bench, "lo", row, "bytes", (bench_allocated() - bytes) / more);
+	bench_add(bench, "lo", row, "resident",
+		  (sessions_both_resident(all) - resident) / more / SESSIONS_ENDS);
 	cpu_ns = sessions_cpu_ns(all);
 	sessions_wait(all, SESSIONS_IDLE_NS);
-	sessions_add(report, all, "idle", round,
-		     (double)(sessions_cpu_ns(all) - cpu_ns) /
-			     (SESSIONS_IDLE_NS / NOPAL_MILLISECOND) / NOPAL_MICROSECOND);
+	bench_add(bench, "lo", row, "idle",
+		  (double)(sessions_cpu_ns(all) - cpu_ns) / (SESSIONS_IDLE_NS / NOPAL_MILLISECOND) /
+			  NOPAL_MICROSECOND);
 }
 
-static bool sessions_measure(struct bench_report *report, const struct sessions_row *row,
-			     const struct bench_place *place, int64_t count, int round)
+static enum tool_exit sessions_measure(struct bench *bench, const struct bench_row *row)
 {
-	struct sessions all = { .row = row, .place = *place, .failed = true };
+	struct sessions all = { .row = row, .failed = true };
 
-	if (!bench_partner_start(&all.partner, place, sessions_partner, (void *)(uintptr_t)row))
-		return false;
+	if (!bench_partner_start(&all.partner, &bench->place, sessions_partner,
+				 (void *)(uintptr_t)row))
+		return TOOL_FAILED;
 	all.loop = loop_new(NULL);
-	all.one = calloc((size_t)count, sizeof(*all.one));
-	if (all.loop && all.one && bench_address(place->address, all.partner.port, &all.peer)) {
+	all.one = calloc((size_t)bench->count, sizeof(*all.one));
+	if (all.loop && all.one &&
+	    bench_address(bench->place.address, all.partner.port, &all.peer)) {
 		all.endpoint = loop_endpoint_to(all.loop, &all.peer);
 		all.stall = loop_event_new(all.loop, LOOP_TIMER, -1, sessions_on_stall, &all);
 	}
 	if (all.endpoint && all.stall) {
 		all.failed = false;
-		sessions_run(report, &all, count, round);
+		sessions_run(bench, &all);
 	}
 	bench_partner_end(&all.partner);
 	loop_event_free(all.stall);
-	all.failed = all.failed || all.back < count;
+	all.failed = all.failed || all.back < bench->count;
 	all.over = true;
 	loop_free(all.loop);
 	free(all.one);
-	return !all.failed;
-}
-
-/* ----------------------------------------------------------------------- rounds */
-
-static enum tool_exit sessions_rounds(struct bench_report *report, const struct sessions_row *rows,
-				      int count, const struct bench_place *place, int64_t sessions)
-{
-	int order[BENCH_MAX_ROWS];
-	bool good = true;
-
-	for (int round = 0; good && round < bench_options(report)->rounds; round++) {
-		bench_shuffle(order, count);
-		for (int i = 0; good && i < count; i++)
-			good = sessions_measure(report, &rows[order[i]], place, sessions, round);
-	}
-	if (!good)
+	if (all.failed)
 		fprintf(stderr, "error: not all sessions opened\n");
-	return good ? TOOL_GOOD : TOOL_FAILED;
+	return all.failed ? TOOL_FAILED : TOOL_GOOD;
 }
 
-int bench_sessions(int argc, char **argv, struct bench_report *report)
+static bool sessions_begin(struct bench *bench)
 {
-	int64_t asked = bench_options(report)->count;
-	int64_t sessions = asked > 0 ? asked : SESSIONS_COUNT;
-	char **words = bench_words(bench_options(report)->rows, "ctp_minimal,bulk");
-	struct sessions_row rows[BENCH_MAX_ROWS];
-	enum tool_exit exit = TOOL_BAD_INPUT;
-	struct bench_place place;
-	int count = 0;
-	bool good = words && *words && bench_place_of(argc, argv, &place);
-
-	for (char **word = words; good && *word && count < BENCH_MAX_ROWS; word++) {
-		rows[count] = (struct sessions_row){ .what = *word, .plan = bench_plan(*word) };
-		good = rows[count].plan != NULL;
-		count += good;
-	}
-	if (sessions < SESSIONS_MIN)
-		sessions = SESSIONS_MIN;
-	if (good) {
-		bench_measure(report, "opened", "1/s", BENCH_MORE_IS_BETTER);
-		bench_measure(report, "bytes", "B", BENCH_LESS_IS_BETTER);
-		bench_measure(report, "resident", "B", BENCH_LESS_IS_BETTER);
-		bench_measure(report, "idle", "ms/s", BENCH_LESS_IS_BETTER);
-		bench_note(report, "%lld sessions on one port, opener and acceptor",
-			   (long long)sessions);
-		bench_note(report, "bytes: allocated for one end of an idle session; "
-				   "resident: the kernel's count, both ends' mean");
-		bench_note(report, "idle: processor time of both processes a second of silence");
-		exit = sessions_rounds(report, rows, count, &place, sessions);
-	}
-	for (int i = 0; i < count; i++)
-		nopal_plan_unref(rows[i].plan);
-	free(words);
-	return (int)exit;
+	if (bench->count <= 0)
+		bench->count = SESSIONS_COUNT;
+	if (bench->count < SESSIONS_MIN)
+		bench->count = SESSIONS_MIN;
+	report_note(bench->report, "%lld sessions on one port, opener and acceptor",
+		    (long long)bench->count);
+	report_note(bench->report, "bytes: allocated for one end of an idle session; resident: the "
+				   "kernel's count, both ends' mean");
+	report_note(bench->report, "idle: processor time of both processes a second of silence");
+	return true;
 }
+
+const struct bench_measurement bench_sessions = {
+	.name = "sessions",
+	.uses = BENCH_USE_ROWS | BENCH_USE_COUNT,
+	.words = BENCH_PLACE,
+	.rows = "ctp_minimal,bulk",
+	.columns = { { "opened", "1/s", REPORT_MORE_IS_BETTER },
+		     { "bytes", "B", REPORT_LESS_IS_BETTER },
+		     { "resident", "B", REPORT_LESS_IS_BETTER },
+		     { "idle", "ms/s", REPORT_LESS_IS_BETTER } },
+	.begin = sessions_begin,
+	.measure = sessions_measure,
+};

@@ -9,15 +9,9 @@
  * ends is in the time, which is the processor's.  Nothing is traced.  Who has no flow control sends
  * at nine tenths of the link's rate.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <nopal/microprotocol.h>
 #include "bench/bench.h"
-#include "frame/tool.h"
 #include "load/clock.h"
-#include "load/pair.h"
 
 enum {
 	SIM_PORT = 9000,
@@ -130,12 +124,6 @@ static void sim_on_sender_ended(struct nopal_session *session, enum nopal_end en
 	flow->ended = true;
 }
 
-static void *sim_on_accepted(struct nopal_session *session, void *user)
-{
-	(void)session;
-	return user;
-}
-
 static void sim_on_received(struct nopal_session *session, struct nopal_message *message,
 			    void *user)
 {
@@ -152,7 +140,7 @@ static const struct nopal_callbacks sim_sender = {
 	.ended = sim_on_sender_ended,
 };
 static const struct nopal_callbacks sim_receiver = {
-	.accepted = sim_on_accepted,
+	.accepted = bench_accepted,
 	.received = sim_on_received,
 };
 
@@ -204,7 +192,7 @@ static uint64_t sim_transfer(struct nopal_world *world, struct nopal_plan *plan,
 {
 	struct nopal_link forward, reverse;
 
-	if (nopal_link_parse(SIM_LINK, &forward, &reverse, NULL) < 0 || nopal_sim_host(world) < 0 ||
+	if (!bench_link(SIM_LINK, &forward, &reverse) || nopal_sim_host(world) < 0 ||
 	    nopal_sim_host(world) < 0 || nopal_sim_connect(world, 0, 1, &forward, &reverse) < 0)
 		return 0;
 	sim_flow_init(flow, world, plan, payload);
@@ -225,8 +213,8 @@ static int64_t sim_dumbbell(struct nopal_world *world, struct nopal_plan *plan,
 {
 	struct nopal_link edge, forward, reverse;
 
-	if (nopal_link_parse(SIM_EDGE, &edge, &reverse, NULL) < 0 ||
-	    nopal_link_parse(SIM_BOTTLENECK, &forward, &reverse, NULL) < 0 ||
+	if (!bench_link(SIM_EDGE, &edge, &reverse) ||
+	    !bench_link(SIM_BOTTLENECK, &forward, &reverse) ||
 	    nopal_sim_dumbbell(world, SIM_FLOWS, &edge, &forward, &reverse) < 0)
 		return 0;
 	for (int i = 0; i < SIM_FLOWS; i++) {
@@ -244,102 +232,57 @@ static int64_t sim_dumbbell(struct nopal_world *world, struct nopal_plan *plan,
 
 /* -------------------------------------------------------------------- rounds */
 
-struct sim_row {
-	const char *what;
-	struct nopal_plan *plan;
-	bool dumbbell;
-};
-
-static bool sim_measure(struct bench_report *report, const struct sim_row *row,
-			struct nopal_buffer *payload, int round)
+/* A transfer, or else a dumbbell. */
+static enum tool_exit sim_measure_one(struct bench *bench, const struct bench_row *row,
+				      struct nopal_buffer *payload, bool dumbbell)
 {
-	int64_t asked = bench_options(report)->count, work, begun_ns, took_ns;
-	struct nopal_world *world = nopal_sim_new((uint64_t)round + 1);
+	struct nopal_world *world = nopal_sim_new((uint64_t)bench->round + 1);
+	int64_t bytes = bench->count > 0 ? bench->count : SIM_BYTES, work = 0, took_ns;
 	struct sim_flow flows[SIM_FLOWS];
 
-	if (!world)
-		return false;
-	begun_ns = clock_cpu_ns();
-	if (row->dumbbell)
+	took_ns = -clock_cpu_ns();
+	if (world && dumbbell)
 		work = sim_dumbbell(world, row->plan, payload, flows);
-	else
-		work = (int64_t)sim_transfer(world, row->plan, payload,
-					     asked > 0 ? asked : SIM_BYTES, flows);
-	took_ns = clock_cpu_ns() - begun_ns;
+	else if (world)
+		work = (int64_t)sim_transfer(world, row->plan, payload, bytes, flows);
+	took_ns += clock_cpu_ns();
 	nopal_world_free(world);
 	if (work == 0 || took_ns <= 0) {
-		fprintf(stderr, "error: %s: the simulated transfer failed\n", row->what);
-		return false;
+		fprintf(stderr, "error: %s: the simulated transfer failed\n", row->name);
+		return TOOL_FAILED;
 	}
-	bench_add(report, &(struct bench_value){
-				  .what = row->what,
-				  .path = row->dumbbell ? "dumbbell" : "link",
-				  .measure = row->dumbbell ? "speed" : "packets",
-				  .class = BENCH_NONE,
-				  .round = round,
-				  .value = (double)work / (double)took_ns *
-					   (row->dumbbell ? 1 : NOPAL_SECOND),
-			  });
+	bench_add(bench, dumbbell ? "dumbbell" : "link", row->name, dumbbell ? "speed" : "packets",
+		  (double)work / (double)took_ns * (dumbbell ? 1 : NOPAL_SECOND));
+	return TOOL_GOOD;
+}
+
+/* A plan that shares a link is measured in a dumbbell, too. */
+static enum tool_exit sim_measure(struct bench *bench, const struct bench_row *row)
+{
+	struct nopal_buffer *payload = tool_need(nopal_buffer_new(SIM_MESSAGE_BYTES));
+	enum tool_exit code = sim_measure_one(bench, row, payload, false);
+
+	if (code == TOOL_GOOD && nopal_plan_provides(row->plan, "flow_control"))
+		code = sim_measure_one(bench, row, payload, true);
+	nopal_buffer_free(payload);
+	return code;
+}
+
+static bool sim_begin(struct bench *bench)
+{
+	report_note(bench->report,
+		    "packets: that came out of their link, data and acks, over `" SIM_LINK "`");
+	report_note(bench->report, "speed: %d flows through `" SIM_BOTTLENECK "`", SIM_FLOWS);
+	report_note(bench->report, "per second of processor time; nothing is traced");
 	return true;
 }
 
-static enum tool_exit sim_rounds(struct bench_report *report, const struct sim_row *rows, int count)
-{
-	struct nopal_buffer *payload = nopal_buffer_new(SIM_MESSAGE_BYTES);
-	int order[BENCH_MAX_ROWS];
-	bool good = payload != NULL;
-
-	for (int round = 0; good && round < bench_options(report)->rounds; round++) {
-		bench_shuffle(order, count);
-		for (int i = 0; good && i < count; i++)
-			good = sim_measure(report, &rows[order[i]], payload, round);
-	}
-	if (payload)
-		nopal_buffer_free(payload);
-	return good ? TOOL_GOOD : TOOL_FAILED;
-}
-
-/* Behind the transfers, a dumbbell for each plan that shares a link. */
-static int sim_dumbbells(struct sim_row *rows, int count)
-{
-	int all = count;
-
-	for (int i = 0; i < count && all < BENCH_MAX_ROWS; i++) {
-		if (!nopal_plan_provides(rows[i].plan, "flow_control"))
-			continue;
-		rows[all] = rows[i];
-		rows[all++].dumbbell = true;
-	}
-	return all;
-}
-
-int bench_sim(int argc, char **argv, struct bench_report *report)
-{
-	char **words = bench_words(bench_options(report)->rows, "bulk,bulk_cubic,ctp_minimal");
-	struct sim_row rows[BENCH_MAX_ROWS];
-	enum tool_exit exit = TOOL_BAD_INPUT;
-	bool good = words && *words;
-	int count = 0;
-
-	(void)argc;
-	(void)argv;
-	for (char **word = words; good && *word && count < BENCH_MAX_ROWS - 1; word++) {
-		rows[count] = (struct sim_row){ .what = *word, .plan = bench_plan(*word) };
-		good = rows[count].plan != NULL;
-		count += good;
-	}
-	if (good) {
-		bench_measure(report, "packets", "1/s", BENCH_MORE_IS_BETTER);
-		bench_measure(report, "speed", "x real time", BENCH_MORE_IS_BETTER);
-		bench_note(report,
-			   "packets: that came out of their link, data and acks, over `" SIM_LINK
-			   "`");
-		bench_note(report, "speed: %d flows through `" SIM_BOTTLENECK "`", SIM_FLOWS);
-		bench_note(report, "per second of processor time; nothing is traced");
-		exit = sim_rounds(report, rows, sim_dumbbells(rows, count));
-	}
-	for (int i = 0; i < count; i++)
-		nopal_plan_unref(rows[i].plan);
-	free(words);
-	return (int)exit;
-}
+const struct bench_measurement bench_sim = {
+	.name = "sim",
+	.uses = BENCH_USE_ROWS | BENCH_USE_COUNT,
+	.rows = "bulk,bulk_cubic,ctp_minimal",
+	.columns = { { "packets", "1/s", REPORT_MORE_IS_BETTER },
+		     { "speed", "x real time", REPORT_MORE_IS_BETTER } },
+	.begin = sim_begin,
+	.measure = sim_measure,
+};

@@ -21,8 +21,7 @@
 
 #include <nopal/microprotocol.h>
 #include "bench/bench.h"
-#include "frame/tool.h"
-#include "load/pair.h"
+#include "load/round_trips.h"
 
 enum {
 	STREAMS_COUNT = 100,
@@ -32,15 +31,10 @@ enum {
 	STREAMS_MIN_BYTES = 100,
 	STREAMS_MAX_BYTES = 1300, /* one segment */
 	STREAMS_MESSAGES = 250,	  /* of each */
-	STREAMS_PORT = 9000,
 	STREAMS_FLOOD_BYTES = 64 << 10,
 	STREAMS_FLOOD_AHEAD = 2, /* messages that a stream has under way */
 	STREAMS_ONE_IN = 50,	 /* 2 % */
 	STREAMS_RTT_MS = 40,
-	STREAMS_PERCENT = 100,
-	STREAMS_HALF = 50,
-	STREAMS_TAIL = 99,
-	STREAMS_NINE_TENTHS = 90,
 };
 #define STREAMS_PATH	 "rate 50mbit delay 20ms limit 1000"
 #define STREAMS_LOSSY	 STREAMS_PATH " loss 2%"
@@ -94,12 +88,6 @@ struct streams {
 
 /* ------------------------------------------------------------------- arrivals */
 
-static void *streams_on_accepted(struct nopal_session *session, void *user)
-{
-	(void)session;
-	return user;
-}
-
 static void streams_on_received(struct nopal_session *session, struct nopal_message *message,
 				void *user)
 {
@@ -115,7 +103,7 @@ static void streams_on_received(struct nopal_session *session, struct nopal_mess
 }
 
 static const struct nopal_callbacks streams_there = {
-	.accepted = streams_on_accepted,
+	.accepted = bench_accepted,
 	.received = streams_on_received,
 };
 
@@ -185,30 +173,23 @@ static void streams_send(struct streams_source *source)
 	source->sent++;
 }
 
-/* A segment that leaves within the call meets a link that loses all. */
-static void streams_send_into_loss(struct streams_source *source)
-{
-	struct streams *all = source->all;
-
-	nopal_sim_change(all->world, 0, 1, &all->gone);
-	streams_send(source);
-	nopal_sim_change(all->world, 0, 1, &all->there);
-}
-
 static void streams_on_tick(void *user)
 {
 	struct streams_source *source = user;
 	struct streams *all = source->all;
 	int64_t every_ns = all->how->what == STREAMS_URGENT ? STREAMS_URGE_NS : STREAMS_EVERY_NS;
 	uint64_t draw = (source->all->seed << 32 | source->sent) * UINT64_C(0x9e3779b97f4a7c15);
+	bool lost;
 
 	/* One in fifty by the seed; the same ones whatever else happens. */
 	draw = (draw ^ draw >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
-	if (source->all->how->first_loses && source->index == 0 &&
-	    (draw >> 32) % STREAMS_ONE_IN == 0)
-		streams_send_into_loss(source);
-	else
-		streams_send(source);
+	lost = all->how->first_loses && source->index == 0 && (draw >> 32) % STREAMS_ONE_IN == 0;
+	/* A segment that leaves within the call meets a link that loses all. */
+	if (lost)
+		nopal_sim_change(all->world, 0, 1, &all->gone);
+	streams_send(source);
+	if (lost)
+		nopal_sim_change(all->world, 0, 1, &all->there);
 	if (source->sent < all->messages &&
 	    nopal_sim_at(all->world, nopal_world_now(all->world) + every_ns, streams_on_tick,
 			 source) < 0)
@@ -219,21 +200,19 @@ static void streams_on_tick(void *user)
 
 static bool streams_open(struct streams *all)
 {
-	struct nopal_endpoint *here, *there;
-	struct nopal_address peer;
+	const struct side_link link = { &all->there, &all->back, all->seed };
+	const struct side_peers peers = {
+		.plan = all->plan,
+		.opens = &streams_here,
+		.listens = &streams_there,
+		.opener = all->source,
+		.listener = all,
+	};
 	struct nopal_session *first;
 
-	nopal_sim_host(all->world);
-	nopal_sim_host(all->world);
-	nopal_sim_connect(all->world, 0, 1, &all->there, &all->back);
-	here = nopal_sim_endpoint(all->world, 0, STREAMS_PORT);
-	there = nopal_sim_endpoint(all->world, 1, STREAMS_PORT);
-	nopal_sim_address(1, STREAMS_PORT, &peer);
-	if (!here || !there || nopal_endpoint_allow(there, all->plan, 0, &streams_there, all))
-		return false;
 	for (uint32_t i = 0; i < all->count; i++)
 		all->source[i] = (struct streams_source){ .all = all, .index = i };
-	first = nopal_open(here, all->plan, &peer, &streams_here, all->source);
+	first = side_connect(all->world, &link, &peers);
 	all->source[0].session = first;
 	for (uint32_t i = 1; first && i < all->count; i++)
 		all->source[i].session = nopal_session_open(&(struct nopal_open){
@@ -242,26 +221,18 @@ static bool streams_open(struct streams *all)
 	return first && !all->broken;
 }
 
-static bool streams_links(struct streams *all)
-{
-	struct nopal_problems problems;
-	struct nopal_link unused;
-
-	nopal_problems_init(&problems);
-	nopal_link_parse(all->how->link, &all->there, &all->back, &problems);
-	nopal_link_parse(STREAMS_GONE, &all->gone, &unused, &problems);
-	return !tool_problems(&problems);
-}
-
 /* The times of a case, [source * messages + number]; NULL: it was said why. */
 static int64_t *streams_run(struct streams *all, const struct streams_case *how)
 {
+	struct nopal_link unused;
 	bool good;
 
 	all->how = how;
 	all->enough = all->over = all->broken = false;
 	all->took_ns = calloc((size_t)all->count * all->messages, sizeof(*all->took_ns));
-	all->world = all->took_ns && streams_links(all) ? nopal_sim_new(all->seed) : NULL;
+	good = all->took_ns && bench_link(how->link, &all->there, &all->back) &&
+	       bench_link(STREAMS_GONE, &all->gone, &unused);
+	all->world = good ? nopal_sim_new(all->seed) : NULL;
 	good = all->world && streams_open(all);
 	if (good) {
 		int64_t now_ns = nopal_world_now(all->world);
@@ -294,46 +265,32 @@ static int64_t *streams_run(struct streams *all, const struct streams_case *how)
 /* -------------------------------------------------------------------- figures */
 
 struct streams_row {
-	struct bench_report *report;
-	const char *path, *what;
-	int round;
+	struct bench *bench;
+	const char *path, *name;
 };
 
-static void streams_add(const struct streams_row *row, const char *measure, double value)
+static void streams_add(const struct streams_row *row, const char *column, double value)
 {
-	bench_add(row->report, &(struct bench_value){ .what = row->what,
-						      .path = row->path,
-						      .measure = measure,
-						      .class = BENCH_NONE,
-						      .round = row->round,
-						      .value = value });
+	bench_add(row->bench, row->path, row->name, column, value);
 }
 
-static int streams_before(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Of those that are sorted, in milliseconds. */
-static double streams_share(const int64_t *times_ns, size_t count, size_t percent)
-{
-	return (double)times_ns[count * percent / STREAMS_PERCENT] / NOPAL_MILLISECOND;
-}
-
-/* Sorts them; the p99. */
+/* Sorts the times; their p99 in milliseconds. */
 static double streams_figures(const struct streams_row *row, int64_t *times_ns, size_t count)
 {
-	double tail;
+	static const struct {
+		const char *column;
+		size_t thousandths;
+	} shares[] = { { "p50", 500 }, { "p90", 900 }, { "p99", 990 } };
+	double ms = 0;
 
-	qsort(times_ns, count, sizeof(*times_ns), streams_before);
-	tail = streams_share(times_ns, count, STREAMS_TAIL);
-	streams_add(row, "p50", streams_share(times_ns, count, STREAMS_HALF));
-	streams_add(row, "p99", tail);
-	streams_add(row, "p90", streams_share(times_ns, count, STREAMS_NINE_TENTHS));
+	bench_sort(times_ns, count);
+	for (size_t i = 0; i < sizeof(shares) / sizeof(*shares); i++) {
+		ms = (double)bench_share(times_ns, count, shares[i].thousandths) /
+		     NOPAL_MILLISECOND;
+		streams_add(row, shares[i].column, ms);
+	}
 	streams_add(row, "most", (double)times_ns[count - 1] / NOPAL_MILLISECOND);
-	return tail;
+	return ms;
 }
 
 /* Everything must have come. */
@@ -344,7 +301,7 @@ static bool streams_whole(const struct streams_row *row, const int64_t *times_ns
 	for (size_t i = 0; i < count; i++)
 		missing += times_ns[i] == 0;
 	if (missing)
-		fprintf(stderr, "error: %s, %s: %zu messages did not come\n", row->path, row->what,
+		fprintf(stderr, "error: %s, %s: %zu messages did not come\n", row->path, row->name,
 			missing);
 	return missing == 0;
 }
@@ -370,10 +327,10 @@ static bool streams_under_loss(struct streams *all, struct streams_row row)
 	double tail;
 
 	row.path = "2 % loss";
-	row.what = "a stream each";
+	row.name = "a stream each";
 	if (!streams_latency(all, row, &each, count, &tail))
 		return false;
-	row.what = "all on one";
+	row.name = "all on one";
 	return streams_latency(all, row, &one, count, &tail);
 }
 
@@ -401,13 +358,13 @@ static bool streams_differ(struct streams *all, struct streams_row row)
 
 	with_ns = without_ns ? streams_run(all, &lossy) : NULL;
 	row.path = "one loses";
-	row.what = "the others";
+	row.name = "the others";
 	good = with_ns && streams_whole(&row, with_ns, count) &&
 	       streams_whole(&row, without_ns, count);
 	if (good) {
 		streams_compare(row, with_ns + all->messages, without_ns + all->messages,
 				count - all->messages);
-		row.what = "that one";
+		row.name = "that one";
 		streams_compare(row, with_ns, without_ns, all->messages);
 	}
 	free(with_ns);
@@ -423,10 +380,10 @@ static bool streams_urgent(struct streams *all, struct streams_row row, const ch
 	double idle_ms, busy_ms;
 
 	row.path = path;
-	row.what = "idle";
+	row.name = "idle";
 	if (!streams_latency(all, row, &idle, all->messages, &idle_ms))
 		return false;
-	row.what = "loaded";
+	row.name = "loaded";
 	if (!streams_latency(all, row, &busy, all->messages, &busy_ms))
 		return false;
 	streams_add(&row, "RTTs", (busy_ms - idle_ms) / STREAMS_RTT_MS);
@@ -435,66 +392,65 @@ static bool streams_urgent(struct streams *all, struct streams_row row, const ch
 
 /* ------------------------------------------------------------------------ frame */
 
-static bool streams_words(struct streams *all, int argc, char **argv,
-			  const struct bench_options *options)
+static enum tool_exit streams_round(struct bench *bench)
 {
-	int64_t count = options->count ? options->count : STREAMS_COUNT;
-	int64_t bytes = options->size ? options->size : STREAMS_BYTES;
+	struct streams *all = bench->state;
+	struct streams_row row = { .bench = bench };
+	bool good;
 
-	if (argc > 1 || count < STREAMS_MIN || count > STREAMS_MAX || bytes < STREAMS_MIN_BYTES ||
+	all->seed = (uint64_t)bench->round + 1;
+	all->plan = bench->rows[0].plan;
+	all->flood = tool_need(nopal_buffer_new(STREAMS_FLOOD_BYTES));
+	good = streams_under_loss(all, row) && streams_differ(all, row) &&
+	       streams_urgent(all, row, "urgent, no loss", STREAMS_PATH) &&
+	       streams_urgent(all, row, "urgent, 2 % loss", STREAMS_LOSSY);
+	nopal_buffer_free(all->flood);
+	return good ? TOOL_GOOD : TOOL_FAILED;
+}
+
+static bool streams_begin(struct bench *bench)
+{
+	struct streams *all = tool_need(calloc(1, sizeof(*all)));
+	int64_t count = bench->count ? bench->count : STREAMS_COUNT;
+	int64_t bytes = bench->size ? bench->size : STREAMS_BYTES;
+
+	bench->state = all;
+	if (count < STREAMS_MIN || count > STREAMS_MAX || bytes < STREAMS_MIN_BYTES ||
 	    bytes > STREAMS_MAX_BYTES) {
 		fprintf(stderr,
 			"error: these are no streams to measure\n"
-			"  fix: name one config at most, --count %d to %d, --size %dB to %dB\n",
+			"  fix: say --count %d to %d, --size %dB to %dB\n",
 			STREAMS_MIN, STREAMS_MAX, STREAMS_MIN_BYTES, STREAMS_MAX_BYTES);
 		return false;
 	}
 	all->count = (uint32_t)count;
 	all->bytes = (uint32_t)bytes;
 	all->messages = STREAMS_MESSAGES;
-	all->plan = bench_plan(argc ? argv[0] : "streams");
-	return all->plan != NULL;
+	report_note(bench->report,
+		    "virtual time, `" STREAMS_PATH
+		    "`; %u streams, messages of %u bytes, %u each; a round is a seed",
+		    all->count, all->bytes, all->messages);
+	report_note(bench->report,
+		    "one loses, over `" STREAMS_BARE "`: how much later messages come than where "
+		    "its segments are not lost, and how many do");
+	report_note(bench->report,
+		    "RTTs: what the p99 under load is above the p99 idle, in round trips of %d ms; "
+		    "loaded: all other streams send what they can",
+		    STREAMS_RTT_MS);
+	return true;
 }
 
-int bench_streams(int argc, char **argv, struct bench_report *report)
-{
-	struct streams *all = calloc(1, sizeof(*all));
-	enum tool_exit exit = TOOL_BAD_INPUT;
-
-	if (all && streams_words(all, argc, argv, bench_options(report)) &&
-	    (all->flood = nopal_buffer_new(STREAMS_FLOOD_BYTES))) {
-		bench_measure(report, "p50", "ms", BENCH_LESS_IS_BETTER);
-		bench_measure(report, "p90", "ms", BENCH_LESS_IS_BETTER);
-		bench_measure(report, "p99", "ms", BENCH_LESS_IS_BETTER);
-		bench_measure(report, "most", "ms", BENCH_LESS_IS_BETTER);
-		bench_measure(report, "later", "messages", BENCH_LESS_IS_BETTER);
-		bench_measure(report, "RTTs", "", BENCH_LESS_IS_BETTER);
-		bench_note(report,
-			   "virtual time, `" STREAMS_PATH "`; %u streams, messages of "
-			   "%u bytes, %u each; a round is a seed",
-			   all->count, all->bytes, all->messages);
-		bench_note(report, "one loses, over `" STREAMS_BARE "`: how much later "
-				   "messages come than where its segments are not lost, and "
-				   "how many do");
-		bench_note(
-			report,
-			"RTTs: what the p99 under load is above the p99 idle, in round trips of %d ms; "
-			"loaded: all other streams send what they can",
-			STREAMS_RTT_MS);
-		exit = TOOL_GOOD;
-		for (int i = 0; i < bench_options(report)->rounds; i++) {
-			struct streams_row row = { .report = report, .round = i };
-
-			all->seed = (uint64_t)i + 1;
-			if (!streams_under_loss(all, row) || !streams_differ(all, row) ||
-			    !streams_urgent(all, row, "urgent, no loss", STREAMS_PATH) ||
-			    !streams_urgent(all, row, "urgent, 2 % loss", STREAMS_LOSSY))
-				exit = TOOL_FAILED;
-		}
-		nopal_buffer_free(all->flood);
-	}
-	if (all)
-		nopal_plan_unref(all->plan);
-	free(all);
-	return (int)exit;
-}
+const struct bench_measurement bench_streams = {
+	.name = "streams",
+	.uses = BENCH_USE_COUNT | BENCH_USE_SIZE,
+	.words = BENCH_CONFIG,
+	.rows = "streams",
+	.columns = { { "p50", "ms", REPORT_LESS_IS_BETTER },
+		     { "p90", "ms", REPORT_LESS_IS_BETTER },
+		     { "p99", "ms", REPORT_LESS_IS_BETTER },
+		     { "most", "ms", REPORT_LESS_IS_BETTER },
+		     { "later", "messages", REPORT_LESS_IS_BETTER },
+		     { "RTTs", "", REPORT_LESS_IS_BETTER } },
+	.begin = streams_begin,
+	.round = streams_round,
+};

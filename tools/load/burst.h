@@ -25,6 +25,6 @@ struct burst {
 /* Live, this process and a partner.  False: the machine refused. */
 bool burst_run(struct burst *burst, const struct bench_place *place);
 /* The same of a config in virtual time.  False: out of memory. */
-bool burst_simulate(struct burst *burst, const struct round_trips_link *link);
+bool burst_simulate(struct burst *burst, const struct side_link *link);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
+#include "load/pair.h"
 
 enum {
 	DUMBBELL_PORT = 9000,
@@ -58,12 +59,6 @@ static void dumbbell_ended(struct nopal_session *session, enum nopal_end end, co
 	flow->ended = true;
 }
 
-static void *dumbbell_accepted(struct nopal_session *session, void *user)
-{
-	(void)session;
-	return user;
-}
-
 static void dumbbell_received(struct nopal_session *session, struct nopal_message *message,
 			      void *user)
 {
@@ -79,7 +74,7 @@ static const struct nopal_callbacks dumbbell_sender = {
 	.ended = dumbbell_ended,
 };
 static const struct nopal_callbacks dumbbell_receiver = {
-	.accepted = dumbbell_accepted,
+	.accepted = bench_accepted,
 	.received = dumbbell_received,
 };
 
@@ -113,16 +108,6 @@ static double dumbbell_queue_ms(const struct nopal_link_counters *from,
 	return packets ? (double)(to->queue_delay_sum_ns - from->queue_delay_sum_ns) /
 				 (double)packets / NOPAL_MILLISECOND
 		       : 0;
-}
-
-static void dumbbell_span(struct dumbbell_run *run)
-{
-	struct nopal_link_counters now = { 0 };
-
-	nopal_sim_link_counters(run->world, 0, 1, &now);
-	if (dumbbell_queued(&now) > dumbbell_queued(&run->last))
-		run->spans_ms[run->span_count++] = dumbbell_queue_ms(&run->last, &now);
-	run->last = now;
 }
 
 static int dumbbell_compare(const void *a, const void *b)
@@ -161,14 +146,17 @@ static void dumbbell_measure(struct dumbbell_run *run)
 	struct dumbbell *bell = run->bell;
 	int64_t begin = nopal_world_now(run->world);
 	uint64_t before = run->flow[0].bytes, second;
-	struct nopal_link_counters from = { 0 };
+	struct nopal_link_counters from = { 0 }, now = { 0 };
 	double sum = 0, squares = 0, seconds = 0, mean;
 
 	nopal_sim_link_counters(run->world, 0, 1, &from);
 	run->last = from;
 	for (int64_t at = 0; at < bell->run_ns; at += DUMBBELL_SPAN_NS) {
 		nopal_sim_run(run->world, begin + at + DUMBBELL_SPAN_NS);
-		dumbbell_span(run);
+		nopal_sim_link_counters(run->world, 0, 1, &now);
+		if (dumbbell_queued(&now) > dumbbell_queued(&run->last))
+			run->spans_ms[run->span_count++] = dumbbell_queue_ms(&run->last, &now);
+		run->last = now;
 		if ((at + DUMBBELL_SPAN_NS) % DUMBBELL_SECOND_NS)
 			continue;
 		second = run->flow[0].bytes - before;
@@ -219,25 +207,6 @@ static bool dumbbell_prepare(struct dumbbell_run *run)
 	return true;
 }
 
-static bool dumbbell_go(struct dumbbell_run *run)
-{
-	struct dumbbell *bell = run->bell;
-	uint64_t before[DUMBBELL_FLOWS];
-
-	if (!run->world || !run->message || !run->spans_ms || !dumbbell_prepare(run))
-		return false;
-	nopal_sim_run(run->world, bell->stagger_ns + bell->warm_ns);
-	for (int i = 0; i < bell->flows; i++)
-		before[i] = run->flow[i].bytes;
-	dumbbell_measure(run);
-	for (int i = 0; i < bell->flows; i++) {
-		bell->bytes[i] = run->flow[i].bytes - before[i];
-		if (run->flow[i].ended)
-			return false;
-	}
-	return true;
-}
-
 bool dumbbell_run(struct dumbbell *bell)
 {
 	size_t spans = (size_t)(bell->run_ns / DUMBBELL_SPAN_NS) + 1;
@@ -247,24 +216,23 @@ bool dumbbell_run(struct dumbbell *bell)
 		.message = calloc(1, DUMBBELL_MESSAGE_BYTES),
 		.spans_ms = calloc(spans, sizeof(*run.spans_ms)),
 	};
-	bool good = dumbbell_go(&run);
+	bool good = run.world && run.message && run.spans_ms && dumbbell_prepare(&run);
 
+	if (good) {
+		nopal_sim_run(run.world, bell->stagger_ns + bell->warm_ns);
+		for (int i = 0; i < bell->flows; i++)
+			bell->bytes[i] = run.flow[i].bytes;
+		dumbbell_measure(&run);
+	}
+	for (int i = 0; good && i < bell->flows; i++) {
+		bell->bytes[i] = run.flow[i].bytes - bell->bytes[i];
+		good = !run.flow[i].ended;
+	}
 	if (run.world)
 		nopal_world_free(run.world);
 	free(run.message);
 	free(run.spans_ms);
 	return good;
-}
-
-double dumbbell_fairness(const struct dumbbell *bell)
-{
-	double sum = 0, squares = 0;
-
-	for (int i = 0; i < bell->flows; i++) {
-		sum += (double)bell->bytes[i];
-		squares += (double)bell->bytes[i] * (double)bell->bytes[i];
-	}
-	return squares > 0 ? sum * sum / (bell->flows * squares) : 0;
 }
 
 double dumbbell_share(const struct dumbbell *bell)

@@ -39,8 +39,6 @@ struct dumbbell {
 
 /* False: out of memory, or a session ended before its time. */
 bool dumbbell_run(struct dumbbell *bell);
-/* Jain's index of the flows' bytes: 1 is fair. */
-double dumbbell_fairness(const struct dumbbell *bell);
 /* The share of flow 0 in all bytes. */
 double dumbbell_share(const struct dumbbell *bell);
 

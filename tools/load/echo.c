@@ -3,13 +3,11 @@
  * echo.c -- a file goes to a server in pieces and comes back, every byte checked.
  */
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <unistd.h>
 #include <sys/socket.h>
 
 #include <nopal/microprotocol.h>
-#include "frame/loop.h"
 #include "load/clock.h"
 #include "load/echo.h"
 
@@ -53,13 +51,6 @@ static bool file_over(const struct echo_file *file)
 
 /* ---------------------------------------------------------------------- TCP */
 
-static void socket_at_once(int fd)
-{
-	int on = 1;
-
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-}
-
 /* Sends and receives as much as can be now; false: nothing can, or the other side is gone. */
 static bool socket_move(int fd, struct echo_file *file, bool *gone)
 {
@@ -88,7 +79,7 @@ static void ask_socket(struct echo *echo, const struct bench_place *place, uint1
 
 	if (gone)
 		return;
-	socket_at_once(fd);
+	bench_socket_patience(fd, echo->patience_ns);
 	while (!gone && !file_over(&file)) {
 		if (socket_move(fd, &file, &gone) || gone)
 			continue;
@@ -103,27 +94,17 @@ static void ask_socket(struct echo *echo, const struct bench_place *place, uint1
 /* ------------------------------------------------------------------ configs */
 
 struct echo_client {
+	struct side side;
 	struct echo_file file;
-	struct loop *loop; /* NULL: it is simulated */
-	struct nopal_world *world;
-	struct loop_event *tick;
-	struct nopal_session *session;
-	int64_t begun_ns, ended_ns, heard_ns;
-	bool sending, over;
+	int64_t begun_ns, ended_ns;
+	bool sending;
 };
-
-static int64_t client_now(const struct echo_client *client)
-{
-	return clock_world_ns(client->loop, client->world);
-}
 
 static void client_over(struct echo_client *client)
 {
-	if (!client->over)
-		client->ended_ns = client_now(client);
-	client->over = true;
-	if (client->loop)
-		loop_stop(client->loop);
+	if (!client->side.over)
+		client->ended_ns = side_now(&client->side);
+	side_over(&client->side);
 }
 
 /* Callbacks may come from within nopal_send(): one at a time. */
@@ -132,11 +113,11 @@ static void client_push(struct echo_client *client)
 	uint8_t bytes[ECHO_MAX_BYTES];
 	uint32_t length;
 
-	if (client->sending || client->over)
+	if (client->sending || client->side.over)
 		return;
 	client->sending = true;
 	while ((length = file_next(&client->file, bytes)) > 0 &&
-	       nopal_send(client->session, bytes, length, 0) == 0)
+	       nopal_send(client->side.session, bytes, length, 0) == 0)
 		client->file.sent += length;
 	client->sending = false;
 }
@@ -145,7 +126,7 @@ static void client_on_opened(struct nopal_session *session, void *user)
 {
 	struct echo_client *client = user;
 
-	client->session = session;
+	client->side.session = session;
 	client_push(client);
 }
 
@@ -163,7 +144,7 @@ static void client_on_received(struct nopal_session *session, struct nopal_messa
 
 	(void)session;
 	file_came(&client->file, bytes, nopal_message_copy(message, 0, bytes, sizeof(bytes)));
-	client->heard_ns = client_now(client);
+	side_heard(&client->side);
 	if (file_over(&client->file))
 		client_over(client);
 	else
@@ -186,15 +167,10 @@ static const struct nopal_callbacks client_callbacks = {
 
 /* Answers that found no room wait, as the messages that they are. */
 struct echo_server {
+	struct side side;
 	struct nopal_message *waiting[ECHO_AHEAD];
 	uint32_t first, count;
 };
-
-static void *server_on_accepted(struct nopal_session *session, void *user)
-{
-	(void)session;
-	return user;
-}
 
 static bool server_answer(struct nopal_session *session, const struct nopal_message *message)
 {
@@ -243,21 +219,31 @@ static void server_on_ended(struct nopal_session *session, enum nopal_end end, c
 }
 
 static const struct nopal_callbacks server_callbacks = {
-	.accepted = server_on_accepted,
+	.accepted = bench_accepted,
 	.received = server_on_received,
 	.writable = server_on_writable,
 	.ended = server_on_ended,
 };
 
-static void client_on_tick(void *user)
-{
-	struct echo_client *client = user;
-	int64_t patience_ns = client->file.echo->patience_ns;
+/* --------------------------------------------------------------------- both */
 
-	if (client_now(client) - client->heard_ns > patience_ns)
-		client_over(client);
-	else
-		loop_event_start(client->tick, patience_ns);
+static void serve_runs(void *user, const struct bench_place *place, int tell)
+{
+	const struct echo *echo = user;
+	struct echo_server server = { .count = 0 };
+	uint8_t bytes[ECHO_MAX_BYTES];
+	ssize_t got;
+	int fd;
+
+	if (echo->kind == ROUND_TRIPS_CONFIG) {
+		side_listen(&server.side, place, echo->plan, &server_callbacks, tell);
+		return;
+	}
+	fd = bench_partner_socket(place, SOCK_STREAM, tell);
+	bench_socket_patience(fd, echo->patience_ns);
+	while ((got = recv(fd, bytes, sizeof(bytes), 0)) > 0)
+		if (send(fd, bytes, (size_t)got, MSG_NOSIGNAL) != got)
+			return; /* it blocks until all is taken */
 }
 
 static void client_results(const struct echo_client *client, struct echo *echo)
@@ -266,64 +252,20 @@ static void client_results(const struct echo_client *client, struct echo *echo)
 	echo->done = file_over(&client->file) && !client->file.wrong;
 }
 
-/* --------------------------------------------------------------------- both */
-
-static void serve_runs(void *user, const struct bench_place *place, int tell)
-{
-	const struct echo *echo = user;
-
-	if (echo->kind == ROUND_TRIPS_CONFIG) {
-		struct loop *loop = loop_new(NULL);
-		struct echo_server server = { .count = 0 };
-
-		if (bench_partner_listen(loop, place, echo->plan, &server_callbacks, &server, tell))
-			loop_run(loop);
-	} else {
-		uint8_t bytes[ECHO_MAX_BYTES];
-		uint16_t port = 0;
-		int fd = bench_socket_bound(place->address, SOCK_STREAM, &port);
-		ssize_t got;
-
-		if (fd < 0 || listen(fd, 1))
-			return;
-		bench_partner_tell(tell, port);
-		fd = accept(fd, NULL, NULL);
-		if (fd < 0)
-			return;
-		socket_at_once(fd);
-		while ((got = recv(fd, bytes, sizeof(bytes), 0)) > 0)
-			if (send(fd, bytes, (size_t)got, MSG_NOSIGNAL) != got)
-				return; /* it blocks until all is taken */
-	}
-}
-
 bool echo_run(struct echo *echo, const struct bench_place *place)
 {
+	struct echo_client client = {
+		.side = { .patience_ns = echo->patience_ns },
+		.file = { .echo = echo },
+	};
 	struct bench_partner partner;
 	bool good = bench_partner_start(&partner, place, serve_runs, echo);
 
 	echo->done = false;
 	if (good && echo->kind == ROUND_TRIPS_CONFIG) {
-		struct echo_client client = { .file = { .echo = echo }, .loop = loop_new(NULL) };
-		struct nopal_endpoint *endpoint;
-		struct nopal_address peer;
-
-		if (client.loop && bench_address(place->address, partner.port, &peer)) {
-			client.tick = loop_event_new(client.loop, LOOP_TIMER, -1, client_on_tick,
-						     &client);
-			endpoint = loop_endpoint_to(client.loop, &peer);
-			client.begun_ns = client.heard_ns = client_now(&client);
-			if (client.tick)
-				loop_event_start(client.tick, echo->patience_ns);
-			if (endpoint &&
-			    nopal_open(endpoint, echo->plan, &peer, &client_callbacks, &client) &&
-			    !client.over)
-				loop_run(client.loop);
-			client.over = true; /* what still arrives is not counted */
-			client_results(&client, echo);
-			loop_event_free(client.tick);
-			loop_free(client.loop);
-		}
+		client.begun_ns = clock_now_ns();
+		side_open(&client.side, place, partner.port, echo->plan, &client_callbacks);
+		client_results(&client, echo);
 	} else if (good) {
 		ask_socket(echo, place, partner.port);
 	}
@@ -331,25 +273,24 @@ bool echo_run(struct echo *echo, const struct bench_place *place)
 	return good;
 }
 
-bool echo_simulate(struct echo *echo, const struct round_trips_link *link)
+bool echo_simulate(struct echo *echo, const struct side_link *link)
 {
-	struct nopal_world *world = nopal_sim_new(link->seed);
-	struct echo_client client = { .file = { .echo = echo }, .world = world };
+	struct echo_client client = {
+		.side = { .patience_ns = echo->patience_ns },
+		.file = { .echo = echo },
+	};
 	struct echo_server server = { .count = 0 };
-	struct round_trips_peers peers = { .plan = echo->plan,
-					   .opens = &client_callbacks,
-					   .listens = &server_callbacks,
-					   .opener = &client,
-					   .listener = &server };
-	bool good = world && round_trips_peers_open(world, link, &peers);
+	const struct side_peers peers = {
+		.plan = echo->plan,
+		.opens = &client_callbacks,
+		.listens = &server_callbacks,
+		.opener = &client,
+		.listener = &server,
+	};
+	bool good = side_simulate(&client.side, &server.side, link, &peers);
 
 	echo->done = false;
-	while (good && !client.over && nopal_sim_step(world))
-		if (nopal_world_now(world) - client.heard_ns > echo->patience_ns)
-			break;
-	client.over = true;
 	if (good)
 		client_results(&client, echo);
-	nopal_world_free(world);
 	return good;
 }

@@ -27,6 +27,6 @@ struct echo {
 /* Live, this process and a partner.  False: the machine refused. */
 bool echo_run(struct echo *echo, const struct bench_place *place);
 /* The same of a config in virtual time.  False: out of memory. */
-bool echo_simulate(struct echo *echo, const struct round_trips_link *link);
+bool echo_simulate(struct echo *echo, const struct side_link *link);
 
 #endif

@@ -189,32 +189,26 @@ void hosts_hurry(void)
 
 /* -------------------------------------------------------------- open, close */
 
-static bool hosts_fork(struct hosts *hosts, const struct nopal_link *const links[HOSTS_SIDES],
-		       uint64_t seed)
-{
-	int pipes[2];
-
-	if (pipe2(pipes, O_CLOEXEC))
-		return false;
-	fflush(stdout);
-	hosts->emulator = fork();
-	if (hosts->emulator == 0)
-		hosts_emulate(links, seed, pipes[1]);
-	close(pipes[1]);
-	hosts->reports = pipes[0];
-	return hosts->emulator > 0;
-}
-
 bool hosts_open(struct hosts *hosts, const struct nopal_link *forward,
 		const struct nopal_link *reverse, uint64_t seed)
 {
 	const struct nopal_link *const links[HOSTS_SIDES] = { forward, reverse };
 	struct hosts_ready ready = { .why = "the emulator did not start" };
+	int pipes[2];
 	bool good;
 
 	*hosts = (struct hosts){ .reports = -1 };
 	hosts->home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-	good = hosts->home >= 0 && hosts_fork(hosts, links, seed) &&
+	good = hosts->home >= 0 && pipe2(pipes, O_CLOEXEC) == 0;
+	if (good) {
+		fflush(stdout);
+		hosts->emulator = fork();
+		if (hosts->emulator == 0)
+			hosts_emulate(links, seed, pipes[1]);
+		close(pipes[1]);
+		hosts->reports = pipes[0];
+	}
+	good = good && hosts->emulator > 0 &&
 	       read(hosts->reports, &ready, sizeof(ready)) == (ssize_t)sizeof(ready) &&
 	       ready.why[0] == '\0';
 	if (!good) {

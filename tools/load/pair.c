@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,8 +15,10 @@
 #include <unistd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
+#include <nopal/microprotocol.h>
 #include "frame/tool.h"
 #include "load/pair.h"
 
@@ -45,9 +48,8 @@ bool bench_place_of(int argc, char **argv, struct bench_place *ret_place)
 		return true;
 	}
 	fprintf(stderr,
-		"error: %d words where 3 belong: two network namespaces and "
-		"the "
-		"second one's address\n"
+		"error: %d words where 3 belong: two network namespaces and the second one's "
+		"address\n"
 		"  fix: give none of them to measure over loopback\n",
 		argc);
 	return false;
@@ -148,6 +150,21 @@ struct nopal_plan *bench_plan(const char *row)
 	return NULL;
 }
 
+bool bench_link(const char *words, struct nopal_link *ret_forward, struct nopal_link *ret_reverse)
+{
+	struct nopal_problems problems;
+
+	nopal_problems_init(&problems);
+	nopal_link_parse(words, ret_forward, ret_reverse, &problems);
+	return !tool_problems(&problems);
+}
+
+void *bench_accepted(struct nopal_session *session, void *user)
+{
+	(void)session;
+	return user;
+}
+
 /* --------------------------------------------------------- another program */
 
 bool bench_program(const char *name, char *path, size_t room)
@@ -204,16 +221,6 @@ bool bench_partner_open(struct loop *loop, const struct bench_place *place, uint
 	return endpoint && nopal_open(endpoint, plan, &peer, callbacks, user);
 }
 
-__attribute__((noreturn)) static void pair_partner(const struct bench_place *place,
-						   bench_partner_runs *runs, void *user, int tell)
-{
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	bench_pin(PAIR_CORE_THERE);
-	if (bench_enter(place->there))
-		runs(user, place, tell);
-	_exit(1);
-}
-
 bool bench_partner_start(struct bench_partner *partner, const struct bench_place *place,
 			 bench_partner_runs *runs, void *user)
 {
@@ -225,8 +232,13 @@ bool bench_partner_start(struct bench_partner *partner, const struct bench_place
 		return false;
 	fflush(stdout);
 	partner->process = fork();
-	if (partner->process == 0)
-		pair_partner(place, runs, user, pipes[1]);
+	if (partner->process == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		bench_pin(PAIR_CORE_THERE);
+		if (bench_enter(place->there))
+			runs(user, place, pipes[1]);
+		_exit(1);
+	}
 	close(pipes[1]);
 	good = partner->process > 0 && read(pipes[0], &partner->port, sizeof(partner->port)) ==
 					       (ssize_t)sizeof(partner->port);
@@ -253,30 +265,22 @@ union pair_name {
 	struct sockaddr_in6 v6;
 };
 
-static socklen_t pair_name_of(const char *address, uint16_t port, union pair_name *name)
-{
-	memset(name, 0, sizeof(*name));
-	if (inet_pton(AF_INET, address, &name->v4.sin_addr) == 1) {
-		name->v4.sin_family = AF_INET;
-		name->v4.sin_port = htons(port);
-		return sizeof(name->v4);
-	}
-	if (inet_pton(AF_INET6, address, &name->v6.sin6_addr) == 1) {
-		name->v6.sin6_family = AF_INET6;
-		name->v6.sin6_port = htons(port);
-		return sizeof(name->v6);
-	}
-	return 0;
-}
-
 static int pair_socket(const char *address, int type, uint16_t port, union pair_name *name,
 		       socklen_t *length)
 {
 	int fd;
 
-	*length = pair_name_of(address, port, name);
-	if (*length == 0)
+	memset(name, 0, sizeof(*name));
+	if (inet_pton(AF_INET, address, &name->v4.sin_addr) == 1) {
+		name->v4.sin_family = AF_INET;
+		*length = sizeof(name->v4);
+	} else if (inet_pton(AF_INET6, address, &name->v6.sin6_addr) == 1) {
+		name->v6.sin6_family = AF_INET6;
+		*length = sizeof(name->v6);
+	} else {
 		return -EINVAL;
+	}
+	name->v4.sin_port = htons(port); /* where v6 has it, too */
 	fd = socket(name->any.sa_family, type | SOCK_CLOEXEC, 0);
 	return fd < 0 ? -errno : fd;
 }
@@ -322,6 +326,57 @@ void bench_socket_buffers(int fd)
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)))
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+}
+
+void bench_socket_patience(int fd, int64_t patience_ns)
+{
+	struct timeval patience = {
+		.tv_sec = patience_ns / NOPAL_SECOND,
+		.tv_usec = patience_ns % NOPAL_SECOND / NOPAL_MICROSECOND,
+	};
+	int on = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* of UDP it is refused */
+}
+
+int bench_socket_meet(int fd, void *bytes, size_t length)
+{
+	struct sockaddr_storage from;
+	socklen_t from_length = sizeof(from);
+
+	if (recvfrom(fd, bytes, length, 0, (struct sockaddr *)&from, &from_length) < 0 ||
+	    connect(fd, (struct sockaddr *)&from, from_length))
+		return -errno;
+	return 0;
+}
+
+bool bench_socket_receive(int fd, void *bytes, size_t length)
+{
+	size_t got = 0;
+
+	while (got < length) {
+		ssize_t more = recv(fd, (uint8_t *)bytes + got, length - got, 0);
+
+		if (more <= 0)
+			return false;
+		got += (size_t)more;
+	}
+	return true;
+}
+
+int bench_partner_socket(const struct bench_place *place, int type, int tell)
+{
+	uint16_t port = 0;
+	int fd = bench_socket_bound(place->address, type, &port);
+
+	if (fd < 0)
+		return fd;
+	bench_socket_buffers(fd);
+	if (type == SOCK_STREAM && listen(fd, 1))
+		return -errno;
+	bench_partner_tell(tell, port);
+	return type == SOCK_STREAM ? accept(fd, NULL, NULL) : fd;
 }
 
 bool bench_address(const char *address, uint16_t port, struct nopal_address *ret_address)

@@ -21,9 +21,6 @@ struct bench_place {
 /* "lo", or the words HERE_NETNS THERE_NETNS THERE_ADDRESS.  False: it was said what is wrong. */
 bool bench_place_of(int argc, char **argv, struct bench_place *ret_place);
 
-/* Rows of a measurement, at most. */
-enum { BENCH_MAX_ROWS = 32 };
-
 struct bench_partner {
 	pid_t process;
 	uint16_t port; /* where it listens */
@@ -37,6 +34,10 @@ bool bench_partner_start(struct bench_partner *partner, const struct bench_place
 void bench_partner_end(struct bench_partner *partner);
 /* From within the partner: it is ready, and listens there. */
 void bench_partner_tell(int tell, uint16_t port);
+
+/* The same for plain sockets, TCP or UDP by `type`: bound to any port of the place, with its buffers;
+ * of TCP the first connection.  Negative: errno value. */
+int bench_partner_socket(const struct bench_place *place, int type, int tell);
 
 /* The same for a plan: sessions of it are taken on the loop.  False: the machine refused. */
 bool bench_partner_listen(struct loop *loop, const struct bench_place *place,
@@ -58,10 +59,19 @@ int bench_socket_bound(const char *address, int type, uint16_t *ret_port);
 int bench_socket_connected(const char *address, int type, uint16_t port);
 /* Buffers of megabytes, where the machine grants them. */
 void bench_socket_buffers(int fd);
+/* A receive waits for so long, and TCP sends at once. */
+void bench_socket_patience(int fd, int64_t patience_ns);
+/* Receives the first datagram, and connects to its sender.  Negative: errno value. */
+int bench_socket_meet(int fd, void *bytes, size_t length);
+/* Receives all of it.  False: the other side is gone, or silent for too long. */
+bool bench_socket_receive(int fd, void *bytes, size_t length);
 /* The plan of a row: "bulk" is interpreted, "bulk-fused" is its unit's, "bulk+coalesce" puts short
- * messages together.  NULL: it
- * was said what is wrong. */
+ * messages together.  NULL: it was said what is wrong. */
 struct nopal_plan *bench_plan(const char *row);
+/* A link in tc-netem's words.  False: it was said what is wrong. */
+bool bench_link(const char *words, struct nopal_link *ret_forward, struct nopal_link *ret_reverse);
+/* The callback `accepted` of sessions whose `user` is their listener's. */
+void *bench_accepted(struct nopal_session *session, void *user);
 /* A program of tests/bench: in $NOPAL_BENCH_DIR, or in this program's build tree. False: it is not
  * there, and `path` says where it would be. */
 bool bench_program(const char *name, char *path, size_t room);

@@ -187,49 +187,37 @@ double parallel_fairness(const uint64_t *bytes, int count)
 	return squares > 0 ? sum * sum / (count * squares) : 0;
 }
 
-static double parallel_evenness(const struct parallel_world *all, int count)
-{
-	uint64_t bytes[PARALLEL_MAX];
-
-	for (int i = 0; i < count; i++)
-		bytes[i] = all->there[i].bytes;
-	return parallel_fairness(bytes, count);
-}
-
-static bool parallel_go(struct parallel *parallel, struct parallel_world *all)
+bool parallel_run(struct parallel *parallel)
 {
 	uint64_t bytes = (uint64_t)parallel->connections * (uint64_t)parallel->messages *
 			 PARALLEL_MESSAGE_BYTES;
-	struct nopal_link_counters there = { 0 };
-	struct nopal_link_counters back = { 0 };
-
-	if (!parallel_world_open(all, parallel->plan, parallel->seed, &parallel->forward,
-				 &parallel->reverse))
-		return false;
-	all->messages = parallel->messages;
-	for (int i = 0; i < parallel->connections; i++)
-		if (!parallel_open_one(all))
-			return false;
-	if (!parallel_pass(all, bytes / PARALLEL_HALF, parallel->patience_ns))
-		return false;
-	parallel->fairness = parallel_evenness(all, parallel->connections);
-	if (!parallel_pass(all, bytes, parallel->patience_ns))
-		return false;
-	nopal_sim_link_counters(all->world, 0, 1, &there);
-	nopal_sim_link_counters(all->world, 1, 0, &back);
-	parallel->lost_packets = there.lost + there.overflowed + back.lost + back.overflowed;
-	parallel->took_ns = nopal_world_now(all->world);
-	parallel->data_packets = all->data_packets;
-	parallel->control_packets = all->control_packets;
-	parallel->control_bytes = all->control_bytes;
-	return true;
-}
-
-bool parallel_run(struct parallel *parallel)
-{
+	struct nopal_link_counters there = { 0 }, back = { 0 };
 	struct parallel_world *all = calloc(1, sizeof(*all));
-	bool good = all && parallel->connections <= PARALLEL_MAX && parallel_go(parallel, all);
+	uint64_t delivered[PARALLEL_MAX];
+	bool good = all && parallel->connections <= PARALLEL_MAX &&
+		    parallel_world_open(all, parallel->plan, parallel->seed, &parallel->forward,
+					&parallel->reverse);
 
+	if (good)
+		all->messages = parallel->messages;
+	for (int i = 0; good && i < parallel->connections; i++)
+		good = parallel_open_one(all);
+	good = good && parallel_pass(all, bytes / PARALLEL_HALF, parallel->patience_ns);
+	for (int i = 0; good && i < parallel->connections; i++)
+		delivered[i] = all->there[i].bytes;
+	if (good)
+		parallel->fairness = parallel_fairness(delivered, parallel->connections);
+	good = good && parallel_pass(all, bytes, parallel->patience_ns);
+	if (good) {
+		nopal_sim_link_counters(all->world, 0, 1, &there);
+		nopal_sim_link_counters(all->world, 1, 0, &back);
+		parallel->lost_packets =
+			there.lost + there.overflowed + back.lost + back.overflowed;
+		parallel->took_ns = nopal_world_now(all->world);
+		parallel->data_packets = all->data_packets;
+		parallel->control_packets = all->control_packets;
+		parallel->control_bytes = all->control_bytes;
+	}
 	if (all)
 		parallel_world_close(all);
 	return good;
@@ -253,22 +241,20 @@ static bool parallel_join_one(struct parallel_joining *joining, struct parallel_
 	return true;
 }
 
-static bool parallel_join_both(struct parallel_joining *joining, struct parallel_world *all)
-{
-	if (!parallel_world_open(all, joining->plan, joining->seed, &joining->link, &joining->link))
-		return false;
-	all->messages = 1;
-	if (!parallel_join_one(joining, all, 0))
-		return false;
-	nopal_sim_run(all->world, nopal_world_now(all->world) + PARALLEL_PAUSE_NS);
-	return parallel_join_one(joining, all, 1);
-}
-
 bool parallel_join(struct parallel_joining *joining)
 {
 	struct parallel_world *all = calloc(1, sizeof(*all));
-	bool good = all && parallel_join_both(joining, all);
+	bool good = all && parallel_world_open(all, joining->plan, joining->seed, &joining->link,
+					       &joining->link);
 
+	if (good) {
+		all->messages = 1;
+		good = parallel_join_one(joining, all, 0);
+	}
+	if (good) {
+		nopal_sim_run(all->world, nopal_world_now(all->world) + PARALLEL_PAUSE_NS);
+		good = parallel_join_one(joining, all, 1);
+	}
 	if (all)
 		parallel_world_close(all);
 	return good;

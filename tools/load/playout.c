@@ -101,12 +101,6 @@ static void flow_on_ended(struct nopal_session *session, enum nopal_end end, con
 
 /* ----------------------------------------------------------------- receiving */
 
-static void *stage_on_accepted(struct nopal_session *session, void *user)
-{
-	(void)session;
-	return user;
-}
-
 static void stage_on_received(struct nopal_session *session, struct nopal_message *message,
 			      void *user)
 {
@@ -132,7 +126,7 @@ static const struct nopal_callbacks flow_callbacks = {
 	.ended = flow_on_ended,
 };
 static const struct nopal_callbacks stage_callbacks = {
-	.accepted = stage_on_accepted,
+	.accepted = bench_accepted,
 	.received = stage_on_received,
 };
 
@@ -187,17 +181,17 @@ static int64_t stage_length(const struct playout *playout)
 	return (playout->count + 1) * playout->interval_ns + playout->buffer_ns + PLAYOUT_GRACE_NS;
 }
 
-bool playout_simulate(struct playout *playout, const struct round_trips_link *link)
+bool playout_simulate(struct playout *playout, const struct side_link *link)
 {
 	struct playout_stage stage = { .world = nopal_sim_new(link->seed) };
-	struct round_trips_peers peers = { .plan = playout->plan,
-					   .opens = &flow_callbacks,
-					   .listens = &stage_callbacks,
-					   .listener = &stage };
+	struct side_peers peers = { .plan = playout->plan,
+				    .opens = &flow_callbacks,
+				    .listens = &stage_callbacks,
+				    .listener = &stage };
 	bool good = stage.world && stage_init(&stage, playout, 1);
 
 	peers.opener = stage.flows;
-	good = good && round_trips_peers_open(stage.world, link, &peers);
+	good = good && side_connect(stage.world, link, &peers);
 	if (good)
 		nopal_sim_run(stage.world, stage_length(playout));
 	nopal_world_free(stage.world);
@@ -217,7 +211,7 @@ struct playout_relays {
 };
 
 static bool relays_open(struct playout_relays *relays, struct loop *loop,
-			const struct round_trips_link *links, const struct nopal_address *target)
+			const struct side_link *links, const struct nopal_address *target)
 {
 	struct nopal_problems problems;
 	struct nopal_address any;
@@ -277,8 +271,7 @@ static void stage_on_end(void *user)
 	loop_stop(stage->loop);
 }
 
-bool playout_run(struct playout *playouts, int count, const struct round_trips_link *links,
-		 int link_count)
+bool playout_run(struct playout *playouts, int count, const struct side_link *links, int link_count)
 {
 	struct playout_stage stage = { .loop = loop_new(NULL) };
 	struct playout_relays relays = { .count = link_count };

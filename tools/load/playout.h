@@ -21,9 +21,9 @@ struct playout {
 	uint32_t on_time, late, lost;
 };
 
-bool playout_simulate(struct playout *playout, const struct round_trips_link *link);
+bool playout_simulate(struct playout *playout, const struct side_link *link);
 /* All of them at once, in one process.  False: the machine refused, which was said. */
-bool playout_run(struct playout *playouts, int count, const struct round_trips_link *links,
+bool playout_run(struct playout *playouts, int count, const struct side_link *links,
 		 int link_count);
 
 #endif

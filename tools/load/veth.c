@@ -42,10 +42,8 @@ static bool veth_directory(char *directory, size_t room)
 		return true;
 	fprintf(stderr,
 		"error: there is no %s\n"
-		"  fix: build with tests (meson setup BUILD && ninja -C BUILD) "
-		"and run\n"
-		"       BUILD/tools/nopal, or set NOPAL_BENCH_DIR to "
-		"BUILD/tests/bench\n",
+		"  fix: build with tests (meson setup BUILD && ninja -C BUILD) and run\n"
+		"       BUILD/tools/nopal, or set NOPAL_BENCH_DIR to BUILD/tests/bench\n",
 		script);
 	return false;
 }

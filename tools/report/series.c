@@ -6,11 +6,15 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "frame/tool.h"
 #include "report/series.h"
 
 enum { SERIES_FIRST_ROOM = 16 };
+#define LOW_QUARTILE  0.25
+#define MEDIAN	      0.5
+#define HIGH_QUARTILE 0.75
 
 void series_set(struct series *series, int at, double value)
 {
@@ -39,25 +43,82 @@ double series_at(const struct series *series, int at)
 	return at < series->count ? series->values[at] : (double)NAN;
 }
 
+/* The number of values, their sum, and the sum of their squared distances to `from`. */
+static int series_sums(const struct series *series, double from, double *sum, double *squares)
+{
+	int count = 0;
+
+	*sum = *squares = 0;
+	for (int i = 0; i < series->count; i++) {
+		double value = series->values[i];
+
+		if (isnan(value))
+			continue;
+		*sum += value;
+		*squares += (value - from) * (value - from);
+		count++;
+	}
+	return count;
+}
+
 double series_mean(const struct series *series)
 {
-	double sum = 0;
+	double sum, squares;
+	int count = series_sums(series, 0, &sum, &squares);
 
-	for (int i = 0; i < series->count; i++)
-		sum += series->values[i];
-	return series->count > 0 ? sum / series->count : (double)NAN;
+	return count > 0 ? sum / count : (double)NAN;
 }
 
 double series_deviation(const struct series *series)
 {
-	double mean = series_mean(series), sum = 0;
+	double sum, squares;
+	int count = series_sums(series, series_mean(series), &sum, &squares);
 
-	if (series->count < 2)
-		return series->count == 1 ? 0 : (double)NAN;
-	for (int i = 0; i < series->count; i++)
-		sum += (series->values[i] - mean) * (series->values[i] - mean);
-	return sqrt(sum / (series->count - 1));
+	if (count < 2)
+		return count == 1 ? 0 : (double)NAN;
+	return sqrt(squares / (count - 1));
 }
+
+/* ---------------------------------------------------------- order statistics */
+
+static int spread_compare(const void *a, const void *b)
+{
+	double left = *(const double *)a, right = *(const double *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* The value below which a share of the sorted ones lies. */
+static double spread_quantile(const double *sorted, int count, double share)
+{
+	double place = share * (count - 1);
+	int below = (int)place;
+
+	if (below + 1 >= count)
+		return sorted[count - 1];
+	return sorted[below] + (place - below) * (sorted[below + 1] - sorted[below]);
+}
+
+struct spread spread_of(const double *values, int count)
+{
+	struct spread spread = { .count = count };
+	double *sorted;
+
+	if (count <= 0)
+		return (struct spread){ 0 };
+	sorted = tool_need(malloc((size_t)count * sizeof(*sorted)));
+	memcpy(sorted, values, (size_t)count * sizeof(*sorted));
+	qsort(sorted, (size_t)count, sizeof(*sorted), spread_compare);
+	spread.min = sorted[0];
+	spread.low = spread_quantile(sorted, count, LOW_QUARTILE);
+	spread.median = spread_quantile(sorted, count, MEDIAN);
+	spread.high = spread_quantile(sorted, count, HIGH_QUARTILE);
+	spread.max = sorted[count - 1];
+	free(sorted);
+	return spread;
+}
+
+/* ---------------------------------------------------------------------- JSON */
 
 json_t *series_json_number(double value)
 {

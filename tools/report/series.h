@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-/* Zeros: no value yet.  A run without a value has NAN in its place. */
+/* Zeros: no value yet.  A run without a value has NAN in its place; no statistic counts it. */
 struct series {
 	double *values;
 	int count, room;
@@ -23,6 +23,16 @@ double series_at(const struct series *series, int at);
 /* NAN: there is no value.  The deviation is the sample's, and 0 of one value. */
 double series_mean(const struct series *series);
 double series_deviation(const struct series *series);
+
+/* Quartiles by linear interpolation between neighbours: of one value they are that value.  `count`
+ * 0: all are 0. */
+struct spread {
+	double min, low, median, high, max;
+	int count;
+};
+/* Medians and quartiles, since a machine that did something else for a while spoils a mean, and
+ * not these.  `values` are left as they are. */
+struct spread spread_of(const double *values, int count);
 
 /* A number, or null where it is none. */
 json_t *series_json_number(double value);

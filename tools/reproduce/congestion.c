@@ -17,6 +17,8 @@
 #include <nopal/microprotocol.h>
 #include "frame/tool.h"
 #include "load/dumbbell.h"
+#include "load/pair.h"
+#include "load/parallel.h"
 #include "reproduce/reproduce.h"
 
 enum {
@@ -118,27 +120,23 @@ static bool congestion_compose(struct nopal_plan **ret_plans)
 
 /* ---------------------------------------------------------------------- cells */
 
-static struct reproduce_cell congestion_cell(enum congestion_table table, int policy,
-					     const char *column, const char *unit)
+static struct report_cell congestion_cell(enum congestion_table table, int policy,
+					  const char *column, const char *unit)
 {
-	return (struct reproduce_cell){ congestion_tables[table], congestion_policies[policy].name,
-					column, unit };
+	return (struct report_cell){ congestion_tables[table], congestion_policies[policy].name,
+				     column, unit };
 }
 
 static void congestion_add(const struct reproduce_options *options, enum congestion_table table,
 			   int policy, const char *column, const char *unit, double value)
 {
-	struct reproduce_cell cell = congestion_cell(table, policy, column, unit);
-
-	reproduce_add(options->report, &cell, value);
+	report_add(options->report, congestion_cell(table, policy, column, unit), value);
 }
 
 static double congestion_mean(const struct reproduce_options *options, enum congestion_table table,
 			      int policy, const char *column)
 {
-	struct reproduce_cell cell = congestion_cell(table, policy, column, NULL);
-
-	return reproduce_mean(options->report, &cell);
+	return report_mean(options->report, congestion_cell(table, policy, column, NULL));
 }
 
 /* ----------------------------------------------------------------------- runs */
@@ -156,18 +154,17 @@ static bool congestion_once(const struct reproduce_options *options,
 		.warm_ns = CONGESTION_WARM_NS,
 		.run_ns = options->quick ? CONGESTION_QUICK_RUN_NS : CONGESTION_RUN_NS,
 	};
-	struct nopal_problems problems;
 
-	nopal_problems_init(&problems);
-	nopal_link_parse(CONGESTION_LINK, &bell.forward, &bell.reverse, &problems);
-	nopal_problems_fini(&problems);
+	if (!bench_link(CONGESTION_LINK, &bell.forward, &bell.reverse))
+		return false;
 	if (!dumbbell_run(&bell)) {
 		fprintf(stderr, "nopal reproduce: a session of %s ended\n",
 			congestion_policies[policy].name);
 		return false;
 	}
 	if (table == CONGESTION_TWO)
-		congestion_add(options, table, policy, "Jain", "", dumbbell_fairness(&bell));
+		congestion_add(options, table, policy, "Jain", "",
+			       parallel_fairness(bell.bytes, bell.flows));
 	if (table == CONGESTION_AGAINST)
 		congestion_add(options, table, policy, "share", "%",
 			       CONGESTION_PERCENT * dumbbell_share(&bell));
@@ -182,29 +179,24 @@ static bool congestion_once(const struct reproduce_options *options,
 	return true;
 }
 
-/* All runs of one row; of one that is not wanted there are none. */
-static bool congestion_row(const struct reproduce_options *options, struct nopal_plan *const *plans,
-			   enum congestion_table table, int policy)
-{
-	const char *name = congestion_policies[policy].name;
-
-	if (!reproduce_wanted(options->rows, name))
-		return true;
-	reproduce_say(options, "%s: %s", congestion_tables[table], name);
-	for (int run = 0; run < options->runs; run++)
-		if (!congestion_once(options, plans, table, policy, run))
-			return false;
-	return true;
-}
-
+/* All runs of the policies that are wanted, as far as all goes well. */
 static bool congestion_runs(const struct reproduce_options *options,
 			    struct nopal_plan *const *plans)
 {
+	bool good = true;
+
 	for (int table = 0; table < CONGESTION_TABLES; table++)
-		for (int policy = 0; policy < CONGESTION_POLICIES; policy++)
-			if (!congestion_row(options, plans, (enum congestion_table)table, policy))
-				return false;
-	return true;
+		for (int policy = 0; policy < CONGESTION_POLICIES; policy++) {
+			const char *name = congestion_policies[policy].name;
+
+			if (!good || !reproduce_wanted(options->rows, name))
+				continue;
+			reproduce_say(options, "%s: %s", congestion_tables[table], name);
+			for (int run = 0; good && run < options->runs; run++)
+				good = congestion_once(options, plans, (enum congestion_table)table,
+						       policy, run);
+		}
+	return good;
 }
 
 /* --------------------------------------------------------------------- claims */
@@ -245,40 +237,40 @@ static double congestion_extreme(const struct reproduce_options *options,
 
 static void congestion_claim_alone(const struct reproduce_options *options)
 {
-	struct reproduce_report *report = options->report;
+	struct report *report = options->report;
 
-	reproduce_claim_less(report, "one flow fills the link, whatever its policy but udt's",
-			     CONGESTION_FULL,
-			     congestion_extreme(options, CONGESTION_ALONE, congestion_full,
-						"utilisation", false),
-			     "per cent that count as full; least utilisation");
-	reproduce_claim_less(report,
-			     "what watches delay keeps the queue short (Brakmo and Peterson "
-			     "1995; Cen, Pu, Walpole 1998)",
-			     congestion_extreme(options, CONGESTION_ALONE, congestion_by_delay,
-						"queue, mean", true),
-			     congestion_extreme(options, CONGESTION_ALONE, congestion_by_loss,
-						"queue, mean", false) /
-				     CONGESTION_SHORT,
-			     "ms of queue, the most of vegas and scp; a quarter of the "
-			     "least that waits for loss");
+	report_claim_less(report, "one flow fills the link, whatever its policy but udt's",
+			  CONGESTION_FULL,
+			  congestion_extreme(options, CONGESTION_ALONE, congestion_full,
+					     "utilisation", false),
+			  "per cent that count as full; least utilisation");
+	report_claim_less(report,
+			  "what watches delay keeps the queue short (Brakmo and Peterson 1995; "
+			  "Cen, Pu, Walpole 1998)",
+			  congestion_extreme(options, CONGESTION_ALONE, congestion_by_delay,
+					     "queue, mean", true),
+			  congestion_extreme(options, CONGESTION_ALONE, congestion_by_loss,
+					     "queue, mean", false) /
+				  CONGESTION_SHORT,
+			  "ms of queue, the most of vegas and scp; a quarter of the least that "
+			  "waits for loss");
 }
 
 static void congestion_claim_two(const struct reproduce_options *options)
 {
-	struct reproduce_report *report = options->report;
+	struct report *report = options->report;
 
-	reproduce_claim_less(
+	report_claim_less(
 		report, "two flows that wait for loss share the link evenly", CONGESTION_EVEN,
 		congestion_extreme(options, CONGESTION_TWO, congestion_by_loss, "Jain", false),
 		"Jain's index that counts as even; the least");
-	reproduce_claim_less(report,
-			     "two flows of vegas do not: who comes later takes the queue of "
-			     "the first for the path (Mo, La, Anantharam, Walrand 1999)",
-			     congestion_mean(options, CONGESTION_TWO, CONGESTION_VEGAS, "Jain"),
-			     congestion_mean(options, CONGESTION_TWO, CONGESTION_NEWRENO, "Jain"),
-			     "Jain's index of vegas; of newreno");
-	reproduce_claim_less(
+	report_claim_less(report,
+			  "two flows of vegas do not: who comes later takes the queue of the first "
+			  "for the path (Mo, La, Anantharam, Walrand 1999)",
+			  congestion_mean(options, CONGESTION_TWO, CONGESTION_VEGAS, "Jain"),
+			  congestion_mean(options, CONGESTION_TWO, CONGESTION_NEWRENO, "Jain"),
+			  "Jain's index of vegas; of newreno");
+	report_claim_less(
 		report,
 		"two flows of bbr keep a queue of one product full (Hock, Bless, Zitterbart 2017)",
 		congestion_mean(options, CONGESTION_TWO, CONGESTION_NEWRENO, "queue, mean"),
@@ -295,41 +287,41 @@ static double congestion_uneven(const struct reproduce_options *options, int pol
 
 static void congestion_claim_against(const struct reproduce_options *options)
 {
-	struct reproduce_report *report = options->report;
+	struct report *report = options->report;
 
-	reproduce_claim_less(
+	report_claim_less(
 		report, "what watches delay yields to newreno (Mo, La, Anantharam, Walrand 1999)",
 		congestion_extreme(options, CONGESTION_AGAINST, congestion_by_delay, "share", true),
 		CONGESTION_HALF, "per cent of the link, the most of vegas and scp; the half");
-	reproduce_claim_less(
-		report, "cubic has no less than newreno beside it (RFC 9438, section 4.3)",
-		CONGESTION_HALF - CONGESTION_NEAR,
-		congestion_mean(options, CONGESTION_AGAINST, CONGESTION_CUBIC, "share"),
-		"nearly the half; per cent of the link");
-	reproduce_claim_less(report, "westwood and newreno are friendly (Grieco and Mascolo 2004)",
-			     congestion_uneven(options, CONGESTION_WESTWOOD), CONGESTION_NEAR,
-			     "per cent from the half; what is near");
-	reproduce_claim_less(report,
-			     "tfrc has within a factor of two of newreno beside it (RFC "
-			     "5348, section 1)",
-			     congestion_uneven(options, CONGESTION_TFRC), CONGESTION_DOUBLE,
-			     "per cent from the half; what a third is");
-	reproduce_claim_less(
+	report_claim_less(report,
+			  "cubic has no less than newreno beside it (RFC 9438, section 4.3)",
+			  CONGESTION_HALF - CONGESTION_NEAR,
+			  congestion_mean(options, CONGESTION_AGAINST, CONGESTION_CUBIC, "share"),
+			  "nearly the half; per cent of the link");
+	report_claim_less(report, "westwood and newreno are friendly (Grieco and Mascolo 2004)",
+			  congestion_uneven(options, CONGESTION_WESTWOOD), CONGESTION_NEAR,
+			  "per cent from the half; what is near");
+	report_claim_less(
+		report,
+		"tfrc has within a factor of two of newreno beside it (RFC 5348, section 1)",
+		congestion_uneven(options, CONGESTION_TFRC), CONGESTION_DOUBLE,
+		"per cent from the half; what a third is");
+	report_claim_less(
 		report, "tfrc is smoother than newreno (RFC 5348, section 1)",
 		congestion_mean(options, CONGESTION_AGAINST, CONGESTION_TFRC, "roughness"),
 		congestion_mean(options, CONGESTION_AGAINST, CONGESTION_NEWRENO, "roughness"),
-		"deviation of seconds from their mean in per cent, each beside "
-		"newreno: tfrc; newreno");
+		"deviation of seconds from their mean in per cent, each beside newreno: tfrc; "
+		"newreno");
 }
 
 static int congestion_run(const struct reproduce_options *options)
 {
 	struct nopal_plan *plans[CONGESTION_POLICIES] = { NULL };
 	bool good;
-	struct reproduce_report *report;
+	struct report *report;
 
 	if (!options->sim) {
-		reproduce_refused(options->report, "the bottleneck is in the simulator alone");
+		report_refused(options->report, "the bottleneck is in the simulator alone");
 		return TOOL_GOOD;
 	}
 	good = congestion_compose(plans) && congestion_runs(options, plans);
@@ -339,18 +331,18 @@ static int congestion_run(const struct reproduce_options *options)
 	/* Beside newreno, too, those of UDT's policies that are made for large windows, and its
 	 * own. */
 	report = options->report;
-	reproduce_claim_less(
+	report_claim_less(
 		report,
-		"what grows with its window takes more than newreno beside it "
-		"(RFC 3649, section 6)",
+		"what grows with its window takes more than newreno beside it (RFC 3649, section "
+		"6)",
 		CONGESTION_HALF,
 		congestion_extreme(options, CONGESTION_AGAINST, congestion_by_size, "share", false),
 		"the half; per cent of the link, the least of scalable, highspeed and bic");
-	reproduce_claim_less(report,
-			     "udt and newreno are friendly where little is in flight (Gu and "
-			     "Grossman 2007)",
-			     congestion_uneven(options, CONGESTION_UDT), CONGESTION_NEAR,
-			     "per cent from the half; what is near");
+	report_claim_less(
+		report,
+		"udt and newreno are friendly where little is in flight (Gu and Grossman 2007)",
+		congestion_uneven(options, CONGESTION_UDT), CONGESTION_NEAR,
+		"per cent from the half; what is near");
 	for (int i = 0; i < CONGESTION_POLICIES; i++)
 		if (plans[i])
 			nopal_plan_unref(plans[i]);

@@ -63,12 +63,11 @@ enum fig5_outcome { FIG5_ON_TIME, FIG5_LATE, FIG5_LOST, FIG5_OUTCOMES };
 static const char *const fig5_outcomes[FIG5_OUTCOMES] = { "on time", "late", "lost" };
 
 /* On time, of all three: 5(a), and of the two that do not wait: 5(b). */
-static struct reproduce_cell fig5_cell(char text[FIG5_TEXT], const char *panel, int place,
-				       int protocol, int loss)
+static struct report_cell fig5_cell(char text[FIG5_TEXT], const char *panel, int place,
+				    int protocol, int loss)
 {
 	snprintf(text, FIG5_TEXT, "%s%s: on time, by loss %%", panel, fig5_places[place].area);
-	return (struct reproduce_cell){ text, fig5_losses[loss], fig5_protocols[protocol].name,
-					"%" };
+	return (struct report_cell){ text, fig5_losses[loss], fig5_protocols[protocol].name, "%" };
 }
 
 static const char *fig5_panel(int place, bool all)
@@ -78,31 +77,14 @@ static const char *fig5_panel(int place, bool all)
 	return all ? "5(a) " : "5(b) ";
 }
 
-/* All outcomes of one protocol's packets: 5(c). */
-static void fig5_add_outcomes(const struct reproduce_options *options, int place, int protocol,
-			      int loss, const double shares[FIG5_OUTCOMES])
-{
-	char text[FIG5_TEXT];
-
-	snprintf(text, FIG5_TEXT, "%s%s: %s, by loss %%", protocol == FIG5_BULK ? "5(c) " : "",
-		 fig5_places[place].area, fig5_protocols[protocol].name);
-	for (int outcome = 0; outcome < FIG5_OUTCOMES; outcome++) {
-		struct reproduce_cell cell = { text, fig5_losses[loss], fig5_outcomes[outcome],
-					       "%" };
-
-		reproduce_add(options->report, &cell, shares[outcome]);
-	}
-}
-
 /* The mean share on time. */
 static double fig5_on_time(const struct reproduce_options *options, int place, int protocol,
 			   int loss)
 {
 	char text[FIG5_TEXT];
-	struct reproduce_cell cell =
-		fig5_cell(text, fig5_panel(place, true), place, protocol, loss);
 
-	return reproduce_mean(options->report, &cell);
+	return report_mean(options->report,
+			   fig5_cell(text, fig5_panel(place, true), place, protocol, loss));
 }
 
 /* ---------------------------------------------------------------------- runs */
@@ -125,17 +107,24 @@ static void fig5_note(const struct reproduce_options *options, int place, int pr
 	double shares[FIG5_OUTCOMES] = { playout->on_time / whole, playout->late / whole,
 					 playout->lost / whole };
 	char text[FIG5_TEXT];
-	struct reproduce_cell cell =
-		fig5_cell(text, fig5_panel(place, true), place, protocol, loss);
 
-	reproduce_add(options->report, &cell, shares[FIG5_ON_TIME]);
+	report_add(options->report, fig5_cell(text, fig5_panel(place, true), place, protocol, loss),
+		   shares[FIG5_ON_TIME]);
 	if (!fig5_places[place].wide)
 		return;
-	fig5_add_outcomes(options, place, protocol, loss, shares);
+	/* All outcomes of one protocol's packets: 5(c). */
+	snprintf(text, FIG5_TEXT, "%s%s: %s, by loss %%", protocol == FIG5_BULK ? "5(c) " : "",
+		 fig5_places[place].area, fig5_protocols[protocol].name);
+	for (int outcome = 0; outcome < FIG5_OUTCOMES; outcome++)
+		report_add(options->report,
+			   (struct report_cell){ text, fig5_losses[loss], fig5_outcomes[outcome],
+						 "%" },
+			   shares[outcome]);
 	if (protocol == FIG5_BULK)
 		return;
-	cell = fig5_cell(text, fig5_panel(place, false), place, protocol, loss);
-	reproduce_add(options->report, &cell, shares[FIG5_ON_TIME]);
+	report_add(options->report,
+		   fig5_cell(text, fig5_panel(place, false), place, protocol, loss),
+		   shares[FIG5_ON_TIME]);
 }
 
 static bool fig5_link(const struct reproduce_options *options, int place, int loss, int run,
@@ -157,12 +146,11 @@ static bool fig5_simulate(const struct reproduce_options *options, int place, in
 	for (int loss = 0; loss < FIG5_LOSSES; loss++)
 		for (int run = 0; run < options->runs; run++) {
 			struct playout playout = fig5_playout(options, plan);
-			struct round_trips_link link;
+			struct side_link link;
 
 			if (!fig5_link(options, place, loss, run, &where))
 				return false;
-			link = (struct round_trips_link){ &where.forward, &where.reverse,
-							  where.seed };
+			link = (struct side_link){ &where.forward, &where.reverse, where.seed };
 			if (!playout_simulate(&playout, &link))
 				return false;
 			fig5_note(options, place, protocol, loss, &playout);
@@ -176,13 +164,13 @@ static bool fig5_live(const struct reproduce_options *options, int place,
 {
 	struct playout playouts[FIG5_PROTOCOLS * FIG5_LOSSES];
 	struct reproduce_place places[FIG5_LOSSES];
-	struct round_trips_link links[FIG5_LOSSES];
+	struct side_link links[FIG5_LOSSES];
 	int count = 0;
 
 	for (int loss = 0; loss < FIG5_LOSSES; loss++) {
 		if (!fig5_link(options, place, loss, run, &places[loss]))
 			return false;
-		links[loss] = (struct round_trips_link){
+		links[loss] = (struct side_link){
 			&places[loss].forward,
 			&places[loss].reverse,
 			places[loss].seed + (uint64_t)loss,
@@ -209,16 +197,14 @@ static bool fig5_place_run(const struct reproduce_options *options, int place,
 	bool live = fig5_places[place].live, good = true;
 	int runs = live && !options->runs_given ? FIG5_LIVE_RUNS : options->runs;
 	char text[FIG5_TEXT];
-	struct reproduce_cell cell;
 
 	reproduce_say(options, "%s", fig5_places[place].area);
 	/* The tables, in the figure's order. */
-	cell = fig5_cell(text, fig5_panel(place, true), place, FIG5_UDP, 0);
-	reproduce_declare(options->report, &cell);
-	if (fig5_places[place].wide) {
-		cell = fig5_cell(text, fig5_panel(place, false), place, FIG5_UDP, 0);
-		reproduce_declare(options->report, &cell);
-	}
+	report_declare(options->report,
+		       fig5_cell(text, fig5_panel(place, true), place, FIG5_UDP, 0));
+	if (fig5_places[place].wide)
+		report_declare(options->report,
+			       fig5_cell(text, fig5_panel(place, false), place, FIG5_UDP, 0));
 	for (int i = 0; !live && i < FIG5_PROTOCOLS && good; i++)
 		good = !plans[i] || fig5_simulate(options, place, i, plans[i]);
 	for (int run = 0; live && run < runs && good; run++)
@@ -234,19 +220,19 @@ static void fig5_claims_wide(const struct reproduce_options *options, int place,
 	       audio = fig5_on_time(options, place, FIG5_AUDIO, FIG5_LITTLE_LOSS),
 	       udp = fig5_on_time(options, place, FIG5_UDP, FIG5_LITTLE_LOSS);
 
-	reproduce_claim_less(options->report,
-			     "in the wide area CTP-Bulk cannot deliver on time "
-			     "under significant loss (5 %) what CTP-Audio can",
-			     bulk, audio, why);
-	reproduce_claim_less(options->report,
-			     "in the wide area CTP-Bulk cannot deliver on time "
-			     "under significant loss (5 %) what UDP can",
-			     bulk, udp, why);
-	reproduce_claim_less(options->report, "CTP-Audio delivers more on time than UDP at 5 %",
-			     udp, audio, why);
-	reproduce_claim_less(options->report, "CTP-Audio delivers more on time than UDP at 10 %",
-			     fig5_on_time(options, place, FIG5_UDP, FIG5_MUCH_LOSS),
-			     fig5_on_time(options, place, FIG5_AUDIO, FIG5_MUCH_LOSS), why);
+	report_claim_less(options->report,
+			  "in the wide area CTP-Bulk cannot deliver on time under significant loss "
+			  "(5 %) what CTP-Audio can",
+			  bulk, audio, why);
+	report_claim_less(options->report,
+			  "in the wide area CTP-Bulk cannot deliver on time under significant loss "
+			  "(5 %) what UDP can",
+			  bulk, udp, why);
+	report_claim_less(options->report, "CTP-Audio delivers more on time than UDP at 5 %", udp,
+			  audio, why);
+	report_claim_less(options->report, "CTP-Audio delivers more on time than UDP at 10 %",
+			  fig5_on_time(options, place, FIG5_UDP, FIG5_MUCH_LOSS),
+			  fig5_on_time(options, place, FIG5_AUDIO, FIG5_MUCH_LOSS), why);
 }
 
 static int fig5_run(const struct reproduce_options *options)
@@ -268,19 +254,19 @@ static int fig5_run(const struct reproduce_options *options)
 
 		fig5_claims_wide(options, FIG5_SIM_WIDE, "% on time, wide area, simulated");
 		fig5_claims_wide(options, FIG5_LIVE_WIDE, "% on time, wide area, live");
-		reproduce_claim_less(
+		report_claim_less(
 			options->report,
 			"CTP-Bulk is increasingly late as loss increases: 10 % against none",
 			fig5_on_time(options, FIG5_SIM_WIDE, FIG5_BULK, much),
 			fig5_on_time(options, FIG5_SIM_WIDE, FIG5_BULK, none),
 			"% on time, wide area, simulated");
-		reproduce_claim_less(options->report,
-				     "in the local area UDP and CTP-Audio compare the same",
-				     fig5_on_time(options, FIG5_SIM_LOCAL, FIG5_UDP, much),
-				     fig5_on_time(options, FIG5_SIM_LOCAL, FIG5_AUDIO, much),
-				     "% on time at 10 %, local area, simulated");
-		reproduce_claim(
-			options->report, "the heights of figure 5's curves", REPRODUCE_UNTESTABLE,
+		report_claim_less(options->report,
+				  "in the local area UDP and CTP-Audio compare the same",
+				  fig5_on_time(options, FIG5_SIM_LOCAL, FIG5_UDP, much),
+				  fig5_on_time(options, FIG5_SIM_LOCAL, FIG5_AUDIO, much),
+				  "% on time at 10 %, local area, simulated");
+		report_claim(
+			options->report, "the heights of figure 5's curves", REPORT_UNTESTABLE,
 			"the figure is an image; its text gives neither losses nor percentages");
 	}
 	return good ? TOOL_GOOD : TOOL_ENVIRONMENT;

@@ -49,16 +49,16 @@ enum packing_column {
 };
 
 /* `text` is the row's. */
-static struct reproduce_cell packing_cell(char text[PACKING_TEXT], int protocol, bool fused,
-					  enum packing_column column)
+static struct report_cell packing_cell(char text[PACKING_TEXT], int protocol, bool fused,
+				       enum packing_column column)
 {
-	static const struct reproduce_cell columns[] = {
+	static const struct report_cell columns[] = {
 		[PACKING_TRIP] = { "live over loopback", NULL, "round trip", "us" },
 		[PACKING_BANDWIDTH] = { "live over loopback", NULL, "bandwidth", "Mb/s" },
 		[PACKING_PROCESSING] = { "processing, both ends", NULL, "a message", "ns" },
 		[PACKING_HEADER] = { "headers", NULL, "a data datagram", "bytes" },
 	};
-	struct reproduce_cell cell = columns[column];
+	struct report_cell cell = columns[column];
 
 	snprintf(text, PACKING_TEXT, "%s%s", packing_protocols[protocol].name,
 		 fused ? ", fused" : "");
@@ -70,9 +70,8 @@ static double packing_median(const struct reproduce_options *options, int protoc
 			     enum packing_column column)
 {
 	char text[PACKING_TEXT];
-	struct reproduce_cell cell = packing_cell(text, protocol, fused, column);
 
-	return reproduce_median(options->report, &cell);
+	return report_median(options->report, packing_cell(text, protocol, fused, column));
 }
 
 /* ---------------------------------------------------------------------- runs */
@@ -88,10 +87,10 @@ struct packing {
 static void packing_add(const struct packing *packing, enum packing_column column, double value)
 {
 	char text[PACKING_TEXT];
-	struct reproduce_cell cell = packing_cell(text, packing->protocol, packing->fused, column);
 
 	if (!isnan(value))
-		reproduce_add(packing->options->report, &cell, value);
+		report_add(packing->options->report,
+			   packing_cell(text, packing->protocol, packing->fused, column), value);
 }
 
 static bool packing_live(const struct packing *packing)
@@ -99,7 +98,7 @@ static bool packing_live(const struct packing *packing)
 	struct reproduce_place place = { .world = REPRODUCE_LOOPBACK };
 	struct round_trips round_trips = {
 		.kind = ROUND_TRIPS_CONFIG,
-		.way = ROUND_TRIPS_SPIN,
+		.way = SIDE_SPIN,
 		.plan = packing->plan,
 		.bytes = 1,
 		.warm = PACKING_ROUND_TRIPS_WARM,
@@ -171,24 +170,21 @@ static bool packing_row(struct packing *packing, int run)
 	    strncmp(nopal_plan_runs(plan), PACKING_FUSED, strlen(PACKING_FUSED)) == 0) {
 		packing->plan = plan;
 	} else {
-		reproduce_note(packing->options->report,
-			       "no fused row of %s: %s; $NOPAL_FUSED names the folder of its unit",
-			       config, nopal_plan_runs(plan));
+		report_note(packing->options->report,
+			    "no fused row of %s: %s; $NOPAL_FUSED names the folder of its unit",
+			    config, nopal_plan_runs(plan));
 		nopal_plan_unref(plan);
 		packing->plan = NULL;
 	}
 	if (!packing->plan)
 		return packing->fused;
-	if (run == 0) {
+	if (run == 0 && !packing->fused) {
 		char text[PACKING_TEXT];
-		struct reproduce_cell cell =
-			packing_cell(text, packing->protocol, false, PACKING_HEADER);
 
-		if (!packing->fused) {
-			packing_add(packing, PACKING_HEADER,
-				    nopal_plan_header_bytes(packing->plan));
-			reproduce_paper(packing->options->report, &cell, PACKING_PAPER_HEADER, 0);
-		}
+		packing_add(packing, PACKING_HEADER, nopal_plan_header_bytes(packing->plan));
+		report_paper(packing->options->report,
+			     packing_cell(text, packing->protocol, false, PACKING_HEADER),
+			     PACKING_PAPER_HEADER, 0);
 	}
 	if (packing->options->sim)
 		good = packing_simulate(packing);
@@ -234,30 +230,30 @@ static int packing_run(const struct reproduce_options *options)
 
 		snprintf(claim, sizeof(claim), "%s: headers of one's own are shorter than 68 bytes",
 			 name);
-		reproduce_claim_less(options->report, claim,
-				     packing_median(options, i, false, PACKING_HEADER),
-				     PACKING_PAPER_HEADER, "bytes");
+		report_claim_less(options->report, claim,
+				  packing_median(options, i, false, PACKING_HEADER),
+				  PACKING_PAPER_HEADER, "bytes");
 		snprintf(claim, sizeof(claim), "%s: a specialised packet path lowers the latency",
 			 name);
-		reproduce_claim_less(options->report, claim,
-				     packing_median(options, i, true, PACKING_TRIP),
-				     packing_median(options, i, false, PACKING_TRIP),
-				     "us, live, fused against interpreted");
+		report_claim_less(options->report, claim,
+				  packing_median(options, i, true, PACKING_TRIP),
+				  packing_median(options, i, false, PACKING_TRIP),
+				  "us, live, fused against interpreted");
 		snprintf(claim, sizeof(claim), "%s: a specialised packet path raises the bandwidth",
 			 name);
-		reproduce_claim_less(options->report, claim,
-				     packing_median(options, i, false, PACKING_BANDWIDTH),
-				     packing_median(options, i, true, PACKING_BANDWIDTH),
-				     "Mb/s, live, interpreted against fused");
+		report_claim_less(options->report, claim,
+				  packing_median(options, i, false, PACKING_BANDWIDTH),
+				  packing_median(options, i, true, PACKING_BANDWIDTH),
+				  "Mb/s, live, interpreted against fused");
 		snprintf(claim, sizeof(claim),
 			 "%s: a specialised packet path costs less processing", name);
-		reproduce_claim_less(options->report, claim,
-				     packing_median(options, i, true, PACKING_PROCESSING),
-				     packing_median(options, i, false, PACKING_PROCESSING),
-				     "ns a message, fused against interpreted");
+		report_claim_less(options->report, claim,
+				  packing_median(options, i, true, PACKING_PROCESSING),
+				  packing_median(options, i, false, PACKING_PROCESSING),
+				  "ns a message, fused against interpreted");
 	}
-	reproduce_note(options->report, "claims compare medians of runs; the paper gives no "
-					"figures for its gain");
+	report_note(options->report,
+		    "claims compare medians of runs; the paper gives no figures for its gain");
 	return good ? TOOL_GOOD : TOOL_ENVIRONMENT;
 }
 

@@ -101,7 +101,7 @@ enum table1_column {
 	TABLE1_ARRIVAL,
 };
 
-static struct reproduce_cell table1_cell(int place, int row, enum table1_column column)
+static struct report_cell table1_cell(int place, int row, enum table1_column column)
 {
 	static const struct {
 		const char *name, *unit;
@@ -112,51 +112,45 @@ static struct reproduce_cell table1_cell(int place, int row, enum table1_column 
 		[TABLE1_ARRIVAL] = { "at the receiver", "Mb/s" },
 	};
 
-	return (struct reproduce_cell){ table1_places[place].table, table1_rows[row].protocol.name,
-					columns[column].name, columns[column].unit };
+	return (struct report_cell){ table1_places[place].table, table1_rows[row].protocol.name,
+				     columns[column].name, columns[column].unit };
 }
 
 static void table1_add(const struct reproduce_options *options, int place, int row,
 		       enum table1_column column, double value)
 {
-	struct reproduce_cell cell = table1_cell(place, row, column);
+	struct report_cell cell = table1_cell(place, row, column);
 
 	if (!isnan(value))
-		reproduce_add(options->report, &cell, value);
+		report_add(options->report, cell, value);
 	else
-		reproduce_note(options->report, "%s, %s: a run ended without its answer",
-			       cell.table, cell.row);
+		report_note(options->report, "%s, %s: a run ended without its answer", cell.table,
+			    cell.row);
 }
 
 static double table1_mean(const struct reproduce_options *options, int place, int row,
 			  enum table1_column column)
 {
-	struct reproduce_cell cell = table1_cell(place, row, column);
-
-	return reproduce_mean(options->report, &cell);
+	return report_mean(options->report, table1_cell(place, row, column));
 }
 
 static void table1_paper(const struct reproduce_options *options, int place, int row)
 {
 	bool wide = table1_places[place].wide;
 	const struct table1_paper *paper = wide ? &table1_rows[row].wide : &table1_rows[row].local;
-	struct reproduce_cell latency = table1_cell(place, row, TABLE1_LATENCY),
-			      over = table1_cell(place, row, TABLE1_OVER_UDP),
-			      bandwidth = table1_cell(place, row,
-						      wide ? TABLE1_ARRIVAL : TABLE1_BANDWIDTH);
+	struct report *report = options->report;
 
-	for (int i = TABLE1_LATENCY; i <= TABLE1_ARRIVAL; i++) {
-		struct reproduce_cell cell = table1_cell(place, row, (enum table1_column)i);
-
-		reproduce_declare(options->report, &cell);
-	}
-	reproduce_paper(options->report, &latency, paper->latency, paper->latency_deviation);
+	for (int i = TABLE1_LATENCY; i <= TABLE1_ARRIVAL; i++)
+		report_declare(report, table1_cell(place, row, (enum table1_column)i));
+	report_paper(report, table1_cell(place, row, TABLE1_LATENCY), paper->latency,
+		     paper->latency_deviation);
 	if (row != TABLE1_UDP && !wide)
-		reproduce_paper(options->report, &over,
-				(paper->latency - table1_rows[TABLE1_UDP].local.latency) *
-					NOPAL_MILLISECOND / NOPAL_MICROSECOND,
-				0);
-	reproduce_paper(options->report, &bandwidth, paper->bandwidth, paper->bandwidth_deviation);
+		report_paper(report, table1_cell(place, row, TABLE1_OVER_UDP),
+			     (paper->latency - table1_rows[TABLE1_UDP].local.latency) *
+				     NOPAL_MILLISECOND / NOPAL_MICROSECOND,
+			     0);
+	report_paper(report, table1_cell(place, row, wide ? TABLE1_ARRIVAL : TABLE1_BANDWIDTH),
+		     paper->bandwidth, paper->bandwidth_deviation);
 }
 
 /* ---------------------------------------------------------------------- runs */
@@ -254,7 +248,6 @@ static bool table1_row(const struct reproduce_options *options, const struct rep
 			table1_add(options, where, row, TABLE1_ARRIVAL,
 				   burst.done ? table1_mbps(TABLE1_MESSAGES - 1, burst.receiver_ns)
 					      : NAN);
-			good = true;
 		}
 	}
 	nopal_plan_unref(plan);
@@ -313,11 +306,12 @@ static void table1_place(const struct reproduce_options *options, int where)
 /* A median: one of ten trips that waits for the processor spoils a run. */
 static double table1_over(const struct reproduce_options *options, int row)
 {
-	struct reproduce_cell lan = table1_cell(TABLE1_LIVE_LAN, row, TABLE1_OVER_UDP),
-			      loopback = table1_cell(TABLE1_LOOPBACK, row, TABLE1_OVER_UDP);
-	double over = reproduce_median(options->report, &loopback);
+	double over =
+		report_median(options->report, table1_cell(TABLE1_LOOPBACK, row, TABLE1_OVER_UDP));
 
-	return isnan(over) ? reproduce_median(options->report, &lan) : over;
+	return isnan(over) ? report_median(options->report,
+					   table1_cell(TABLE1_LIVE_LAN, row, TABLE1_OVER_UDP))
+			   : over;
 }
 
 static void table1_claims_latency(const struct reproduce_options *options)
@@ -326,28 +320,26 @@ static void table1_claims_latency(const struct reproduce_options *options)
 	       minimal = table1_over(options, TABLE1_MINIMAL),
 	       fifo = table1_over(options, TABLE1_FIFO);
 
-	reproduce_claim_less(options->report,
-			     "CTP-Minimal costs about 100 us a round trip over "
-			     "UDP (121 in the table), or less",
-			     minimal, 121, "us over UDP, live, medians of runs");
-	reproduce_claim_less(options->report,
-			     "CTP-LossyFIFO adds next to nothing to "
-			     "CTP-Minimal (6 us in the table)",
-			     fifo - minimal, 6, "us more, live, medians of runs");
-	reproduce_claim_less(options->report,
-			     "what does more costs more: CTP-Minimal against CTP-Bulk", minimal,
-			     bulk, "us over UDP, live, medians of runs");
-	reproduce_claim_less(options->report,
-			     "CTP-Bulk costs about 200 us a round trip over "
-			     "TCP (218 in the table), or less",
-			     bulk - tcp, 218, "us over TCP, live, medians of runs");
-	reproduce_claim_less(
+	report_claim_less(
 		options->report,
-		"in the wide area the path hides what a composition costs: "
-		"CTP-Bulk within 1 % of UDP",
-		table1_mean(options, TABLE1_SIM_WAN, TABLE1_BULK, TABLE1_LATENCY),
-		1.01 * table1_mean(options, TABLE1_SIM_WAN, TABLE1_UDP, TABLE1_LATENCY),
-		"ms, simulated");
+		"CTP-Minimal costs about 100 us a round trip over UDP (121 in the table), or less",
+		minimal, 121, "us over UDP, live, medians of runs");
+	report_claim_less(options->report,
+			  "CTP-LossyFIFO adds next to nothing to CTP-Minimal (6 us in the table)",
+			  fifo - minimal, 6, "us more, live, medians of runs");
+	report_claim_less(options->report,
+			  "what does more costs more: CTP-Minimal against CTP-Bulk", minimal, bulk,
+			  "us over UDP, live, medians of runs");
+	report_claim_less(
+		options->report,
+		"CTP-Bulk costs about 200 us a round trip over TCP (218 in the table), or less",
+		bulk - tcp, 218, "us over TCP, live, medians of runs");
+	report_claim_less(options->report,
+			  "in the wide area the path hides what a composition costs: CTP-Bulk "
+			  "within 1 % of UDP",
+			  table1_mean(options, TABLE1_SIM_WAN, TABLE1_BULK, TABLE1_LATENCY),
+			  1.01 * table1_mean(options, TABLE1_SIM_WAN, TABLE1_UDP, TABLE1_LATENCY),
+			  "ms, simulated");
 }
 
 static double table1_rate(const struct reproduce_options *options, int where, int row)
@@ -363,18 +355,18 @@ static void table1_claims_wide(const struct reproduce_options *options, int wher
 	       tcp = table1_rate(options, where, TABLE1_TCP),
 	       bulk = table1_rate(options, where, TABLE1_BULK);
 
-	reproduce_claim_less(options->report,
-			     "in the wide area what has no congestion control "
-			     "is fastest: CTP-Video below CTP-Minimal",
-			     video, minimal, why);
-	reproduce_claim_less(options->report, "in the wide area CTP-Video is faster than CTP-Bulk",
-			     bulk, video, why);
+	report_claim_less(options->report,
+			  "in the wide area what has no congestion control is fastest: CTP-Video "
+			  "below CTP-Minimal",
+			  video, minimal, why);
+	report_claim_less(options->report, "in the wide area CTP-Video is faster than CTP-Bulk",
+			  bulk, video, why);
 	if (table1_places[where].world == REPRODUCE_SIMULATED)
 		return;
-	reproduce_claim_less(options->report, "in the wide area CTP-Video is faster than TCP", tcp,
-			     video, why);
-	reproduce_claim_less(options->report, "in the wide area TCP is faster than CTP-Bulk", bulk,
-			     tcp, why);
+	report_claim_less(options->report, "in the wide area CTP-Video is faster than TCP", tcp,
+			  video, why);
+	report_claim_less(options->report, "in the wide area TCP is faster than CTP-Bulk", bulk,
+			  tcp, why);
 }
 
 static int table1_run(const struct reproduce_options *options)
@@ -387,27 +379,26 @@ static int table1_run(const struct reproduce_options *options)
 			table1_place(options, i);
 	}
 	if (options->sim)
-		reproduce_note(options->report, "simulated, UDP is what the link itself takes, "
-						"and hosts cost no time");
+		report_note(options->report,
+			    "simulated, UDP is what the link itself takes, and hosts cost no time");
 	table1_claims_latency(options);
-	reproduce_claim_less(options->report,
-			     "CTP-Minimal's bandwidth competes with UDP's: within 10 %",
-			     0.9 * table1_rate(options, TABLE1_SIM_LAN, TABLE1_UDP),
-			     table1_rate(options, TABLE1_SIM_LAN, TABLE1_MINIMAL),
-			     "Mb/s, simulated, 0.9 of UDP against CTP-Minimal");
-	reproduce_claim_less(options->report, "the same on a real machine",
-			     0.9 * table1_rate(options, TABLE1_LIVE_LAN, TABLE1_UDP),
-			     table1_rate(options, TABLE1_LIVE_LAN, TABLE1_MINIMAL),
-			     "Mb/s, live, 0.9 of UDP against CTP-Minimal");
+	report_claim_less(options->report,
+			  "CTP-Minimal's bandwidth competes with UDP's: within 10 %",
+			  0.9 * table1_rate(options, TABLE1_SIM_LAN, TABLE1_UDP),
+			  table1_rate(options, TABLE1_SIM_LAN, TABLE1_MINIMAL),
+			  "Mb/s, simulated, 0.9 of UDP against CTP-Minimal");
+	report_claim_less(options->report, "the same on a real machine",
+			  0.9 * table1_rate(options, TABLE1_LIVE_LAN, TABLE1_UDP),
+			  table1_rate(options, TABLE1_LIVE_LAN, TABLE1_MINIMAL),
+			  "Mb/s, live, 0.9 of UDP against CTP-Minimal");
 	table1_claims_wide(options, TABLE1_SIM_WAN, "Mb/s, simulated");
 	table1_claims_wide(options, TABLE1_LIVE_WAN, "Mb/s, live");
-	reproduce_claim(options->report,
-			"in the wide area UDP has 61.54 Mb/s between the first "
-			"transmission and the answer",
-			REPRODUCE_UNTESTABLE,
-			"10 Mbit cannot be sent and answered in less than a "
-			"round trip of 413 ms: at most 24.2 Mb/s; the figure "
-			"must be one of arrivals, and is held against those");
+	report_claim(
+		options->report,
+		"in the wide area UDP has 61.54 Mb/s between the first transmission and the answer",
+		REPORT_UNTESTABLE,
+		"10 Mbit cannot be sent and answered in less than a round trip of 413 ms: at most "
+		"24.2 Mb/s; the figure must be one of arrivals, and is held against those");
 	return TOOL_GOOD;
 }
 

@@ -75,20 +75,18 @@ enum { TABLE2_PLACES = sizeof(table2_places) / sizeof(*table2_places) };
 
 /* --------------------------------------------------------------------- cells */
 
-static struct reproduce_cell table2_cell(const struct table2_place *place, int column, int loss)
+static struct report_cell table2_cell(const struct table2_place *place, int column, int loss)
 {
 	static const char *const rows[TABLE2_LOSSES] = { "0", "1", "2", "3", "4", "5" };
 
-	return (struct reproduce_cell){ place->table, rows[loss],
-					table2_columns[column].protocol.name, "ms" };
+	return (struct report_cell){ place->table, rows[loss], table2_columns[column].protocol.name,
+				     "ms" };
 }
 
 static double table2_mean(const struct reproduce_options *options, const struct table2_place *place,
 			  int column, int loss)
 {
-	struct reproduce_cell cell = table2_cell(place, column, loss);
-
-	return reproduce_mean(options->report, &cell);
+	return report_mean(options->report, table2_cell(place, column, loss));
 }
 
 /* ---------------------------------------------------------------------- runs */
@@ -108,7 +106,7 @@ static bool table2_runs(const struct table2_place *place, int column, int loss)
 static bool table2_test(const struct reproduce_options *options, const struct table2_place *where,
 			int column, int loss, struct nopal_plan *plan, int run)
 {
-	struct reproduce_cell cell = table2_cell(where, column, loss);
+	struct report_cell cell = table2_cell(where, column, loss);
 	int64_t round_trips_ns[TABLE2_ROUND_TRIPS];
 	struct round_trips round_trips = {
 		.kind = table2_columns[column].protocol.kind,
@@ -131,10 +129,10 @@ static bool table2_test(const struct reproduce_options *options, const struct ta
 	reproduce_place_close(&place, options);
 	ms = reproduce_round_trips_ms(&round_trips);
 	if (!isnan(ms))
-		reproduce_add(options->report, &cell, ms);
+		report_add(options->report, cell, ms);
 	else
-		reproduce_note(options->report, "%s at %s %%: a test ended without its answers",
-			       cell.column, cell.row);
+		report_note(options->report, "%s at %s %%: a test ended without its answers",
+			    cell.column, cell.row);
 	return good;
 }
 
@@ -149,16 +147,16 @@ static void table2_place_run(const struct reproduce_options *options,
 		if (!reproduce_wanted(options->rows, table2_columns[i].protocol.config))
 			continue;
 		for (int loss = 0; loss < TABLE2_LOSSES; loss++) {
-			struct reproduce_cell cell = table2_cell(place, i, loss);
+			struct report_cell cell = table2_cell(place, i, loss);
 
 			if (table2_columns[i].paper[loss].mean > 0)
-				reproduce_paper(options->report, &cell,
-						table2_columns[i].paper[loss].mean,
-						table2_columns[i].paper[loss].deviation);
+				report_paper(options->report, cell,
+					     table2_columns[i].paper[loss].mean,
+					     table2_columns[i].paper[loss].deviation);
 		}
 		good = reproduce_protocol_plan(&table2_columns[i].protocol, &plan);
 		for (int loss = 0; good && loss < TABLE2_LOSSES; loss++) {
-			struct reproduce_cell cell = table2_cell(place, i, loss);
+			struct report_cell cell = table2_cell(place, i, loss);
 
 			if (!table2_runs(place, i, loss))
 				continue;
@@ -167,7 +165,7 @@ static void table2_place_run(const struct reproduce_options *options,
 			if (good)
 				reproduce_say(options, "%s, %s at %d %%: %.3f ms", place->word,
 					      cell.column, loss,
-					      reproduce_mean(options->report, &cell));
+					      report_mean(options->report, cell));
 		}
 		nopal_plan_unref(plan);
 	}
@@ -182,35 +180,34 @@ static void table2_claims(const struct reproduce_options *options)
 	       tcp = table2_mean(options, live, TABLE2_TCP, TABLE2_WORST),
 	       ours = table2_mean(options, live, TABLE2_REQUEST, TABLE2_WORST);
 
-	reproduce_claim_less(options->report, "TCP has the better latency in the lossless case",
-			     table2_mean(options, live, TABLE2_TCP, 0),
-			     table2_mean(options, live, TABLE2_BULK, 0),
-			     "ms at 0 %, TCP against CTP-Bulk");
-	reproduce_claim_less(options->report,
-			     "fine-grained retransmission beats TCP's round trips under loss", bulk,
-			     tcp, "ms at 5 %, CTP-Bulk against TCP");
-	reproduce_claim_less(options->report,
-			     "the paper's composition takes at most 0.3 ms on "
-			     "average with 5 % loss both ways",
-			     bulk, TABLE2_GOAL_MS, "ms of CTP-Bulk, live, against the goal");
-	reproduce_claim_less(options->report,
-			     "a composition of ours takes at most 0.3 ms on "
-			     "average with 5 % loss both ways",
-			     ours, TABLE2_GOAL_MS, "ms of request.conf, live, against the goal");
-	reproduce_claim_less(options->report,
-			     "CTP-Bulk under loss is no slower than it was in the paper",
-			     table2_mean(options, sim, TABLE2_BULK, TABLE2_WORST),
-			     table2_columns[TABLE2_BULK].paper[TABLE2_WORST].mean,
-			     "ms at 5 %, simulated against the paper");
-	reproduce_claim_less(
+	report_claim_less(options->report, "TCP has the better latency in the lossless case",
+			  table2_mean(options, live, TABLE2_TCP, 0),
+			  table2_mean(options, live, TABLE2_BULK, 0),
+			  "ms at 0 %, TCP against CTP-Bulk");
+	report_claim_less(options->report,
+			  "fine-grained retransmission beats TCP's round trips under loss", bulk,
+			  tcp, "ms at 5 %, CTP-Bulk against TCP");
+	report_claim_less(
+		options->report,
+		"the paper's composition takes at most 0.3 ms on average with 5 % loss both ways",
+		bulk, TABLE2_GOAL_MS, "ms of CTP-Bulk, live, against the goal");
+	report_claim_less(
+		options->report,
+		"a composition of ours takes at most 0.3 ms on average with 5 % loss both ways",
+		ours, TABLE2_GOAL_MS, "ms of request.conf, live, against the goal");
+	report_claim_less(options->report,
+			  "CTP-Bulk under loss is no slower than it was in the paper",
+			  table2_mean(options, sim, TABLE2_BULK, TABLE2_WORST),
+			  table2_columns[TABLE2_BULK].paper[TABLE2_WORST].mean,
+			  "ms at 5 %, simulated against the paper");
+	report_claim_less(
 		options->report, "it is the timer that makes the difference: 1 ms against 200 ms",
 		table2_mean(options, sim, TABLE2_BULK, TABLE2_WORST),
 		table2_mean(options, sim, TABLE2_COARSE, TABLE2_WORST), "ms at 5 %, simulated");
-	reproduce_claim_less(options->report,
-			     "copies from the start beat fine-grained retransmission",
-			     table2_mean(options, sim, TABLE2_REQUEST, TABLE2_WORST),
-			     table2_mean(options, sim, TABLE2_BULK, TABLE2_WORST),
-			     "ms at 5 %, simulated, request.conf against CTP-Bulk");
+	report_claim_less(options->report, "copies from the start beat fine-grained retransmission",
+			  table2_mean(options, sim, TABLE2_REQUEST, TABLE2_WORST),
+			  table2_mean(options, sim, TABLE2_BULK, TABLE2_WORST),
+			  "ms at 5 %, simulated, request.conf against CTP-Bulk");
 }
 
 static int table2_run(const struct reproduce_options *options)

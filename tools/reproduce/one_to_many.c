@@ -115,20 +115,19 @@ struct many {
 /* --------------------------------------------------------------------- cells */
 
 /* `text` is the table's. */
-static struct reproduce_cell many_cell(const struct many *many, char text[MANY_TEXT], int place,
-				       int column, int row)
+static struct report_cell many_cell(const struct many *many, char text[MANY_TEXT], int place,
+				    int column, int row)
 {
 	snprintf(text, MANY_TEXT, "%s, %s; MB there and back", many->table->name,
 		 many_places[place].text);
-	return (struct reproduce_cell){ text, many_rows[row], many_columns[column].name, "s" };
+	return (struct report_cell){ text, many_rows[row], many_columns[column].name, "s" };
 }
 
 static double many_mean(const struct many *many, int place, int column, int row)
 {
 	char text[MANY_TEXT];
-	struct reproduce_cell cell = many_cell(many, text, place, column, row);
 
-	return reproduce_mean(many->options->report, &cell);
+	return report_mean(many->options->report, many_cell(many, text, place, column, row));
 }
 
 static int many_sizes(const struct many *many, int place)
@@ -195,10 +194,9 @@ static bool many_udt(const struct many *many, struct echo *echo)
 	FILE *said;
 
 	if (!bench_program(MANY_UDT, path, sizeof(path))) {
-		reproduce_refused(many->options->report,
-				  "no column of UDT: there is no %s, which is "
-				  "built where libudt is",
-				  path);
+		report_refused(many->options->report,
+			       "no column of UDT: there is no %s, which is built where libudt is",
+			       path);
 		return false;
 	}
 	snprintf(command, sizeof(command), "'%s' %llu %u %d", path, (unsigned long long)echo->size,
@@ -216,7 +214,7 @@ static bool many_test(const struct many *many, int place, int column, int row,
 		      struct nopal_plan *plan, int run)
 {
 	char text[MANY_TEXT];
-	struct reproduce_cell cell = many_cell(many, text, place, column, row);
+	struct report_cell cell = many_cell(many, text, place, column, row);
 	struct echo echo = {
 		.kind = plan ? ROUND_TRIPS_CONFIG : ROUND_TRIPS_TCP,
 		.plan = plan,
@@ -241,25 +239,11 @@ static bool many_test(const struct many *many, int place, int column, int row,
 			return false;
 	}
 	if (echo.done)
-		reproduce_add(many->options->report, &cell, (double)echo.took_ns / NOPAL_SECOND);
+		report_add(many->options->report, cell, (double)echo.took_ns / NOPAL_SECOND);
 	else
-		reproduce_note(many->options->report, "%s, %s MB, %s: not all came back as it was",
-			       cell.column, cell.row, many_places[place].text);
+		report_note(many->options->report, "%s, %s MB, %s: not all came back as it was",
+			    cell.column, cell.row, many_places[place].text);
 	return true;
-}
-
-/* Where nothing is random all runs are the same; UDT takes its time. */
-static int many_runs(const struct many *many, int place, int column)
-{
-	bool random = many_places[place].lossy || many_places[place].world != REPRODUCE_SIMULATED;
-	int runs = many->options->runs;
-
-	if (!random)
-		return 1;
-	return many_columns[column].kind == MANY_OVER_UDT && !many->options->runs_given &&
-			       runs > MANY_RUNS_SLOW
-		       ? MANY_RUNS_SLOW
-		       : runs;
 }
 
 static void many_column_run(const struct many *many, int place, int column)
@@ -267,10 +251,17 @@ static void many_column_run(const struct many *many, int place, int column)
 	enum many_kind kind = many_columns[column].kind;
 	bool config = kind == MANY_GO_BACK || kind == MANY_SELECTIVE;
 	struct nopal_plan *plan = config ? many_plan(many, column) : NULL;
+	bool random = many_places[place].lossy || many_places[place].world != REPRODUCE_SIMULATED;
+	int runs = many->options->runs;
 	bool good = plan || !config;
 
+	/* Where nothing is random all runs are the same; UDT takes its time. */
+	if (!random)
+		runs = 1;
+	else if (kind == MANY_OVER_UDT && !many->options->runs_given && runs > MANY_RUNS_SLOW)
+		runs = MANY_RUNS_SLOW;
 	for (int row = 0; good && row < many_sizes(many, place); row++) {
-		for (int run = 0; good && run < many_runs(many, place, column); run++)
+		for (int run = 0; good && run < runs; run++)
 			good = many_test(many, place, column, row, plan, run);
 		if (good)
 			reproduce_say(many->options, "%s, %s, %s MB: %.3f s",
@@ -289,10 +280,10 @@ static void many_place_run(const struct many *many, int place)
 	if (many_wants(many, place, MANY_AS_THERE)) {
 		for (int row = 0; row < many_sizes(many, place); row++) {
 			char text[MANY_TEXT];
-			struct reproduce_cell cell =
-				many_cell(many, text, place, MANY_AS_THERE, row);
 
-			reproduce_paper(many->options->report, &cell, many->table->paper[row], 0);
+			report_paper(many->options->report,
+				     many_cell(many, text, place, MANY_AS_THERE, row),
+				     many->table->paper[row], 0);
 		}
 	}
 	for (int column = 0; column < MANY_COLUMNS; column++)
@@ -315,19 +306,8 @@ static void many_claim(const struct many *many, const char *claim, int place, in
 {
 	int last = many_last(many, place);
 
-	reproduce_claim_less(many->options->report, claim, many_mean(many, place, less, last),
-			     many_mean(many, place, more, last), why);
-}
-
-/* "the speed increased slightly as the file size went up" */
-static void many_claim_linear(const struct many *many)
-{
-	int last = many_last(many, MANY_CALM), own = many_own(many);
-
-	reproduce_claim_less(many->options->report, "the time grows no faster than the file",
-			     many_mean(many, MANY_CALM, own, last) / (double)(1 << last),
-			     many_mean(many, MANY_CALM, own, 0),
-			     "s a MB, simulated, largest file against 1 MB");
+	report_claim_less(many->options->report, claim, many_mean(many, place, less, last),
+			  many_mean(many, place, more, last), why);
 }
 
 /* The paper's claims about pieces of 8096 bytes against those of 1024. */
@@ -339,12 +319,12 @@ static void many_claims_tweaked(const struct many *many)
 		   MANY_MANY, MANY_AS_TABLE_1, "s, simulated");
 	many_claim(many, "8096 bytes in a window of 128 are faster than 1024 in 32, live",
 		   MANY_LIVE, MANY_MANY, MANY_AS_TABLE_1, "s, live");
-	reproduce_claim_less(many->options->report,
-			     "where packets are lost, fragments cost more than whole ones",
-			     many_mean(many, MANY_LOSSY, MANY_MANY, last),
-			     many_mean(many, MANY_CUT, MANY_MANY, last),
-			     "s at 1 % loss, 8096 bytes whole against in six");
-	reproduce_claim_less(
+	report_claim_less(many->options->report,
+			  "where packets are lost, fragments cost more than whole ones",
+			  many_mean(many, MANY_LOSSY, MANY_MANY, last),
+			  many_mean(many, MANY_CUT, MANY_MANY, last),
+			  "s at 1 % loss, 8096 bytes whole against in six");
+	report_claim_less(
 		many->options->report, "where fragments are lost, 1024 bytes are faster than 8096",
 		many_mean(many, MANY_LOSSY, MANY_AS_TABLE_1, last),
 		many_mean(many, MANY_CUT, MANY_MANY, last), "s at 1 % loss, whole against in six");
@@ -353,12 +333,17 @@ static void many_claims_tweaked(const struct many *many)
 static int many_run(const struct reproduce_options *options, int table)
 {
 	struct many many = { options, &many_tables[table] };
+	struct report *report = options->report;
 	int last;
-	struct reproduce_report *report;
 
 	for (int place = 0; place < MANY_PLACES; place++)
 		many_place_run(&many, place);
-	many_claim_linear(&many);
+	last = many_last(&many, MANY_CALM);
+	/* "the speed increased slightly as the file size went up" */
+	report_claim_less(report, "the time grows no faster than the file",
+			  many_mean(&many, MANY_CALM, many_own(&many), last) / (double)(1 << last),
+			  many_mean(&many, MANY_CALM, many_own(&many), 0),
+			  "s a MB, simulated, largest file against 1 MB");
 	many_claim(&many, "a window of one packet takes longer", MANY_CALM, MANY_MANY, MANY_ONE,
 		   "s, window 128 against 1");
 	many_claim(&many, "a window of one packet takes longer, live", MANY_LIVE, MANY_MANY,
@@ -368,25 +353,22 @@ static int many_run(const struct reproduce_options *options, int table)
 	many_claim(&many, "over loopback UDT is slower than Go-Back-N", MANY_LIVE, MANY_MANY,
 		   MANY_UDT_4, "s, window 128 against UDT");
 	/* Does the wait that the paper set do, within a tenth, where ours is measured? */
-	last = many_last(&many, MANY_CALM);
-	reproduce_claim_less(many.options->report,
-			     "a fixed wait of the paper's length is long enough",
-			     many_mean(&many, MANY_CALM, MANY_AS_THERE, last),
-			     many_mean(&many, MANY_CALM, many_own(&many), last) * MANY_TOLERANCE,
-			     "s, simulated, against eleven tenths of a measured one");
+	report_claim_less(report, "a fixed wait of the paper's length is long enough",
+			  many_mean(&many, MANY_CALM, MANY_AS_THERE, last),
+			  many_mean(&many, MANY_CALM, many_own(&many), last) * MANY_TOLERANCE,
+			  "s, simulated, against eleven tenths of a measured one");
 	if (table == MANY_TWEAKED)
 		many_claims_tweaked(&many);
-	report = many.options->report;
-	if (many.options->live)
-		reproduce_note(report, "the paper's link was 802.11g, and its times those of a "
-				       "whole program; loopback has no delay and no loss, and "
-				       "packets as large as these are whole there");
+	if (options->live)
+		report_note(report, "the paper's link was 802.11g, and its times those of a whole "
+				    "program; loopback has no delay and no loss, and packets as "
+				    "large as these are whole there");
 	if (many.table == &many_tables[MANY_UNTWEAKED])
-		reproduce_note(report, "the paper's figures of this table are 54 ms "
-				       "for each window of 32 packets, whatever the "
-				       "size: as long as its wait of 50 ms");
-	reproduce_note(report, "what the paper calls MB/s is Mbit/s: 32 MB in "
-			       "12.563 s are 2.7 MB/s each way");
+		report_note(report,
+			    "the paper's figures of this table are 54 ms for each window of 32 "
+			    "packets, whatever the size: as long as its wait of 50 ms");
+	report_note(report,
+		    "what the paper calls MB/s is Mbit/s: 32 MB in 12.563 s are 2.7 MB/s each way");
 	return TOOL_GOOD;
 }
 

@@ -7,7 +7,6 @@
 
 #include <nopal/microprotocol.h>
 #include "frame/tool.h"
-#include "report/stats.h"
 #include "reproduce/place.h"
 
 #define PLACE_LATE_NS (200 * NOPAL_MICROSECOND) /* on average: too slow */
@@ -15,18 +14,14 @@
 bool reproduce_place_open(struct reproduce_place *place, const struct reproduce_options *options,
 			  enum reproduce_world world, const char *link, uint64_t seed)
 {
-	struct nopal_problems problems;
-
 	*place = (struct reproduce_place){ .world = world, .seed = seed };
-	nopal_problems_init(&problems);
-	nopal_link_parse(link ? link : "", &place->forward, &place->reverse, &problems);
-	if (tool_problems(&problems))
+	if (!bench_link(link ? link : "", &place->forward, &place->reverse))
 		return false;
 	if (world != REPRODUCE_HOSTS ||
 	    hosts_open(&place->hosts, &place->forward, &place->reverse, seed))
 		return true;
-	reproduce_refused(options->report, "no rows over an emulated link: %s; they need root",
-			  place->hosts.why);
+	report_refused(options->report, "no rows over an emulated link: %s; they need root",
+		       place->hosts.why);
 	return false;
 }
 
@@ -36,11 +31,11 @@ static void place_judge(const struct nopal_link_counters *did,
 	int64_t packets = (int64_t)did->delivered;
 
 	if (did->missed + did->refused > 0)
-		reproduce_note(options->report, "the emulator dropped packets that its link did "
-						"not: this machine was too busy");
+		report_note(options->report, "the emulator dropped packets that its link did not: "
+					     "this machine was too busy");
 	if (packets > 0 && did->late_sum_ns / packets > PLACE_LATE_NS)
-		reproduce_note(options->report, "the emulator was late on average: this machine "
-						"was too busy");
+		report_note(options->report,
+			    "the emulator was late on average: this machine was too busy");
 }
 
 void reproduce_place_close(struct reproduce_place *place, const struct reproduce_options *options)
@@ -54,9 +49,9 @@ void reproduce_place_close(struct reproduce_place *place, const struct reproduce
 	place_judge(&did[1], options);
 }
 
-static struct round_trips_link place_link(const struct reproduce_place *place)
+static struct side_link place_link(const struct reproduce_place *place)
 {
-	return (struct round_trips_link){ &place->forward, &place->reverse, place->seed };
+	return (struct side_link){ &place->forward, &place->reverse, place->seed };
 }
 
 static struct bench_place place_pair(const struct reproduce_place *place)
@@ -72,7 +67,7 @@ static struct bench_place place_pair(const struct reproduce_place *place)
 bool reproduce_place_round_trips(const struct reproduce_place *place,
 				 struct round_trips *round_trips)
 {
-	struct round_trips_link link = place_link(place);
+	struct side_link link = place_link(place);
 	struct bench_place pair = place_pair(place);
 
 	return place->world == REPRODUCE_SIMULATED ? round_trips_simulate(round_trips, &link)
@@ -81,7 +76,7 @@ bool reproduce_place_round_trips(const struct reproduce_place *place,
 
 bool reproduce_place_burst(const struct reproduce_place *place, struct burst *burst)
 {
-	struct round_trips_link link = place_link(place);
+	struct side_link link = place_link(place);
 	struct bench_place pair = place_pair(place);
 
 	return place->world == REPRODUCE_SIMULATED ? burst_simulate(burst, &link)
@@ -90,7 +85,7 @@ bool reproduce_place_burst(const struct reproduce_place *place, struct burst *bu
 
 bool reproduce_place_echo(const struct reproduce_place *place, struct echo *echo)
 {
-	struct round_trips_link link = place_link(place);
+	struct side_link link = place_link(place);
 	struct bench_place pair = place_pair(place);
 
 	return place->world == REPRODUCE_SIMULATED ? echo_simulate(echo, &link)

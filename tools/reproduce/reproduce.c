@@ -11,10 +11,7 @@
 
 #include <nopal/microprotocol.h>
 #include "frame/tool.h"
-#include "report/gnuplot.h"
-#include "reproduce/json.h"
-#include "reproduce/plot.h"
-#include "reproduce/print.h"
+#include "reproduce/reproduce.h"
 
 extern const struct reproduction reproduce_congestion, reproduce_ctp_fig5, reproduce_ctp_packing,
 	reproduce_ctp_table1, reproduce_ctp_table2, reproduce_one_to_many_1,
@@ -106,24 +103,24 @@ static bool reproduce_read(const struct tool_call *call, struct reproduce_option
 	return true;
 }
 
-static bool reproduce_results(const struct tool_call *call, const struct reproduce_options *options)
+static enum tool_exit reproduce_results(const struct tool_call *call, struct report *report)
 {
 	const char *plot = tool_value(call, "plot");
 	bool good = true;
 
+	/* No value at all: the machine's doing, or that of --rows and --paths. */
+	if (!report->measured) {
+		report_notes(report, stderr);
+		fprintf(stderr, "nopal reproduce: nothing could be measured\n");
+		return report->refused ? TOOL_SKIPPED : TOOL_FAILED;
+	}
 	if (tool_value(call, "json"))
-		good = reproduce_json(options->report, options, stdout);
+		good = report_json(report, NULL);
 	else
-		reproduce_print(options->report, stdout);
-	return (!plot || reproduce_plot(options->report, plot)) && good;
-}
-
-/* No value at all: the machine's doing, or that of --rows and --paths. */
-static enum tool_exit reproduce_nothing(const struct reproduce_report *report)
-{
-	notes_print(&report->notes, stderr);
-	fprintf(stderr, "nopal reproduce: nothing could be measured\n");
-	return report->refused ? TOOL_SKIPPED : TOOL_FAILED;
+		report_text(report, stdout);
+	if (plot)
+		good = report_plot(report, plot) && good;
+	return good ? TOOL_GOOD : TOOL_ENVIRONMENT;
 }
 
 static enum tool_exit reproduce_run(const struct tool_call *call)
@@ -131,7 +128,7 @@ static enum tool_exit reproduce_run(const struct tool_call *call)
 	struct reproduce_options options = { 0 };
 	const char *plot = tool_value(call, "plot");
 	const struct reproduction *experiment;
-	int code;
+	enum tool_exit code;
 
 	if (call->word_count == 0) {
 		for (int i = 0; reproduce_table[i]; i++)
@@ -141,16 +138,18 @@ static enum tool_exit reproduce_run(const struct tool_call *call)
 	}
 	experiment = reproduce_find(call->words[0]);
 	if (!experiment || !reproduce_read(call, &options) ||
-	    (plot && !gnuplot_knows("nopal reproduce", plot)))
+	    (plot && !report_can_plot("reproduce", plot)))
 		return TOOL_BAD_INPUT;
-	options.report = reproduce_report_new(experiment->name);
-	code = experiment->run(&options);
-	if (code == TOOL_GOOD && !reproduce_report_has_values(options.report))
-		code = (int)reproduce_nothing(options.report);
-	if (code == TOOL_GOOD && !reproduce_results(call, &options))
-		code = TOOL_ENVIRONMENT;
-	reproduce_report_free(options.report);
-	return (enum tool_exit)code;
+	options.report = report_new(REPORT_RUNS, experiment->name);
+	json_object_set_new(options.report->options, "runs", json_integer(options.runs));
+	json_object_set_new(options.report->options, "seed",
+			    json_integer((json_int_t)options.seed));
+	json_object_set_new(options.report->options, "quick", json_boolean(options.quick));
+	code = (enum tool_exit)experiment->run(&options);
+	if (code == TOOL_GOOD)
+		code = reproduce_results(call, options.report);
+	report_free(options.report);
+	return code;
 }
 
 static const struct tool_option reproduce_options_table[] = {

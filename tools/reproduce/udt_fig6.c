@@ -53,42 +53,32 @@ static const char *const fig6_tables[FIG6_PATHS] = {
 
 /* ---------------------------------------------------------------------- cells */
 
-static struct reproduce_cell fig6_cell(int path, int row, const char *column, const char *unit)
-{
-	return (struct reproduce_cell){ fig6_tables[path], fig6_rows[row].name, column, unit };
-}
+/* Share: per cent of a core for a gigabit a second. */
+enum fig6_column { FIG6_CPU, FIG6_SHARE, FIG6_GOODPUT, FIG6_COLUMNS };
 
-static struct reproduce_cell fig6_cpu(int path, int row)
+static struct report_cell fig6_cell(int path, int row, enum fig6_column column)
 {
-	return fig6_cell(path, row, "processor", "s/GB");
-}
+	static const struct {
+		const char *name, *unit;
+	} columns[FIG6_COLUMNS] = {
+		[FIG6_CPU] = { "processor", "s/GB" },
+		[FIG6_SHARE] = { "cores", "%/(Gb/s)" },
+		[FIG6_GOODPUT] = { "goodput", "Gb/s" },
+	};
 
-static struct reproduce_cell fig6_share(int path, int row)
-{
-	return fig6_cell(path, row, "cores", "%/(Gb/s)");
-}
-
-static struct reproduce_cell fig6_goodput(int path, int row)
-{
-	return fig6_cell(path, row, "goodput", "Gb/s");
-}
-
-/* Per cent of a core for a gigabit a second. */
-static double fig6_percent(double seconds_a_gigabyte)
-{
-	return FIG6_PERCENT * seconds_a_gigabyte / FIG6_GIGABYTE;
+	return (struct report_cell){ fig6_tables[path], fig6_rows[row].name, columns[column].name,
+				     columns[column].unit };
 }
 
 static void fig6_add(const struct reproduce_veth *veth, int row, const json_t *line)
 {
 	int path = strcmp(veth_text(line, "path"), fig6_paths[FIG6_V]) == 0 ? FIG6_V : FIG6_W;
-	struct reproduce_report *report = veth->options->report;
-	struct reproduce_cell cpu = fig6_cpu(path, row), share = fig6_share(path, row),
-			      goodput = fig6_goodput(path, row);
+	struct report *report = veth->options->report;
 
-	reproduce_add(report, &cpu, veth_cpu(line));
-	reproduce_add(report, &share, fig6_percent(veth_cpu(line)));
-	reproduce_add(report, &goodput, veth_goodput(line));
+	report_add(report, fig6_cell(path, row, FIG6_CPU), veth_cpu(line));
+	report_add(report, fig6_cell(path, row, FIG6_SHARE),
+		   FIG6_PERCENT * veth_cpu(line) / FIG6_GIGABYTE);
+	report_add(report, fig6_cell(path, row, FIG6_GOODPUT), veth_goodput(line));
 }
 
 /* Section 4.2 has the load of UDT's threads that copy, at the sender and at the receiver, the UDT
@@ -108,30 +98,24 @@ static const struct fig6_paper {
 static void fig6_paper(const struct reproduce_options *options, int path,
 		       const struct fig6_paper *paper)
 {
-	struct reproduce_report *report = options->report;
-	struct reproduce_cell cpu = fig6_cpu(path, paper->row),
-			      share = fig6_share(path, paper->row),
-			      goodput = fig6_goodput(path, paper->row);
+	struct report *report = options->report;
 
 	if (!reproduce_wanted(options->rows, fig6_rows[paper->row].row))
 		return;
-	reproduce_paper(report, &cpu, paper->percent * FIG6_GIGABYTE / FIG6_PERCENT, 0);
-	reproduce_paper(report, &share, paper->percent, 0);
+	report_paper(report, fig6_cell(path, paper->row, FIG6_CPU),
+		     paper->percent * FIG6_GIGABYTE / FIG6_PERCENT, 0);
+	report_paper(report, fig6_cell(path, paper->row, FIG6_SHARE), paper->percent, 0);
 	if (paper->gbps > 0)
-		reproduce_paper(report, &goodput, paper->gbps, 0);
+		report_paper(report, fig6_cell(path, paper->row, FIG6_GOODPUT), paper->gbps, 0);
 }
 
 static void fig6_declare(const struct reproduce_options *options, int path)
 {
-	for (int row = 0; row < FIG6_ROWS; row++) {
-		struct reproduce_cell cells[] = { fig6_cpu(path, row), fig6_share(path, row),
-						  fig6_goodput(path, row) };
-
-		if (!reproduce_wanted(options->rows, fig6_rows[row].row))
-			continue;
-		for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++)
-			reproduce_declare(options->report, &cells[i]);
-	}
+	for (int row = 0; row < FIG6_ROWS; row++)
+		for (int i = 0; i < FIG6_COLUMNS; i++)
+			if (reproduce_wanted(options->rows, fig6_rows[row].row))
+				report_declare(options->report,
+					       fig6_cell(path, row, (enum fig6_column)i));
 	for (size_t i = 0; i < sizeof(fig6_papers) / sizeof(fig6_papers[0]); i++)
 		fig6_paper(options, path, &fig6_papers[i]);
 }
@@ -141,9 +125,7 @@ static void fig6_declare(const struct reproduce_options *options, int path)
 /* A median: a machine that did something else for a while is in few of the runs. */
 static double fig6_median(const struct reproduce_options *options, int row)
 {
-	struct reproduce_cell cell = fig6_cpu(FIG6_W, row);
-
-	return reproduce_median(options->report, &cell);
+	return report_median(options->report, fig6_cell(FIG6_W, row, FIG6_CPU));
 }
 
 static int fig6_run(const struct reproduce_options *options)
@@ -159,38 +141,38 @@ static int fig6_run(const struct reproduce_options *options)
 		.add = fig6_add,
 	};
 	int exit;
-	struct reproduce_report *report;
+	struct report *report;
 	double tcp, udp, udt, ours;
 
 	for (int path = 0; path < FIG6_PATHS; path++)
 		if (reproduce_wanted(options->paths, fig6_paths[path]))
 			fig6_declare(options, path);
 	exit = reproduce_veth(&veth);
-	reproduce_note(options->report, "processor: of both sides and of the kernel's own "
-					"threads; TCP's and UDP's time in a call is theirs");
-	reproduce_note(options->report, "the paper's machine: two Opterons of 3 GHz, Linux "
-					"2.6.18, 10 Gbit/s, packets of 9000 bytes; of TCP and "
-					"UDP it has a picture, and says half of UDT's");
+	report_note(options->report, "processor: of both sides and of the kernel's own threads; "
+				     "TCP's and UDP's time in a call is theirs");
+	report_note(options->report,
+		    "the paper's machine: two Opterons of 3 GHz, Linux 2.6.18, 10 Gbit/s, packets "
+		    "of 9000 bytes; of TCP and UDP it has a picture, and says half of UDT's");
 	report = options->report;
 	tcp = fig6_median(options, FIG6_TCP);
 	udp = fig6_median(options, FIG6_UDP);
 	udt = fig6_median(options, FIG6_UDT);
 	ours = fig6_median(options, FIG6_UDT4_FUSED);
-	reproduce_claim_less(report,
-			     "UDT that copies costs nearer to the double of TCP than to the same",
-			     FIG6_DOUBLE * tcp, udt, "s/GB on W, medians: 1.5 of TCP; UDT");
-	reproduce_claim(report, "UDT that avoids copies costs as UDP, and less than TCP",
-			REPRODUCE_UNTESTABLE,
-			"the UDT that is released does not avoid them; ours "
-			"sends from where the data lie: below");
-	reproduce_claim_less(report, "udt4, fused, costs less than UDT", ours, udt,
-			     "s/GB on W, medians: udt4, fused; UDT");
-	reproduce_claim_less(report,
-			     "udt4, fused, costs nearer to the same as UDP, a "
-			     "datagram a call, than to the double",
-			     ours, FIG6_SAME * udp, "s/GB on W, medians: udt4, fused; 1.5 of UDP");
-	reproduce_claim_less(report, "udt4, fused, costs less than TCP", ours, tcp,
-			     "s/GB on W, medians: udt4, fused; TCP");
+	report_claim_less(report,
+			  "UDT that copies costs nearer to the double of TCP than to the same",
+			  FIG6_DOUBLE * tcp, udt, "s/GB on W, medians: 1.5 of TCP; UDT");
+	report_claim(report, "UDT that avoids copies costs as UDP, and less than TCP",
+		     REPORT_UNTESTABLE,
+		     "the UDT that is released does not avoid them; ours sends from where the data "
+		     "lie: below");
+	report_claim_less(report, "udt4, fused, costs less than UDT", ours, udt,
+			  "s/GB on W, medians: udt4, fused; UDT");
+	report_claim_less(report,
+			  "udt4, fused, costs nearer to the same as UDP, a datagram a call, than "
+			  "to the double",
+			  ours, FIG6_SAME * udp, "s/GB on W, medians: udt4, fused; 1.5 of UDP");
+	report_claim_less(report, "udt4, fused, costs less than TCP", ours, tcp,
+			  "s/GB on W, medians: udt4, fused; TCP");
 	return exit;
 }
 

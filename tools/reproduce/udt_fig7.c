@@ -67,20 +67,14 @@ static const struct {
 	[FIG7_MEMORY] = { "memory, both processes", "MiB" },
 };
 
-/* A table of a measure on a path, a row of a number of connections. */
-struct fig7_cell {
-	struct reproduce_cell cell;
-	char table[FIG7_ROOM], count[FIG7_ROOM];
-};
-
-static const struct reproduce_cell *fig7_cell(struct fig7_cell *cell, enum fig7_table table,
-					      const char *path, int count, int row)
+/* A table of a measure on a path, a row of a number of connections; `text` is theirs. */
+static struct report_cell fig7_cell(char text[2][FIG7_ROOM], enum fig7_table table,
+				    const char *path, int count, int row)
 {
-	snprintf(cell->table, sizeof(cell->table), "%s, on %s", fig7_tables[table].name, path);
-	snprintf(cell->count, sizeof(cell->count), "%d", count);
-	cell->cell = (struct reproduce_cell){ cell->table, cell->count, fig7_rows[row].name,
-					      fig7_tables[table].unit };
-	return &cell->cell;
+	snprintf(text[0], FIG7_ROOM, "%s, on %s", fig7_tables[table].name, path);
+	snprintf(text[1], FIG7_ROOM, "%d", count);
+	return (struct report_cell){ text[0], text[1], fig7_rows[row].name,
+				     fig7_tables[table].unit };
 }
 
 static double fig7_value(enum fig7_table table, const json_t *line)
@@ -109,27 +103,27 @@ static double fig7_value(enum fig7_table table, const json_t *line)
 static void fig7_add(const struct reproduce_veth *veth, int row, const json_t *line)
 {
 	int count = (int)veth_number(line, "connections");
-	struct fig7_cell cell;
+	char text[2][FIG7_ROOM];
 
 	for (int table = 0; table < FIG7_TABLES; table++)
-		reproduce_add(veth->options->report,
-			      fig7_cell(&cell, (enum fig7_table)table, veth_text(line, "path"),
-					count, row),
-			      fig7_value((enum fig7_table)table, line));
+		report_add(veth->options->report,
+			   fig7_cell(text, (enum fig7_table)table, veth_text(line, "path"), count,
+				     row),
+			   fig7_value((enum fig7_table)table, line));
 }
 
 /* In the order of the tables, whatever runs first. */
 static void fig7_declare(const struct reproduce_options *options, const char *path)
 {
-	struct fig7_cell cell;
+	char text[2][FIG7_ROOM];
 
 	for (int table = 0; table < FIG7_TABLES; table++)
 		for (int size = 0; size < FIG7_SIZES; size++)
 			for (int row = 0; row < FIG7_ROWS; row++)
 				if (reproduce_wanted(options->rows, fig7_rows[row].row))
-					reproduce_declare(options->report,
-							  fig7_cell(&cell, (enum fig7_table)table,
-								    path, fig7_sizes[size], row));
+					report_declare(options->report,
+						       fig7_cell(text, (enum fig7_table)table, path,
+								 fig7_sizes[size], row));
 }
 
 /* --------------------------------------------------------------------- claims */
@@ -137,10 +131,10 @@ static void fig7_declare(const struct reproduce_options *options, const char *pa
 static double fig7_median(const struct reproduce_options *options, enum fig7_table table, int size,
 			  int row)
 {
-	struct fig7_cell cell;
+	char text[2][FIG7_ROOM];
 
-	return reproduce_median(options->report,
-				fig7_cell(&cell, table, fig7_paths[0], fig7_sizes[size], row));
+	return report_median(options->report,
+			     fig7_cell(text, table, fig7_paths[0], fig7_sizes[size], row));
 }
 
 static void fig7_claim_growth(const struct reproduce_options *options, int row)
@@ -148,13 +142,13 @@ static void fig7_claim_growth(const struct reproduce_options *options, int row)
 	char claim[FIG7_ROOM];
 
 	snprintf(claim, sizeof(claim),
-		 "%s: 500 connections cost less than twice what 10 cost a byte "
-		 "(\"increases slowly\")",
+		 "%s: 500 connections cost less than twice what 10 cost a byte (\"increases "
+		 "slowly\")",
 		 fig7_rows[row].name);
-	reproduce_claim_less(options->report, claim,
-			     fig7_median(options, FIG7_CPU, FIG7_SIZES - 1, row),
-			     FIG7_SLOWLY * fig7_median(options, FIG7_CPU, 0, row),
-			     "s/GB on W, medians: of 500; twice that of 10");
+	report_claim_less(options->report, claim,
+			  fig7_median(options, FIG7_CPU, FIG7_SIZES - 1, row),
+			  FIG7_SLOWLY * fig7_median(options, FIG7_CPU, 0, row),
+			  "s/GB on W, medians: of 500; twice that of 10");
 }
 
 /* Of connections with one flow and with own flows. */
@@ -165,9 +159,9 @@ static void fig7_claim_sharing(const struct reproduce_options *options, int size
 
 	snprintf(claim, sizeof(claim), "%d connections cost less where they share a flow, %s",
 		 fig7_sizes[size], how);
-	reproduce_claim_less(options->report, claim, fig7_median(options, FIG7_CPU, size, shared),
-			     fig7_median(options, FIG7_CPU, size, own),
-			     "s/GB on W, medians: one flow; own flows");
+	report_claim_less(options->report, claim, fig7_median(options, FIG7_CPU, size, shared),
+			  fig7_median(options, FIG7_CPU, size, own),
+			  "s/GB on W, medians: one flow; own flows");
 }
 
 static int fig7_run(const struct reproduce_options *options)
@@ -185,14 +179,14 @@ static int fig7_run(const struct reproduce_options *options)
 		.add = fig7_add,
 	};
 	int exit;
-	struct reproduce_report *report;
+	struct report *report;
 
 	for (int i = 0; veth.paths[i]; i++)
 		if (reproduce_wanted(options->paths, veth.paths[i]))
 			fig7_declare(options, veth.paths[i]);
 	exit = reproduce_veth(&veth);
-	reproduce_note(options->report, "the paper's figure 7 is a picture without numbers: what "
-					"its text claims of it is below");
+	report_note(options->report, "the paper's figure 7 is a picture without numbers: what its "
+				     "text claims of it is below");
 	report = options->report;
 	fig7_claim_growth(options, FIG7_UDT);
 	fig7_claim_growth(options, FIG7_SHARED_FUSED);
@@ -201,19 +195,19 @@ static int fig7_run(const struct reproduce_options *options)
 		fig7_claim_sharing(options, size, FIG7_SHARED, FIG7_OWN, "interpreted");
 		fig7_claim_sharing(options, size, FIG7_SHARED_FUSED, FIG7_OWN_FUSED, "fused");
 	}
-	reproduce_claim_less(report,
-			     "control packets of own flows grow with their number, and not "
-			     "those of one flow: 500 connections",
-			     fig7_median(options, FIG7_BACK, FIG7_SIZES - 1, FIG7_SHARED),
-			     fig7_median(options, FIG7_BACK, FIG7_SIZES - 1, FIG7_OWN),
-			     "packets back a GB on W, medians: one flow; own flows");
-	reproduce_claim_less(report, "500 connections of udt4, own flows, cost less than UDT's",
-			     fig7_median(options, FIG7_CPU, FIG7_SIZES - 1, FIG7_OWN_FUSED),
-			     fig7_median(options, FIG7_CPU, FIG7_SIZES - 1, FIG7_UDT),
-			     "s/GB on W, medians: own flows, fused; UDT");
-	reproduce_claim(report, "UDT's connections that share a flow", REPRODUCE_UNTESTABLE,
-			"the UDT that is released has no flows to share: its "
-			"connections share a UDP port");
+	report_claim_less(report,
+			  "control packets of own flows grow with their number, and not those of "
+			  "one flow: 500 connections",
+			  fig7_median(options, FIG7_BACK, FIG7_SIZES - 1, FIG7_SHARED),
+			  fig7_median(options, FIG7_BACK, FIG7_SIZES - 1, FIG7_OWN),
+			  "packets back a GB on W, medians: one flow; own flows");
+	report_claim_less(report, "500 connections of udt4, own flows, cost less than UDT's",
+			  fig7_median(options, FIG7_CPU, FIG7_SIZES - 1, FIG7_OWN_FUSED),
+			  fig7_median(options, FIG7_CPU, FIG7_SIZES - 1, FIG7_UDT),
+			  "s/GB on W, medians: own flows, fused; UDT");
+	report_claim(
+		report, "UDT's connections that share a flow", REPORT_UNTESTABLE,
+		"the UDT that is released has no flows to share: its connections share a UDP port");
 	return exit;
 }
 

@@ -13,6 +13,7 @@
 #include <nopal/microprotocol.h>
 #include "frame/tool.h"
 #include "load/dumbbell.h"
+#include "load/pair.h"
 #include "load/parallel.h"
 #include "reproduce/reproduce.h"
 
@@ -88,45 +89,33 @@ struct flows {
 };
 
 /* So many connections of a kind. */
-static struct reproduce_cell flows_cell(enum flows_table table, int count, enum flows_kind kind,
-					char *row)
+static struct report_cell flows_cell(enum flows_table table, int count, enum flows_kind kind,
+				     char *row)
 {
 	snprintf(row, FLOWS_ROW_BYTES, "%d", count);
-	return (struct reproduce_cell){ flows_tables[table].name, row, flows_kinds[kind].name,
-					flows_tables[table].unit };
+	return (struct report_cell){ flows_tables[table].name, row, flows_kinds[kind].name,
+				     flows_tables[table].unit };
 }
 
 static void flows_add(const struct flows *flows, enum flows_table table, int count,
 		      enum flows_kind kind, double value)
 {
 	char row[FLOWS_ROW_BYTES];
-	struct reproduce_cell cell = flows_cell(table, count, kind, row);
 
-	reproduce_add(flows->options->report, &cell, value);
+	report_add(flows->options->report, flows_cell(table, count, kind, row), value);
 }
 
 static double flows_mean(const struct flows *flows, enum flows_table table, int count,
 			 enum flows_kind kind)
 {
 	char row[FLOWS_ROW_BYTES];
-	struct reproduce_cell cell = flows_cell(table, count, kind, row);
 
-	return reproduce_mean(flows->options->report, &cell);
+	return report_mean(flows->options->report, flows_cell(table, count, kind, row));
 }
 
-static struct reproduce_cell flows_joining(const char *row, const char *column, const char *unit)
+static struct report_cell flows_joining(const char *row, const char *column, const char *unit)
 {
-	return (struct reproduce_cell){ flows_tables[FLOWS_JOINING].name, row, column, unit };
-}
-
-static void flows_link(const char *words, struct nopal_link *ret_forward,
-		       struct nopal_link *ret_reverse)
-{
-	struct nopal_problems problems;
-
-	nopal_problems_init(&problems);
-	nopal_link_parse(words, ret_forward, ret_reverse, &problems);
-	nopal_problems_fini(&problems);
+	return (struct report_cell){ flows_tables[FLOWS_JOINING].name, row, column, unit };
 }
 
 /* ------------------------------------------------------------ control packets */
@@ -143,8 +132,7 @@ static bool flows_control(const struct flows *flows, int count, enum flows_kind 
 	};
 	double giga, packets;
 
-	flows_link(FLOWS_WIDE_LINK, &all.forward, &all.reverse);
-	if (!parallel_run(&all))
+	if (!bench_link(FLOWS_WIDE_LINK, &all.forward, &all.reverse) || !parallel_run(&all))
 		return false;
 	giga = (double)count * all.messages * PARALLEL_MESSAGE_BYTES / FLOWS_GIGA;
 	packets = (double)all.control_packets;
@@ -173,8 +161,7 @@ static bool flows_foreign(const struct flows *flows, int count, enum flows_kind 
 		.run_ns = options->quick ? FLOWS_QUICK_RUN_NS : FLOWS_RUN_NS,
 	};
 
-	flows_link(FLOWS_NECK, &bell.forward, &bell.reverse);
-	if (!dumbbell_run(&bell))
+	if (!bench_link(FLOWS_NECK, &bell.forward, &bell.reverse) || !dumbbell_run(&bell))
 		return false;
 	flows_add(flows, FLOWS_FOREIGN, count, kind, FLOWS_PERCENT * dumbbell_share(&bell));
 	flows_add(flows, FLOWS_ROUGH, count, kind, FLOWS_PERCENT * bell.roughness);
@@ -191,38 +178,31 @@ static bool flows_foreign(const struct flows *flows, int count, enum flows_kind 
 static void flows_add_joining(const struct flows *flows, const char *row,
 			      const struct parallel_joining *joining, int index)
 {
-	const double round_trips = FLOWS_JOIN_RTT;
-	struct reproduce_cell opened = flows_joining(row, "may send", "RTT"),
-			      arrived = flows_joining(row, "first message there", "RTT"),
-			      packets = flows_joining(row, "packets till then", "");
+	struct report *report = flows->options->report;
 
-	reproduce_add(flows->options->report, &opened,
-		      (double)joining->opened_ns[index] / round_trips);
-	reproduce_add(flows->options->report, &arrived,
-		      (double)joining->arrived_ns[index] / round_trips);
-	reproduce_add(flows->options->report, &packets, (double)joining->packets[index]);
+	report_add(report, flows_joining(row, "may send", "RTT"),
+		   (double)joining->opened_ns[index] / FLOWS_JOIN_RTT);
+	report_add(report, flows_joining(row, "first message there", "RTT"),
+		   (double)joining->arrived_ns[index] / FLOWS_JOIN_RTT);
+	report_add(report, flows_joining(row, "packets till then", ""),
+		   (double)joining->packets[index]);
 }
 
 /* ------------------------------------------------------------------------ runs */
 
 typedef bool flows_once(const struct flows *flows, int count, enum flows_kind kind, int run);
 
-/* Rows are numbers of connections. */
-static bool flows_wants(const struct flows *flows, int count)
-{
-	char row[FLOWS_ROW_BYTES];
-
-	snprintf(row, sizeof(row), "%d", count);
-	return reproduce_wanted(flows->options->rows, row);
-}
-
 /* All runs of a table, for each count with one flow and with own flows. */
 static bool flows_rows(const struct flows *flows, enum flows_table table, flows_once *once,
 		       const int *counts, int rows)
 {
-	for (int row = 0; row < rows; row++)
-		for (int run = 0; flows_wants(flows, counts[row]) && run < flows->options->runs;
-		     run++)
+	char word[FLOWS_ROW_BYTES];
+
+	for (int row = 0; row < rows; row++) {
+		snprintf(word, sizeof(word), "%d", counts[row]);
+		if (!reproduce_wanted(flows->options->rows, word))
+			continue;
+		for (int run = 0; run < flows->options->runs; run++)
 			for (int kind = 0; kind < FLOWS_KINDS; kind++) {
 				reproduce_say(flows->options, "%s: %d, %s, run %d",
 					      flows_tables[table].name, counts[row],
@@ -230,13 +210,12 @@ static bool flows_rows(const struct flows *flows, enum flows_table table, flows_
 				if (!once(flows, counts[row], (enum flows_kind)kind, run))
 					return false;
 			}
+	}
 	return true;
 }
 
 static bool flows_runs(const struct flows *flows)
 {
-	struct reproduce_cell joins;
-
 	if (!flows_rows(flows, FLOWS_CONTROL, flows_control, flows_sizes, FLOWS_SIZES) ||
 	    !flows_rows(flows, FLOWS_FOREIGN, flows_foreign, flows_beside, FLOWS_BESIDE))
 		return false;
@@ -246,9 +225,8 @@ static bool flows_runs(const struct flows *flows)
 		};
 		struct nopal_link back;
 
-		flows_link(FLOWS_JOIN_LINK, &joining.link, &back);
 		joining.plan = flows->plan[FLOWS_OWN];
-		if (!parallel_join(&joining))
+		if (!bench_link(FLOWS_JOIN_LINK, &joining.link, &back) || !parallel_join(&joining))
 			return false;
 		flows_add_joining(flows, FLOWS_FIRST, &joining, 0);
 		flows_add_joining(flows, FLOWS_SECOND_OWN, &joining, 1);
@@ -258,112 +236,95 @@ static bool flows_runs(const struct flows *flows)
 		flows_add_joining(flows, FLOWS_SECOND_JOIN, &joining, 1);
 	}
 	/* Two-way, says the paper; how many ways the first has is no matter of round trips. */
-	joins = flows_joining(FLOWS_SECOND_JOIN, "may send", "RTT");
-	reproduce_paper(flows->options->report, &joins, FLOWS_JOIN_ASKED, 0);
+	report_paper(flows->options->report, flows_joining(FLOWS_SECOND_JOIN, "may send", "RTT"),
+		     FLOWS_JOIN_ASKED, 0);
 	return true;
-}
-
-static bool flows_plans(struct flows *flows)
-{
-	bool good = true;
-
-	for (int kind = 0; kind < FLOWS_KINDS; kind++) {
-		struct nopal_problems problems;
-
-		nopal_problems_init(&problems);
-		flows->plan[kind] = nopal_plan_load(flows_kinds[kind].config, NULL, &problems);
-		tool_problems(&problems);
-		good = good && flows->plan[kind];
-	}
-	return good;
 }
 
 /* --------------------------------------------------------------------- claims */
 
 static void flows_claim_control(const struct flows *flows)
 {
-	struct reproduce_report *report = flows->options->report;
+	struct report *report = flows->options->report;
 	char claim[FLOWS_CLAIM];
 
 	for (int i = 0; i < FLOWS_SIZES; i++) {
 		int count = flows_sizes[i];
 
 		snprintf(claim, sizeof(claim),
-			 "%d connections that share a flow need fewer control "
-			 "packets, by a factor of %d at least",
+			 "%d connections that share a flow need fewer control packets, by a factor "
+			 "of %d at least",
 			 count, flows_fewer[i]);
-		reproduce_claim_less(report, claim,
-				     flows_fewer[i] *
-					     flows_mean(flows, FLOWS_CONTROL, count, FLOWS_SHARED),
-				     flows_mean(flows, FLOWS_CONTROL, count, FLOWS_OWN),
-				     "a gigabyte, so many times those of the shared flow; "
-				     "of own flows");
+		report_claim_less(
+			report, claim,
+			flows_fewer[i] * flows_mean(flows, FLOWS_CONTROL, count, FLOWS_SHARED),
+			flows_mean(flows, FLOWS_CONTROL, count, FLOWS_OWN),
+			"a gigabyte, so many times those of the shared flow; of own flows");
 	}
 }
 
 static void flows_claim_coordination(const struct flows *flows, int count)
 {
-	struct reproduce_report *report = flows->options->report;
+	struct report *report = flows->options->report;
 	char claim[FLOWS_CLAIM];
 
 	snprintf(claim, sizeof(claim),
 		 "%d connections that share a flow share it evenly (section 2.1)", count);
-	reproduce_claim_less(report, claim, FLOWS_EVEN,
-			     flows_mean(flows, FLOWS_JAIN, count, FLOWS_SHARED),
-			     "Jain's index that counts as even; theirs");
+	report_claim_less(report, claim, FLOWS_EVEN,
+			  flows_mean(flows, FLOWS_JAIN, count, FLOWS_SHARED),
+			  "Jain's index that counts as even; theirs");
 	snprintf(claim, sizeof(claim),
 		 "%d connections that coordinate have more than those that compete (section 2.1)",
 		 count);
-	reproduce_claim_less(report, claim, flows_mean(flows, FLOWS_GOODPUT, count, FLOWS_OWN),
-			     flows_mean(flows, FLOWS_GOODPUT, count, FLOWS_SHARED),
-			     "Gbit/s, own flows; shared");
+	report_claim_less(report, claim, flows_mean(flows, FLOWS_GOODPUT, count, FLOWS_OWN),
+			  flows_mean(flows, FLOWS_GOODPUT, count, FLOWS_SHARED),
+			  "Gbit/s, own flows; shared");
 }
 
 static void flows_claim_foreign(const struct flows *flows, int count)
 {
-	struct reproduce_report *report = flows->options->report;
+	struct report *report = flows->options->report;
 	double share = flows_mean(flows, FLOWS_FOREIGN, count, FLOWS_SHARED);
 	char claim[FLOWS_CLAIM];
 
 	snprintf(claim, sizeof(claim),
 		 "beside %d connections of one flow a foreign one has about its half", count);
-	reproduce_claim_less(report, claim, fabs(share - FLOWS_HALF), FLOWS_NEAR,
-			     "per cent from the half; what is near");
+	report_claim_less(report, claim, fabs(share - FLOWS_HALF), FLOWS_NEAR,
+			  "per cent from the half; what is near");
 	snprintf(claim, sizeof(claim), "beside %d of own flows it has no more than two parts of %d",
 		 count, count + 1);
-	reproduce_claim_less(report, claim, flows_mean(flows, FLOWS_FOREIGN, count, FLOWS_OWN),
-			     (double)FLOWS_TIMES * FLOWS_PERCENT / (count + 1),
-			     "per cent of the bottleneck; two such parts");
+	report_claim_less(report, claim, flows_mean(flows, FLOWS_FOREIGN, count, FLOWS_OWN),
+			  (double)FLOWS_TIMES * FLOWS_PERCENT / (count + 1),
+			  "per cent of the bottleneck; two such parts");
 }
 
 static int flows_run(const struct reproduce_options *options)
 {
 	struct flows flows = { .options = options };
+	struct report *report = options->report;
+	double first, joins;
 	bool good;
-	struct reproduce_report *report;
-	struct reproduce_cell first, joins;
-	double round_trips;
 
 	if (!options->sim) {
-		reproduce_refused(options->report, "these flows are in the simulator alone; "
-						   "udt-fig7 has live ones");
+		report_refused(options->report,
+			       "these flows are in the simulator alone; udt-fig7 has live ones");
 		return TOOL_GOOD;
 	}
-	good = flows_plans(&flows) && flows_runs(&flows);
+	for (int kind = 0; kind < FLOWS_KINDS; kind++)
+		flows.plan[kind] = bench_plan(flows_kinds[kind].config);
+	good = flows.plan[FLOWS_SHARED] && flows.plan[FLOWS_OWN] && flows_runs(&flows);
 	flows_claim_control(&flows);
 	for (int i = 1; i < FLOWS_SIZES; i++)
 		flows_claim_coordination(&flows, flows_sizes[i]);
 	for (int i = 1; i < FLOWS_BESIDE; i++)
 		flows_claim_foreign(&flows, flows_beside[i]);
-	report = flows.options->report;
-	first = flows_joining(FLOWS_FIRST, "may send", NULL);
-	joins = flows_joining(FLOWS_SECOND_JOIN, "may send", NULL);
-	round_trips = reproduce_mean(report, &joins);
-	reproduce_claim_less(
-		report, "who joins a flow may send sooner than who opens one (section 3.3)",
-		round_trips, reproduce_mean(report, &first), "round trips, joining; the first");
-	reproduce_claim_less(report, "who joins a flow may send within a round trip", round_trips,
-			     FLOWS_JOIN_ASKED, "round trips; asked for");
+	first = report_mean(report, flows_joining(FLOWS_FIRST, "may send", NULL));
+	joins = report_mean(report, flows_joining(FLOWS_SECOND_JOIN, "may send", NULL));
+	report_claim_less(report,
+			  "who joins a flow may send sooner than who opens one (section 3.3)",
+			  joins, first, "round trips, joining; the first");
+	report_claim_less(report, "who joins a flow may send within a round trip", joins,
+			  FLOWS_JOIN_ASKED, "round trips; asked for");
 	for (int kind = 0; kind < FLOWS_KINDS; kind++)
 		nopal_plan_unref(flows.plan[kind]);
 	return good ? TOOL_GOOD : TOOL_FAILED;

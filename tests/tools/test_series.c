@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report/stats.c: medians and quartiles.
+ * report/series.c: mean, deviation, medians and quartiles of values, some of them missing.
  */
-#include "report/stats.h"
+#include <math.h>
+
+#include "report/series.h"
 #include "support/test.h"
 
 #define EXACT 1e-12
@@ -58,4 +60,22 @@ TEST(test_an_outlier_does_not_count)
 
 	assert_float_equal(spread.median, 10, EXACT);
 	assert_float_equal(spread.low, 10, EXACT);
+}
+
+TEST(test_a_missing_value_is_in_no_statistic)
+{
+	struct series series = { 0 };
+
+	assert_true(isnan(series_mean(&series)));
+	assert_true(isnan(series_deviation(&series)));
+	series_set(&series, 2, 4);
+	assert_int_equal(series.count, 3);
+	assert_true(isnan(series_at(&series, 0)));
+	assert_float_equal(series_deviation(&series), 0, 0);
+	series_add(&series, 2);
+	series_add(&series, 9);
+	assert_float_equal(series_mean(&series), 5, EXACT);
+	/* the sample's: (1 + 9 + 16) / 2 is 13 */
+	assert_float_equal(series_deviation(&series), sqrt(13), EXACT);
+	series_fini(&series);
 }
