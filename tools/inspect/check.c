@@ -10,20 +10,6 @@ static const struct tool_option check_options[] = {
 	{ 0 },
 };
 
-static json_t *check_as_json(const char *name, const struct nopal_plan *plan,
-			     const struct nopal_problems *problems)
-{
-	json_t *object = json_pack("{s:s, s:b, s:o}", "config", name, "good", plan != NULL,
-				   "problems", show_problems(problems));
-
-	if (!plan)
-		return object;
-	json_object_set_new(object, "header_bytes", json_integer(nopal_plan_header_bytes(plan)));
-	json_object_set_new(object, "microprotocols",
-			    json_integer((json_int_t)nopal_plan_part_count(plan)));
-	return object;
-}
-
 static bool check_one(const struct tool_call *call, const char *name, json_t *results)
 {
 	struct nopal_problems problems;
@@ -33,9 +19,17 @@ static bool check_one(const struct tool_call *call, const char *name, json_t *re
 	nopal_problems_init(&problems);
 	plan = nopal_plan_load(name, tool_values(call, "set"), &problems);
 	good = plan != NULL;
-	if (results)
-		json_array_append_new(results, check_as_json(name, plan, &problems));
-	else if (good)
+	if (results) {
+		json_t *object = json_pack("{s:s, s:b, s:o}", "config", name, "good", good,
+					   "problems", show_problems(&problems));
+
+		if (good)
+			json_object_update_new(object, json_pack("{s:i, s:i}", "header_bytes",
+								 (int)nopal_plan_header_bytes(plan),
+								 "microprotocols",
+								 (int)nopal_plan_part_count(plan)));
+		json_array_append_new(results, object);
+	} else if (good)
 		printf("%s: good: %zu microprotocols, %u header bytes\n", name,
 		       nopal_plan_part_count(plan), nopal_plan_header_bytes(plan));
 	tool_problems(&problems);

@@ -16,52 +16,43 @@ static const struct tool_option doc_options[] = {
 	{ 0 },
 };
 
-/* Text or Markdown: headings and entries differ, the rest does not. */
-struct doc_style {
-	bool markdown;
-};
+/* --markdown: headings and entries differ from text, the rest does not. */
+static bool doc_markdown;
 
-static void doc_heading(const struct doc_style *style, const char *heading)
+/* A heading, and a word where nothing stands under it. */
+static void doc_heading(const char *heading, bool any)
 {
-	printf(style->markdown ? "\n## %s\n\n" : "\n%s\n", heading);
+	printf(doc_markdown ? "\n## %s\n\n" : "\n%s\n", heading);
+	if (!any)
+		printf("%snothing.\n", doc_markdown ? "" : "  ");
 }
 
-static void doc_entry(const struct doc_style *style, const char *name, const char *text)
+static void doc_entry(const char *name, const char *text)
 {
-	if (style->markdown)
+	if (doc_markdown)
 		printf("- `%s`%s%s\n", name, *text ? ": " : "", text);
 	else
 		printf("  %-20s %s\n", name, text);
 }
 
-static void doc_nothing(const struct doc_style *style)
-{
-	printf("%snothing.\n", style->markdown ? "" : "  ");
-}
-
 /* --------------------------------------------------------------------- relations */
 
-static void doc_relations(const struct doc_style *style, const char *heading,
-			  const struct nopal_relation *relation)
+static void doc_relations(const char *heading, const struct nopal_relation *relation)
 {
-	doc_heading(style, heading);
-	if (!relation || !relation->role)
-		doc_nothing(style);
+	doc_heading(heading, relation && relation->role);
 	for (; relation && relation->role; relation++)
-		doc_entry(style, relation->role, relation->because);
+		doc_entry(relation->role, relation->because);
 }
 
 /* ------------------------------------------------------------------------ events */
 
 enum { DOC_LINE_ROOM = 512 };
 
-static void doc_bindings(const struct doc_style *style, const struct nopal_microprotocol *one)
+static void doc_bindings(const struct nopal_microprotocol *one)
 {
 	const struct nopal_binding *binding = one->bindings;
 
-	doc_heading(style, "Handles");
-	if (!binding || binding->event == NOPAL_NO_EVENT)
-		doc_nothing(style);
+	doc_heading("Handles", binding && binding->event != NOPAL_NO_EVENT);
 	for (; binding && binding->event != NOPAL_NO_EVENT; binding++) {
 		const char *argument = nopal_event_argument(binding->event);
 		bool segment = strcmp(argument, "struct nopal_segment") == 0;
@@ -71,19 +62,17 @@ static void doc_bindings(const struct doc_style *style, const struct nopal_micro
 			 segment ? show_kinds(one, binding->kinds) : "always",
 			 binding->before ? ", before " : "", binding->before ? binding->before : "",
 			 binding->after ? ", after " : "", binding->after ? binding->after : "");
-		doc_entry(style, nopal_event_name(binding->event), text);
+		doc_entry(nopal_event_name(binding->event), text);
 	}
 }
 
 /* -------------------------------------------------------------------------- data */
 
-static void doc_attributes(const struct doc_style *style, const struct nopal_microprotocol *one)
+static void doc_attributes(const struct nopal_microprotocol *one)
 {
 	const struct nopal_attribute *entry = one->attributes;
 
-	doc_heading(style, "Attributes");
-	if (!entry || !entry->name)
-		doc_nothing(style);
+	doc_heading("Attributes", entry && entry->name);
 	for (; entry && entry->name; entry++) {
 		char text[DOC_LINE_ROOM], wire[64] = "";
 
@@ -93,61 +82,50 @@ static void doc_attributes(const struct doc_style *style, const struct nopal_mic
 		snprintf(text, sizeof(text), "%s%s%s%s%s%s", show_access(entry->access), wire,
 			 entry->when ? entry->when : "", entry->when ? " is on" : "",
 			 entry->doc ? ": " : "", entry->doc ? entry->doc : "");
-		doc_entry(style, entry->name, text);
+		doc_entry(entry->name, text);
 	}
 }
 
-/* The value that an optional reader sees where the variable has no writer. */
-static const char *doc_otherwise(int64_t value)
-{
-	static char text[32];
-
-	if (value == INT64_MAX)
-		return ", else the largest number";
-	snprintf(text, sizeof(text), ", else %" PRId64, value);
-	return text;
-}
-
-static void doc_shared(const struct doc_style *style, const struct nopal_microprotocol *one)
+static void doc_shared(const struct nopal_microprotocol *one)
 {
 	const struct nopal_shared *entry = one->shared;
 
-	doc_heading(style, "Shared variables");
-	if (!entry || !entry->name)
-		doc_nothing(style);
+	doc_heading("Shared variables", entry && entry->name);
 	for (; entry && entry->name; entry++) {
-		char text[DOC_LINE_ROOM];
+		char text[DOC_LINE_ROOM], otherwise[64] = "";
 
-		snprintf(text, sizeof(text), "%s%s%s%s", show_access(entry->access),
-			 entry->access == NOPAL_READ_OPTIONAL ? doc_otherwise(entry->initial) : "",
+		/* The value that an optional reader sees where the variable has no writer. */
+		if (entry->access == NOPAL_READ_OPTIONAL && entry->initial == INT64_MAX)
+			snprintf(otherwise, sizeof(otherwise), ", else the largest number");
+		else if (entry->access == NOPAL_READ_OPTIONAL)
+			snprintf(otherwise, sizeof(otherwise), ", else %" PRId64, entry->initial);
+		snprintf(text, sizeof(text), "%s%s%s%s", show_access(entry->access), otherwise,
 			 entry->doc ? ": " : "", entry->doc ? entry->doc : "");
-		doc_entry(style, entry->name, text);
+		doc_entry(entry->name, text);
 	}
 }
 
-static void doc_kinds(const struct doc_style *style, const struct nopal_microprotocol *one)
+static void doc_kinds(const struct nopal_microprotocol *one)
 {
 	const struct nopal_kind *kind = one->kinds;
 
-	doc_heading(style, "Segments of its own");
-	if (!kind || !kind->name)
-		doc_nothing(style);
+	doc_heading("Segments of its own", kind && kind->name);
 	for (; kind && kind->name; kind++) {
 		char text[DOC_LINE_ROOM];
 
 		snprintf(text, sizeof(text), "%s (%s)", kind->doc ? kind->doc : "",
 			 show_kind_class(kind->kind_class));
-		doc_entry(style, kind->name, text);
+		doc_entry(kind->name, text);
 	}
 	if (one->extension)
-		printf("%sIt offers %u bytes while a session opens.\n",
-		       style->markdown ? "\n" : "  ", one->extension->bytes);
+		printf("%sIt offers %u bytes while a session opens.\n", doc_markdown ? "\n" : "  ",
+		       one->extension->bytes);
 	if (one->seal)
-		printf("%sIt seals each datagram with %u bytes.\n", style->markdown ? "\n" : "  ",
+		printf("%sIt seals each datagram with %u bytes.\n", doc_markdown ? "\n" : "  ",
 		       one->seal->overhead);
 }
 
-static void doc_promises(const struct doc_style *style, const struct nopal_microprotocol *one)
+static void doc_promises(const struct nopal_microprotocol *one)
 {
 	static const char *const acts[] = {
 		[NOPAL_GIVES] = "gives",
@@ -156,26 +134,22 @@ static void doc_promises(const struct doc_style *style, const struct nopal_micro
 	};
 	const struct nopal_promise *row = one->promises;
 
-	doc_heading(style, "Promises");
-	if (!row || !row->because)
-		doc_nothing(style);
+	doc_heading("Promises", row && row->because);
 	for (; row && row->because; row++) {
 		char text[DOC_LINE_ROOM];
 
 		snprintf(text, sizeof(text), "%s `%s`%s%s: %s", acts[row->act],
 			 nopal_quality_word(row->quality, row->value), row->bound ? ", bound " : "",
 			 row->bound ? row->bound : "", row->because);
-		doc_entry(style, nopal_quality_name(row->quality), text);
+		doc_entry(nopal_quality_name(row->quality), text);
 	}
 }
 
-static void doc_parameters(const struct doc_style *style, const struct nopal_microprotocol *one)
+static void doc_parameters(const struct nopal_microprotocol *one)
 {
 	const struct nopal_parameter *entry = one->parameters;
 
-	doc_heading(style, "Parameters");
-	if (!entry || !entry->name)
-		doc_nothing(style);
+	doc_heading("Parameters", entry && entry->name);
 	for (; entry && entry->name; entry++) {
 		char text[DOC_LINE_ROOM];
 
@@ -186,50 +160,44 @@ static void doc_parameters(const struct doc_style *style, const struct nopal_mic
 			 entry->min ? entry->min : "", entry->max ? ", to " : "",
 			 entry->max ? entry->max : "",
 			 entry->wire ? ", the same at both ends" : "");
-		doc_entry(style, entry->name, text);
+		doc_entry(entry->name, text);
 	}
 }
 
-static void doc_microprotocol(const struct doc_style *style, const struct nopal_microprotocol *one)
+static void doc_microprotocol(const struct nopal_microprotocol *one)
 {
 	const struct nopal_role *role;
 	const char *const *raised;
 	const struct nopal_hold *hold;
 
-	printf("%s%s -- %s\n", style->markdown ? "# " : "", one->name, one->summary);
-	printf("%sfamily %s, wire version %u\n", style->markdown ? "\n" : "", one->family,
+	printf("%s%s -- %s\n", doc_markdown ? "# " : "", one->name, one->summary);
+	printf("%sfamily %s, wire version %u\n", doc_markdown ? "\n" : "", one->family,
 	       one->wire_version);
-	doc_relations(style, "Needs", one->needs);
+	doc_relations("Needs", one->needs);
 	role = one->provides;
-	doc_heading(style, "Provides");
-	if (!role || !role->name)
-		doc_nothing(style);
+	doc_heading("Provides", role && role->name);
 	for (; role && role->name; role++)
-		doc_entry(style, role->name, role->exclusive ? "one in a layer" : "");
-	doc_relations(style, "Excludes", one->excludes);
-	doc_promises(style, one);
-	doc_bindings(style, one);
+		doc_entry(role->name, role->exclusive ? "one in a layer" : "");
+	doc_relations("Excludes", one->excludes);
+	doc_promises(one);
+	doc_bindings(one);
 	raised = one->raises;
-	doc_heading(style, "Raises");
-	if (!raised || !*raised)
-		doc_nothing(style);
+	doc_heading("Raises", raised && *raised);
 	for (; raised && *raised; raised++)
-		doc_entry(style, *raised, "");
+		doc_entry(*raised, "");
 	hold = one->holds;
-	doc_heading(style, "Holds");
-	if (!hold || !hold->why)
-		doc_nothing(style);
+	doc_heading("Holds", hold && hold->why);
 	for (; hold && hold->why; hold++) {
 		char text[DOC_LINE_ROOM];
 
 		snprintf(text, sizeof(text), "%s (%s%s)", hold->why, show_kinds(one, hold->kinds),
 			 hold->sticky ? ", one release serves all transmissions" : "");
-		doc_entry(style, show_barrier(hold->barrier), text);
+		doc_entry(show_barrier(hold->barrier), text);
 	}
-	doc_attributes(style, one);
-	doc_shared(style, one);
-	doc_kinds(style, one);
-	doc_parameters(style, one);
+	doc_attributes(one);
+	doc_shared(one);
+	doc_kinds(one);
+	doc_parameters(one);
 }
 
 static bool doc_raises_event(const struct nopal_microprotocol *one, const char *event)
@@ -254,26 +222,26 @@ static bool doc_handles_event(const struct nopal_microprotocol *one, unsigned ev
 	return false;
 }
 
-static void doc_event(const struct doc_style *style, unsigned event)
+static void doc_event(unsigned event)
 {
 	const char *name = nopal_event_name(event);
 
-	printf("%s%s\n", style->markdown ? "# " : "", name);
-	printf("%s%s\nargument: %s\n", style->markdown ? "\n" : "", nopal_event_doc(event),
+	printf("%s%s\n", doc_markdown ? "# " : "", name);
+	printf("%s%s\nargument: %s\n", doc_markdown ? "\n" : "", nopal_event_doc(event),
 	       nopal_event_argument(event));
-	doc_heading(style, "Raised by");
+	doc_heading("Raised by", true);
 	for (size_t i = 0; i < nopal_registry_count(); i++) {
 		const struct nopal_microprotocol *one = nopal_registry_at(i);
 
 		if (doc_raises_event(one, name))
-			doc_entry(style, one->name, one->summary);
+			doc_entry(one->name, one->summary);
 	}
-	doc_heading(style, "Handled by");
+	doc_heading("Handled by", true);
 	for (size_t i = 0; i < nopal_registry_count(); i++) {
 		const struct nopal_microprotocol *one = nopal_registry_at(i);
 
 		if (doc_handles_event(one, event))
-			doc_entry(style, one->name, one->summary);
+			doc_entry(one->name, one->summary);
 	}
 }
 
@@ -315,8 +283,7 @@ static enum tool_exit doc_unknown(const char *name)
 
 static enum tool_exit doc_run(const struct tool_call *call)
 {
-	struct doc_style style = { tool_value(call, "markdown") != NULL };
-
+	doc_markdown = tool_value(call, "markdown") != NULL;
 	for (int i = 0; i < call->word_count; i++) {
 		const struct nopal_microprotocol *one = nopal_registry_find(call->words[i]);
 		unsigned event = doc_find_event(call->words[i]);
@@ -326,9 +293,9 @@ static enum tool_exit doc_run(const struct tool_call *call)
 		if (i > 0)
 			printf("\n");
 		if (one)
-			doc_microprotocol(&style, one);
+			doc_microprotocol(one);
 		else
-			doc_event(&style, event);
+			doc_event(event);
 	}
 	return TOOL_GOOD;
 }

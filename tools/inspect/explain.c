@@ -6,9 +6,10 @@
  * here is explained as well as any other.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "inspect/explain_promises.h"
+#include "inspect/show.h"
 
 static const struct tool_option explain_options[] = {
 	{ "layers", 0, NULL, "the promises of each layer, not of the top alone" },
@@ -17,7 +18,129 @@ static const struct tool_option explain_options[] = {
 	{ 0 },
 };
 
+/* -------------------------------------------------------------------- promises */
+
+/* A name that a row of the plan is about, from the `index`-th such name on; NULL:
+ * there are no more.  Names recur. */
+static const char *explain_named(const struct nopal_plan *plan, size_t index, char *text,
+				 size_t room)
+{
+	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
+		const struct nopal_promise *row = nopal_plan_part(plan, i)->microprotocol->promises;
+
+		for (; row && row->because; row++) {
+			const char *at = row->of;
+
+			while (at && *at) {
+				size_t length = strcspn(at, "|");
+
+				if (index-- == 0) {
+					snprintf(text, room, "%.*s", (int)length, at);
+					return text;
+				}
+				at += length + (at[length] == '|');
+			}
+		}
+	}
+	return NULL;
+}
+
+/* Was it among those before? */
+static bool explain_named_first(const struct nopal_plan *plan, size_t index, const char *name)
+{
+	char before[SHOW_VALUE_ROOM];
+
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(explain_named(plan, i, before, sizeof(before)), name) == 0)
+			return false;
+	return true;
+}
+
+/* " deadline = 50ms", or nothing. */
+static const char *explain_bound(const struct nopal_plan *plan, const struct nopal_guarantee *one,
+				 char *text, size_t room)
+{
+	const struct nopal_part *part;
+	const struct nopal_parameter *parameter;
+	char value[SHOW_VALUE_ROOM];
+
+	*text = '\0';
+	if (one->part < 0 || !one->row->bound)
+		return text;
+	part = nopal_plan_part(plan, (size_t)one->part);
+	parameter = part->microprotocol->parameters;
+	while (strcmp(parameter->name, one->row->bound) != 0)
+		parameter++;
+	snprintf(text, room, "%s = %s", parameter->name, show_value(part, parameter, value));
+	return text;
+}
+
 /* ------------------------------------------------------------------------ text */
+
+static void explain_print_giver(const struct nopal_plan *plan, const struct nopal_guarantee *one,
+				enum nopal_quality quality)
+{
+	char bound[2 * SHOW_VALUE_ROOM];
+
+	if (one->part < 0)
+		return;
+	explain_bound(plan, one, bound, sizeof(bound));
+	printf("  %-18s %-18s by %s%s%s%s, at %s: %s", "", "",
+	       nopal_plan_part(plan, (size_t)one->part)->microprotocol->name, *bound ? " { " : "",
+	       bound, *bound ? " }" : "", nopal_stage_name(one->row->stage), one->row->because);
+	if (one->below != one->value)
+		printf("; below: %s", nopal_quality_word(quality, one->below));
+	printf("\n");
+}
+
+/* Messages with this property: the qualities that are others for them. */
+static void explain_print_named(const struct nopal_plan *plan, unsigned layer, const char *name)
+{
+	struct nopal_service all, of;
+
+	nopal_plan_service(plan, layer, NULL, &all);
+	nopal_plan_service(plan, layer, name, &of);
+	for (unsigned i = 0; i < NOPAL_QUALITIES; i++) {
+		enum nopal_quality quality = (enum nopal_quality)i;
+
+		if (of.quality[i].value == all.quality[i].value)
+			continue;
+		printf("  messages with %s: %s %s, %s\n", name, nopal_quality_name(quality),
+		       nopal_quality_word(quality, of.quality[i].value),
+		       nopal_quality_meaning(quality, of.quality[i].value));
+		explain_print_giver(plan, &of.quality[i], quality);
+	}
+}
+
+static void explain_promises_print(const struct nopal_plan *plan, bool layers)
+{
+	unsigned count = layers ? nopal_plan_layers(plan) : 1;
+	char name[SHOW_VALUE_ROOM];
+
+	for (unsigned l = 0; l < count; l++) {
+		struct nopal_service service;
+
+		printf("\npromises%s%s\n", layers ? " of layer " : "",
+		       layers ? nopal_plan_layer_name(plan, l) : "");
+		nopal_plan_service(plan, l, NULL, &service);
+		for (unsigned i = 0; i < NOPAL_QUALITIES; i++) {
+			enum nopal_quality quality = (enum nopal_quality)i;
+			const struct nopal_guarantee *one = &service.quality[i];
+
+			/* Where no part changes what the network gives, these say nothing. */
+			if (one->part < 0 && (quality == NOPAL_RECEIVERS ||
+					      quality == NOPAL_LABELS || quality == NOPAL_LATENESS))
+				continue;
+			printf("  %-18s %-18s %s\n", nopal_quality_name(quality),
+			       nopal_quality_word(quality, one->value),
+			       nopal_quality_meaning(quality, one->value));
+			explain_print_giver(plan, one, quality);
+		}
+		for (size_t i = 0; explain_named(plan, i, name, sizeof(name)); i++)
+			if (explain_named_first(plan, i, name))
+				explain_print_named(plan, l, name);
+	}
+}
 
 /* The next attribute of the part, from `at` on, that applications set. */
 static const struct nopal_attribute *explain_property(const struct nopal_attribute *at)
@@ -87,20 +210,66 @@ static void explain_print(const struct nopal_plan *plan, const struct nopal_prob
 
 /* ------------------------------------------------------------------------ JSON */
 
-static json_t *explain_fields_json(const struct nopal_plan *plan)
+static json_t *explain_guarantee_json(const struct nopal_plan *plan, enum nopal_quality quality,
+				      const struct nopal_guarantee *one)
 {
-	const struct nopal_plan_field *fields;
-	size_t count = nopal_plan_fields(plan, &fields);
-	json_t *array = json_array();
+	char bound[2 * SHOW_VALUE_ROOM];
+	json_t *object =
+		json_pack("{s:s, s:s, s:s}", "value", nopal_quality_word(quality, one->value),
+			  "meaning", nopal_quality_meaning(quality, one->value), "below",
+			  nopal_quality_word(quality, one->below));
 
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(array,
-				      json_pack("{s:s, s:s?, s:i}", "field", fields[i].attribute,
-						"microprotocol", fields[i].microprotocol, "bytes",
-						(int)fields[i].bytes));
-	return array;
+	if (one->part < 0)
+		return object;
+	json_object_update_new(
+		object,
+		json_pack("{s:s, s:s, s:s, s:s}", "by",
+			  nopal_plan_part(plan, (size_t)one->part)->microprotocol->name, "stage",
+			  nopal_stage_name(one->row->stage), "because", one->row->because, "bound",
+			  explain_bound(plan, one, bound, sizeof(bound))));
+	return object;
 }
 
+static void explain_named_json(const struct nopal_plan *plan, unsigned layer, const char *name,
+			       json_t *promises)
+{
+	struct nopal_service all, of;
+
+	nopal_plan_service(plan, layer, NULL, &all);
+	nopal_plan_service(plan, layer, name, &of);
+	for (unsigned i = 0; i < NOPAL_QUALITIES; i++) {
+		enum nopal_quality quality = (enum nopal_quality)i;
+		json_t *promise = json_object_get(promises, nopal_quality_name(quality));
+		json_t *others;
+
+		if (of.quality[i].value == all.quality[i].value)
+			continue;
+		others = json_object_get(promise, "messages_with");
+		if (!others) {
+			others = json_object();
+			json_object_set_new(promise, "messages_with", others);
+		}
+		json_object_set_new(others, name,
+				    explain_guarantee_json(plan, quality, &of.quality[i]));
+	}
+}
+
+static json_t *explain_promises_json(const struct nopal_plan *plan, unsigned layer)
+{
+	json_t *object = json_object();
+	struct nopal_service service;
+	char name[SHOW_VALUE_ROOM];
+
+	nopal_plan_service(plan, layer, NULL, &service);
+	for (unsigned i = 0; i < NOPAL_QUALITIES; i++)
+		json_object_set_new(
+			object, nopal_quality_name((enum nopal_quality)i),
+			explain_guarantee_json(plan, (enum nopal_quality)i, &service.quality[i]));
+	for (size_t i = 0; explain_named(plan, i, name, sizeof(name)); i++)
+		if (explain_named_first(plan, i, name))
+			explain_named_json(plan, layer, name, object);
+	return object;
+}
 static json_t *explain_properties_json(const struct nopal_plan *plan)
 {
 	json_t *array = json_array();
@@ -141,37 +310,38 @@ static json_t *explain_parts_json(const struct nopal_plan *plan)
 
 static void explain_json(const struct nopal_plan *plan, const struct nopal_problems *notes)
 {
-	json_t *object = show_object("nopal.explain");
+	const struct nopal_budget *budget = nopal_plan_budget(plan);
+	json_t *object = show_object("nopal.explain"), *layers = json_array(),
+	       *fields = json_array();
+	const struct nopal_plan_field *field;
+	size_t count = nopal_plan_fields(plan, &field);
 	char fingerprint[SHOW_VALUE_ROOM];
-	const struct nopal_budget *budget;
-	json_t *array;
 
 	snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64, nopal_plan_fingerprint(plan));
-	json_object_set_new(object, "name", json_string(nopal_plan_name(plan)));
-	json_object_set_new(object, "description", json_string(nopal_plan_description(plan)));
-	json_object_set_new(object, "fingerprint", json_string(fingerprint));
-	json_object_set_new(object, "canonical", json_string(nopal_plan_canonical(plan)));
-	json_object_set_new(object, "runs", json_string(nopal_plan_runs(plan)));
-	json_object_set_new(object, "promises", explain_promises_json(plan, 0));
-	array = json_array();
 	for (unsigned l = 0; l < nopal_plan_layers(plan); l++)
-		json_array_append_new(array, json_pack("{s:s, s:o}", "layer",
-						       nopal_plan_layer_name(plan, l), "promises",
-						       explain_promises_json(plan, l)));
-	json_object_set_new(object, "layers", array);
-	json_object_set_new(object, "header_bytes", json_integer(nopal_plan_header_bytes(plan)));
-	json_object_set_new(object, "body_bytes", json_integer(nopal_plan_body_bytes(plan)));
-	json_object_set_new(object, "message_limit_bytes",
-			    json_integer((json_int_t)nopal_plan_message_limit(plan)));
-	budget = nopal_plan_budget(plan);
-	json_object_set_new(object, "budget",
-			    json_pack("{s:I, s:I, s:I}", "bytes", (json_int_t)budget->bytes,
-				      "objects", (json_int_t)budget->objects, "send_bytes",
-				      (json_int_t)budget->send_bytes));
-	json_object_set_new(object, "fields", explain_fields_json(plan));
-	json_object_set_new(object, "properties", explain_properties_json(plan));
-	json_object_set_new(object, "microprotocols", explain_parts_json(plan));
-	json_object_set_new(object, "notes", show_problems(notes));
+		json_array_append_new(layers, json_pack("{s:s, s:o}", "layer",
+							nopal_plan_layer_name(plan, l), "promises",
+							explain_promises_json(plan, l)));
+	for (; count > 0; count--, field++)
+		json_array_append_new(fields,
+				      json_pack("{s:s, s:s?, s:i}", "field", field->attribute,
+						"microprotocol", field->microprotocol, "bytes",
+						(int)field->bytes));
+	json_object_update_new(
+		object,
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "name", nopal_plan_name(plan),
+			  "description", nopal_plan_description(plan), "fingerprint", fingerprint,
+			  "canonical", nopal_plan_canonical(plan), "runs", nopal_plan_runs(plan),
+			  "promises", explain_promises_json(plan, 0), "layers", layers));
+	json_object_update_new(
+		object, json_pack("{s:i, s:i, s:I, s:{s:I, s:I, s:I}, s:o, s:o, s:o, s:o}",
+				  "header_bytes", (int)nopal_plan_header_bytes(plan), "body_bytes",
+				  (int)nopal_plan_body_bytes(plan), "message_limit_bytes",
+				  (json_int_t)nopal_plan_message_limit(plan), "budget", "bytes",
+				  (json_int_t)budget->bytes, "objects", (json_int_t)budget->objects,
+				  "send_bytes", (json_int_t)budget->send_bytes, "fields", fields,
+				  "properties", explain_properties_json(plan), "microprotocols",
+				  explain_parts_json(plan), "notes", show_problems(notes)));
 	show_json(object);
 }
 

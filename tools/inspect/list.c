@@ -53,14 +53,7 @@ static void list_events(const struct list_out *out)
 	}
 }
 
-/* The microprotocols that use the name, and how many bytes or which access. */
-static const char *list_attribute_is(const struct nopal_attribute *attribute)
-{
-	if (attribute->access == NOPAL_PROPERTY)
-		return "property";
-	return attribute->wire_bytes ? "wire" : "local";
-}
-
+/* The kind of each attribute or shared variable, and the words of its writer. */
 static void list_table(const struct list_out *out, enum show_table table)
 {
 	const char **names = show_names(NULL, table);
@@ -72,31 +65,21 @@ static void list_table(const struct list_out *out, enum show_table table)
 			const struct nopal_microprotocol *one = nopal_registry_at(i);
 			const struct nopal_attribute *attribute = show_attribute(one, *name);
 			const struct nopal_shared *shared = show_shared(one, *name);
+			int access = show_uses(one, table, *name);
 
-			if (table == SHOW_ATTRIBUTES && attribute &&
-			    (attribute->access == NOPAL_WRITE ||
-			     attribute->access == NOPAL_PROPERTY)) {
-				about = list_attribute_is(attribute);
-				text = attribute->doc ? attribute->doc : "";
-			} else if (table == SHOW_SHARED && shared &&
-				   shared->access == NOPAL_WRITE) {
+			if (access != NOPAL_WRITE && access != NOPAL_PROPERTY)
+				continue;
+			if (table == SHOW_SHARED)
 				about = "shared";
-				text = shared->doc ? shared->doc : "";
-			}
+			else if (access == NOPAL_PROPERTY)
+				about = "property";
+			else
+				about = attribute->wire_bytes ? "wire" : "local";
+			text = table == SHOW_SHARED ? shared->doc : attribute->doc;
 		}
-		list_entry(out, *name, about, text);
+		list_entry(out, *name, about, text ? text : "");
 	}
 	free(names);
-}
-
-static void list_attributes(const struct list_out *out)
-{
-	list_table(out, SHOW_ATTRIBUTES);
-}
-
-static void list_shared(const struct list_out *out)
-{
-	list_table(out, SHOW_SHARED);
 }
 
 enum { LIST_TEXT_ROOM = 512 };
@@ -149,16 +132,18 @@ static void list_configs(const struct list_out *out)
 	free(names);
 }
 
+/* A list by its word; `print` is NULL: of `table`. */
 static const struct {
 	const char *what;
 	void (*print)(const struct list_out *out);
+	enum show_table table;
 } list_tables[] = {
-	{ "microprotocols", list_microprotocols },
-	{ "events", list_events },
-	{ "attributes", list_attributes },
-	{ "shared", list_shared },
-	{ "roles", list_roles },
-	{ "configs", list_configs },
+	{ .what = "microprotocols", .print = list_microprotocols },
+	{ .what = "events", .print = list_events },
+	{ .what = "attributes", .table = SHOW_ATTRIBUTES },
+	{ .what = "shared", .table = SHOW_SHARED },
+	{ .what = "roles", .print = list_roles },
+	{ .what = "configs", .print = list_configs },
 };
 enum { LIST_TABLES = sizeof(list_tables) / sizeof(*list_tables) };
 
@@ -176,7 +161,10 @@ static enum tool_exit list_run(const struct tool_call *call)
 	for (size_t i = 0; i < LIST_TABLES; i++) {
 		if (strcmp(list_tables[i].what, what) != 0)
 			continue;
-		list_tables[i].print(&out);
+		if (list_tables[i].print)
+			list_tables[i].print(&out);
+		else
+			list_table(&out, list_tables[i].table);
 		if (!out.array)
 			return TOOL_GOOD;
 		object = show_object("nopal.list");

@@ -14,50 +14,36 @@ enum { SHOW_SCHEMA_VERSION = 1 };
 
 /* ------------------------------------------------------------------ enumerators */
 
+#define SHOW_NAME(names, value)                                                                    \
+	((size_t)(value) < sizeof(names) / sizeof(*(names)) ? (names)[value] : "?")
+
 const char *show_access(enum nopal_access access)
 {
-	switch (access) {
-	case NOPAL_WRITE:
-		return "writes";
-	case NOPAL_READ:
-		return "reads";
-	case NOPAL_READ_OPTIONAL:
-		return "reads where it is there";
-	case NOPAL_PROPERTY:
-		return "the application sets";
-	}
-	return "?";
+	static const char *const names[] = {
+		[NOPAL_WRITE] = "writes",
+		[NOPAL_READ] = "reads",
+		[NOPAL_READ_OPTIONAL] = "reads where it is there",
+		[NOPAL_PROPERTY] = "the application sets",
+	};
+
+	return SHOW_NAME(names, access);
 }
 
 const char *show_barrier(enum nopal_barrier barrier)
 {
-	switch (barrier) {
-	case NOPAL_SEND:
-		return "send";
-	case NOPAL_DONE:
-		return "done";
-	case NOPAL_DEALLOCATE:
-		return "deallocate";
-	case NOPAL_DELIVER:
-		return "deliver";
-	case NOPAL_BARRIERS:
-		break;
-	}
-	return "?";
-}
+	static const char *const names[] = {
+		[NOPAL_SEND] = "send",
+		[NOPAL_DONE] = "done",
+		[NOPAL_DEALLOCATE] = "deallocate",
+		[NOPAL_DELIVER] = "deliver",
+	};
 
-static void show_address(const void *parameter, char *text)
-{
-	struct nopal_address address;
-
-	_Static_assert((int)SHOW_VALUE_ROOM >= (int)NOPAL_ADDRESS_TEXT, "it has room");
-	memcpy(&address, parameter, sizeof(address));
-	nopal_address_format(&address, text);
+	return SHOW_NAME(names, barrier);
 }
 
 const char *show_unit(enum nopal_unit unit)
 {
-	static const char *const units[] = {
+	static const char *const names[] = {
 		[NOPAL_COUNT] = "number",	[NOPAL_TIME] = "time",
 		[NOPAL_SIZE] = "size",		[NOPAL_RATE] = "rate",
 		[NOPAL_PERCENT] = "percentage", [NOPAL_SWITCH] = "on|off",
@@ -65,22 +51,19 @@ const char *show_unit(enum nopal_unit unit)
 		[NOPAL_ADDRESS] = "address",
 	};
 
-	return (size_t)unit < sizeof(units) / sizeof(*units) ? units[unit] : "?";
+	return SHOW_NAME(names, unit);
 }
 
 const char *show_kind_class(enum nopal_kind_class class)
 {
-	switch (class) {
-	case NOPAL_KIND_CONTROL:
-		return "control: leaves at once";
-	case NOPAL_KIND_CARRIED:
-		return "carried: leaves like data";
-	case NOPAL_KIND_OPENING:
-		return "opening: may reach a listener without a session";
-	case NOPAL_KIND_ANSWER:
-		return "answer: leaves at once, and opens its reader";
-	}
-	return "?";
+	static const char *const names[] = {
+		[NOPAL_KIND_CONTROL] = "control: leaves at once",
+		[NOPAL_KIND_CARRIED] = "carried: leaves like data",
+		[NOPAL_KIND_OPENING] = "opening: may reach a listener without a session",
+		[NOPAL_KIND_ANSWER] = "answer: leaves at once, and opens its reader",
+	};
+
+	return SHOW_NAME(names, class);
 }
 
 const char *show_kinds(const struct nopal_microprotocol *one, unsigned kinds)
@@ -174,8 +157,10 @@ const char *show_value(const struct nopal_part *part, const struct nopal_paramet
 		       char *text)
 {
 	const double parts_in_percent = 10000.0;
+	struct nopal_address address;
 	int64_t value;
 
+	_Static_assert((int)SHOW_VALUE_ROOM >= (int)NOPAL_ADDRESS_TEXT, "an address has room");
 	memcpy(&value, (const char *)part->parameters + parameter->offset, sizeof(value));
 	switch (parameter->unit) {
 	case NOPAL_TIME:
@@ -200,7 +185,9 @@ const char *show_value(const struct nopal_part *part, const struct nopal_paramet
 		show_choice("none|given", value, text);
 		break;
 	case NOPAL_ADDRESS:
-		show_address((const char *)part->parameters + parameter->offset, text);
+		memcpy(&address, (const char *)part->parameters + parameter->offset,
+		       sizeof(address));
+		nopal_address_format(&address, text);
 		break;
 	case NOPAL_COUNT:
 		snprintf(text, SHOW_VALUE_ROOM, "%" PRId64, value);
@@ -293,19 +280,11 @@ int show_uses(const struct nopal_microprotocol *one, enum show_table table, cons
 
 /* ---------------------------------------------------------------------- configs */
 
-static bool show_has(char **names, size_t count, const char *name)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(names[i], name) == 0)
-			return true;
-	}
-	return false;
-}
-
 static char **show_folder(const char *folder, char **names, size_t *count)
 {
 	DIR *directory = opendir(folder);
 	struct dirent *entry;
+	size_t i;
 
 	while (directory && (entry = readdir(directory)) != NULL) {
 		char *dot = strrchr(entry->d_name, '.');
@@ -313,7 +292,9 @@ static char **show_folder(const char *folder, char **names, size_t *count)
 		if (!dot || strcmp(dot, ".conf") != 0)
 			continue;
 		*dot = '\0';
-		if (show_has(names, *count, entry->d_name))
+		for (i = 0; i < *count && strcmp(names[i], entry->d_name) != 0; i++)
+			;
+		if (i < *count)
 			continue;
 		names = tool_need(reallocarray(names, *count + 2, sizeof(*names)));
 		names[(*count)++] = tool_need(strdup(entry->d_name));
