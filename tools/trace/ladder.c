@@ -69,34 +69,19 @@ static const char *ladder_raised(const struct trace_view *view,
 	return NULL;
 }
 
-static bool ladder_takes(const struct ladder *ladder, const struct trace_session *session,
-			 const struct nopal_trace_record *record)
-{
-	if (session != ladder->opener && session != ladder->listener)
-		return false;
-	if (record->what == NOPAL_TRACED_RAISE)
-		return ladder_raised(ladder->view, record) != NULL;
-	return record->what == NOPAL_TRACED_TRANSMIT || record->what == NOPAL_TRACED_ARRIVE ||
-	       record->what == NOPAL_TRACED_DELIVER;
-}
-
-/* The runtime's "data" and "opening data". */
-static bool ladder_is_data(const struct trace_view *view, const struct trace_session *session,
-			   const struct nopal_trace_record *record)
-{
-	char text[TRACE_NAME];
-	const char *name = trace_view_kind(view, session->plan, record->number, text);
-
-	if (record->what != NOPAL_TRACED_TRANSMIT && record->what != NOPAL_TRACED_ARRIVE)
-		return false;
-	return strcmp(name, "data") == 0 || strcmp(name, "opening data") == 0;
-}
-
+/* Adds a record of the two sides that is worth a line.  False: out of memory. */
 static bool ladder_add(struct ladder *ladder, const struct trace_session *session,
 		       const struct nopal_trace_record *record)
 {
-	bool data, moves;
+	bool moves = record->what == NOPAL_TRACED_TRANSMIT || record->what == NOPAL_TRACED_ARRIVE;
+	bool raised = record->what == NOPAL_TRACED_RAISE && ladder_raised(ladder->view, record);
+	char text[TRACE_NAME];
+	const char *kind;
+	bool data;
 
+	if ((session != ladder->opener && session != ladder->listener) ||
+	    (!moves && !raised && record->what != NOPAL_TRACED_DELIVER))
+		return true;
 	if (ladder->count == ladder->room) {
 		size_t room = ladder->room * 2 + FIRST_ROWS;
 		void *rows = realloc(ladder->rows, room * sizeof(*ladder->rows));
@@ -106,8 +91,9 @@ static bool ladder_add(struct ladder *ladder, const struct trace_session *sessio
 		ladder->rows = rows;
 		ladder->room = room;
 	}
-	data = ladder_is_data(ladder->view, session, record);
-	moves = record->what == NOPAL_TRACED_TRANSMIT || record->what == NOPAL_TRACED_ARRIVE;
+	/* The runtime's "data" and "opening data". */
+	kind = trace_view_kind(ladder->view, session->plan, record->number, text);
+	data = moves && (strcmp(kind, "data") == 0 || strcmp(kind, "opening data") == 0);
 	ladder->rows[ladder->count] = (struct ladder_row){
 		.record = *record,
 		.place = ladder->count,
@@ -319,8 +305,7 @@ static void ladder_scan(struct ladder *ladder, bool collect)
 	view->until_ns = INT64_MAX;
 	view->wanted = 0;
 	while (trace_view_next(view, &record, &session))
-		if (collect && ladder_takes(ladder, session, &record) &&
-		    !ladder_add(ladder, session, &record)) {
+		if (collect && !ladder_add(ladder, session, &record)) {
 			fprintf(stderr, "%s: error: out of memory\n", view->file);
 			view->damaged = true;
 			break;

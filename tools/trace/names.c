@@ -128,14 +128,6 @@ static void trace_names_number(struct trace_fields *fields, const char *key, uin
 	fields->field[fields->count++] = (struct trace_field){ .key = key, .number = number };
 }
 
-/* The kind of an event's subject, by the event's name. */
-static const char *trace_names_subject(const char *event)
-{
-	if (strstr(event, "SEGMENT"))
-		return "segment";
-	return strncmp(event, "MSG_", 4) == 0 ? "message" : "number";
-}
-
 static void trace_names_session(const struct trace_view *view,
 				const struct nopal_trace_record *record,
 				struct trace_fields *fields)
@@ -155,10 +147,13 @@ static void trace_names_raise(const struct trace_view *view,
 			      const struct nopal_trace_record *record, struct trace_fields *fields)
 {
 	const char *event = trace_view_event(view, record->number, fields->name[0]);
+	const char *subject = strstr(event, "SEGMENT")	       ? "segment"
+			      : strncmp(event, "MSG_", 4) == 0 ? "message"
+							       : "number";
 
 	trace_names_text(fields, "event", event);
 	if (record->a)
-		trace_names_number(fields, trace_names_subject(event), record->a);
+		trace_names_number(fields, subject, record->a);
 	trace_names_number(fields, "depth", record->b);
 }
 

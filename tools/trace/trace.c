@@ -68,37 +68,27 @@ static void trace_json(const struct trace_view *view, const struct trace_session
 	puts("}");
 }
 
-static enum tool_exit trace_convert(struct trace_view *view, const char *form)
-{
-	if (strcmp(form, "seq") == 0)
-		return trace_ladder(view);
-	if (strcmp(form, "text") == 0 || strcmp(form, "json") == 0) {
-		bool json = *form == 'j';
-		struct nopal_trace_record record;
-		struct trace_session *session;
-
-		while (!ferror(stdout) && trace_view_next(view, &record, &session)) {
-			if (json)
-				trace_json(view, session, &record);
-			else
-				trace_text(view, session, &record);
-		}
-		return view->damaged ? TOOL_FAILED : TOOL_GOOD;
-	}
-	fprintf(stderr, "--to: `%s` is no form\n  fix: text, seq or json\n", form);
-	return TOOL_BAD_INPUT;
-}
-
 static enum tool_exit trace_run(const struct tool_call *call)
 {
-	const char *form = tool_value(call, "to");
+	const char *form = tool_value(call, "to") ? tool_value(call, "to") : "text";
+	bool json = strcmp(form, "json") == 0, text = strcmp(form, "text") == 0;
+	struct nopal_trace_record record;
+	struct trace_session *session;
 	struct trace_view view;
 	enum tool_exit code = trace_view_open(&view, call, call->words[0]);
 
 	if (code == TOOL_GOOD)
 		code = trace_view_span(&view, call);
-	if (code == TOOL_GOOD)
-		code = trace_convert(&view, form ? form : "text");
+	if (code == TOOL_GOOD && strcmp(form, "seq") == 0) {
+		code = trace_ladder(&view);
+	} else if (code == TOOL_GOOD && (json || text)) {
+		while (!ferror(stdout) && trace_view_next(&view, &record, &session))
+			(json ? trace_json : trace_text)(&view, session, &record);
+		code = view.damaged ? TOOL_FAILED : TOOL_GOOD;
+	} else if (code == TOOL_GOOD) {
+		fprintf(stderr, "--to: `%s` is no form\n  fix: text, seq or json\n", form);
+		code = TOOL_BAD_INPUT;
+	}
 	trace_view_close(&view);
 	return code;
 }

@@ -105,12 +105,6 @@ static bool trace_view_wanted(struct trace_view *view, const char *text)
 	return false;
 }
 
-static bool trace_view_times(struct trace_view *view, const struct tool_call *call)
-{
-	return tool_quantity(call, "from", NOPAL_TIME, INT64_MIN, &view->from_ns) &&
-	       tool_quantity(call, "until", NOPAL_TIME, INT64_MAX, &view->until_ns);
-}
-
 static bool trace_view_start(struct trace_view *view)
 {
 	struct nopal_problems problems;
@@ -144,7 +138,10 @@ enum tool_exit trace_view_open(struct trace_view *view, const struct tool_call *
 
 enum tool_exit trace_view_span(struct trace_view *view, const struct tool_call *call)
 {
-	return trace_view_times(view, call) ? TOOL_GOOD : TOOL_BAD_INPUT;
+	return tool_quantity(call, "from", NOPAL_TIME, INT64_MIN, &view->from_ns) &&
+			       tool_quantity(call, "until", NOPAL_TIME, INT64_MAX, &view->until_ns)
+		       ? TOOL_GOOD
+		       : TOOL_BAD_INPUT;
 }
 
 bool trace_view_rewind(struct trace_view *view)
@@ -172,27 +169,6 @@ bool trace_view_wants(const struct trace_view *view, const struct trace_session 
 	return view->wanted == (view->wanted_is_id ? session->id : session->number);
 }
 
-static bool trace_view_read(struct trace_view *view, struct nopal_trace_record *record,
-			    struct trace_session **ret_session)
-{
-	int more = nopal_trace_next(view->reader, record);
-
-	if (more < 0) {
-		fprintf(stderr, "%s: error: damaged after %llu records\n", view->file,
-			(unsigned long long)view->records);
-		view->damaged = true;
-	}
-	if (more <= 0)
-		return false;
-	view->records++;
-	*ret_session = trace_view_session(view, record->session);
-	if (*ret_session)
-		return true;
-	fprintf(stderr, "%s: error: out of memory\n", view->file);
-	view->damaged = true;
-	return false;
-}
-
 /* A raise of depth n ends all that were as deep; a timer and an arriving segment begin anew. */
 static void trace_view_follow(struct trace_session *session,
 			      const struct nopal_trace_record *record)
@@ -217,15 +193,29 @@ static void trace_view_follow(struct trace_session *session,
 bool trace_view_next(struct trace_view *view, struct nopal_trace_record *record,
 		     struct trace_session **ret_session)
 {
-	while (trace_view_read(view, record, ret_session)) {
-		struct trace_session *session = *ret_session;
+	int more;
 
+	while ((more = nopal_trace_next(view->reader, record)) > 0) {
+		struct trace_session *session = trace_view_session(view, record->session);
+
+		view->records++;
+		if (!session) {
+			fprintf(stderr, "%s: error: out of memory\n", view->file);
+			view->damaged = true;
+			return false;
+		}
 		if (record->what == NOPAL_TRACED_SESSION)
 			trace_view_begin(view, session, record);
 		trace_view_follow(session, record);
+		*ret_session = session;
 		if (record->time_ns >= view->from_ns && record->time_ns < view->until_ns &&
 		    trace_view_wants(view, session))
 			return true;
+	}
+	if (more < 0) {
+		fprintf(stderr, "%s: error: damaged after %llu records\n", view->file,
+			(unsigned long long)view->records);
+		view->damaged = true;
 	}
 	return false;
 }

@@ -202,76 +202,49 @@ static void why_on_release(struct why *why, const struct nopal_trace_record *rec
 
 /* -------------------------------------------------------------------- life */
 
-static void why_on_transmit(struct why *why, const struct nopal_trace_record *record)
-{
-	char name[TRACE_NAME];
-
-	why_time(why, record->time_ns);
-	printf("%s leaves%s, packet %llu\n",
-	       trace_view_kind(why->view, why->session->plan, record->number, name),
-	       why->transmissions ? " again" : "", (unsigned long long)record->b);
-	why->transmissions++;
-	why->transmitted_ns = record->time_ns;
-}
-
-static void why_on_other(struct why *why, const struct nopal_trace_record *record)
-{
-	struct trace_fields fields;
-
-	trace_view_fields(why->view, why->session, record, &fields);
-	why_time(why, record->time_ns);
-	if (record->what == NOPAL_TRACED_RAISE)
-		printf("%s\n", fields.field[0].text);
-	else if (record->what == NOPAL_TRACED_ARRIVE)
-		printf("%s arrives, packet %llu\n", fields.field[0].text,
-		       (unsigned long long)record->b);
-	else if (record->what == NOPAL_TRACED_DELIVER)
-		printf("delivered, %llu bytes\n", (unsigned long long)record->b);
-	else if (record->what == NOPAL_TRACED_NOTE)
-		printf("note: %s, by %s\n", fields.field[0].text, fields.field[1].text);
-	else
-		puts("freed");
-}
-
 static void why_on_record(struct why *why, const struct nopal_trace_record *record)
 {
 	bool barrier = record->number < NOPAL_BARRIERS;
+	struct trace_fields fields;
+	char bits[TRACE_TEXT];
 
 	if (!why->begun) {
 		why->begun = true;
 		why->first_ns = record->time_ns;
 	}
 	why->last_ns = record->time_ns;
+	why->freed |= record->what == NOPAL_TRACED_FREE;
+	if (record->what == NOPAL_TRACED_RELEASE && barrier) {
+		why_on_release(why, record);
+		return;
+	}
+	trace_view_fields(why->view, why->session, record, &fields);
+	why_time(why, record->time_ns);
 	if (record->what == NOPAL_TRACED_HOLD && barrier) {
-		char bits[TRACE_TEXT];
-
 		why_arm(why, record->number, (uint32_t)record->b, record->time_ns);
-		why_time(why, record->time_ns);
 		printf("%s waits for %s\n", trace_view_barrier(record->number),
 		       trace_view_holds(why->view, why->session->plan, record->number,
 					(uint32_t)record->b, bits));
-	} else if (record->what == NOPAL_TRACED_RELEASE && barrier) {
-		why_on_release(why, record);
 	} else if (record->what == NOPAL_TRACED_TRANSMIT) {
-		why_on_transmit(why, record);
+		printf("%s leaves%s, packet %llu\n", fields.field[0].text,
+		       why->transmissions ? " again" : "", (unsigned long long)record->b);
+		why->transmissions++;
+		why->transmitted_ns = record->time_ns;
+	} else if (record->what == NOPAL_TRACED_RAISE) {
+		printf("%s\n", fields.field[0].text);
+	} else if (record->what == NOPAL_TRACED_ARRIVE) {
+		printf("%s arrives, packet %llu\n", fields.field[0].text,
+		       (unsigned long long)record->b);
+	} else if (record->what == NOPAL_TRACED_DELIVER) {
+		printf("delivered, %llu bytes\n", (unsigned long long)record->b);
+	} else if (record->what == NOPAL_TRACED_NOTE) {
+		printf("note: %s, by %s\n", fields.field[0].text, fields.field[1].text);
 	} else {
-		why_on_other(why, record);
+		puts("freed");
 	}
-	why->freed |= record->what == NOPAL_TRACED_FREE;
 }
 
 /* ----------------------------------------------------------------- summary */
-
-/* A hold that was never released held until the end. */
-static void why_finish(struct why *why)
-{
-	if (why->freed)
-		return;
-	for (unsigned barrier = 0; barrier < NOPAL_BARRIERS; barrier++)
-		for (unsigned i = 0; i < BITS; i++)
-			if (why->held[barrier] >> i & 1)
-				why_held(why, barrier, i, why->last_ns, NULL);
-}
 
 static void why_totals(const struct why *why)
 {
@@ -337,7 +310,11 @@ static enum tool_exit why_tell(struct why *why)
 	}
 	if (!why->freed)
 		why->last_ns = last_ns;
-	why_finish(why);
+	/* A hold that was never released held until the end. */
+	for (unsigned barrier = 0; !why->freed && barrier < NOPAL_BARRIERS; barrier++)
+		for (unsigned i = 0; i < BITS; i++)
+			if (why->held[barrier] >> i & 1)
+				why_held(why, barrier, i, why->last_ns, NULL);
 	if (!why->longest.found) {
 		puts(why->events ? "\nnobody held it"
 				 : "\nholds are not in this trace: it has packets alone");
