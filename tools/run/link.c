@@ -14,6 +14,7 @@
 #include "frame/loop.h"
 #include "frame/tool.h"
 #include "load/hosts.h"
+#include "run/sim_report.h"
 
 enum {
 	LINK_DEFAULT_SEED = 1,
@@ -57,14 +58,6 @@ static void link_on_interrupt(void *user)
 
 /* ------------------------------------------------------------------ report */
 
-/* Mean time in the queue of those that it took. */
-static int64_t link_mean_wait(const struct nopal_link_counters *counters)
-{
-	uint64_t queued = counters->entered - counters->overflowed - counters->too_big;
-
-	return queued ? counters->queue_delay_sum_ns / (int64_t)queued : 0;
-}
-
 static int64_t link_mean_late(const struct nopal_link_counters *counters)
 {
 	return counters->delivered ? counters->late_sum_ns / (int64_t)counters->delivered : 0;
@@ -75,7 +68,7 @@ static json_t *link_counters(const struct nopal_link *words,
 {
 	/* what leaves at this rate in that time: at most what the queue holds, so that the product
 	 * fits */
-	int64_t mean_bytes = link_mean_wait(counters) / NOPAL_MICROSECOND *
+	int64_t mean_bytes = sim_report_queue_ns(counters) / NOPAL_MICROSECOND *
 			     (int64_t)(words->rate_bps / LINK_KILO) /
 			     (LINK_KILO * LINK_BITS_A_BYTE);
 
@@ -91,8 +84,9 @@ static json_t *link_counters(const struct nopal_link *words,
 		(json_int_t)counters->corrupted, "reordered_datagrams",
 		(json_int_t)counters->reordered, "marked_datagrams", (json_int_t)counters->marked,
 		"queue_peak_datagrams", (json_int_t)counters->queue_peak, "queue_mean_bytes",
-		(json_int_t)mean_bytes, "queue_delay_mean_ns", (json_int_t)link_mean_wait(counters),
-		"queue_delay_peak_ns", (json_int_t)counters->queue_delay_peak_ns, "late_mean_ns",
+		(json_int_t)mean_bytes, "queue_delay_mean_ns",
+		(json_int_t)sim_report_queue_ns(counters), "queue_delay_peak_ns",
+		(json_int_t)counters->queue_delay_peak_ns, "late_mean_ns",
 		(json_int_t)link_mean_late(counters), "late_peak_ns",
 		(json_int_t)counters->late_peak_ns, "refused_datagrams",
 		(json_int_t)counters->refused, "missed_datagrams", (json_int_t)counters->missed);
@@ -108,7 +102,7 @@ static void link_print_line(const char *direction, const struct nopal_link_count
 	       counters->reordered, counters->marked);
 	printf("         queue: %" PRIu64 " at most, %" PRId64 " us on average; late: %" PRId64
 	       " us at most, %" PRId64 " us on average; refused %" PRIu64 ", missed %" PRIu64 "\n",
-	       counters->queue_peak, link_mean_wait(counters) / NOPAL_MICROSECOND,
+	       counters->queue_peak, sim_report_queue_ns(counters) / NOPAL_MICROSECOND,
 	       counters->late_peak_ns / NOPAL_MICROSECOND,
 	       link_mean_late(counters) / NOPAL_MICROSECOND, counters->refused, counters->missed);
 }
@@ -224,25 +218,6 @@ static const struct link_way link_ways[] = {
 };
 enum { LINK_WAYS = sizeof(link_ways) / sizeof(link_ways[0]) };
 
-static const struct link_way *link_way_of(const struct tool_call *call)
-{
-	const struct link_way *way = NULL;
-	int said = 0;
-
-	for (int i = 0; i < LINK_WAYS; i++)
-		if (tool_value(call, link_ways[i].option)) {
-			way = &link_ways[i];
-			said++;
-		}
-	if (said == 1)
-		return way;
-	fprintf(stderr,
-		"error: how packets come to the link is %s\n"
-		"  fix: say --relay or --tun\n",
-		said ? "said twice" : "not said");
-	return NULL;
-}
-
 static enum tool_exit link_pass(struct link *link, bool json)
 {
 	struct nopal_problems problems;
@@ -282,15 +257,23 @@ static enum tool_exit link_run(const struct tool_call *call)
 {
 	struct link link = { 0 };
 	enum tool_exit code;
-	struct nopal_problems problems;
+	int said = 0;
 
-	link.way = link_way_of(call);
-	if (!link.way)
+	for (int i = 0; i < LINK_WAYS; i++)
+		if (tool_value(call, link_ways[i].option)) {
+			link.way = &link_ways[i];
+			said++;
+		}
+	if (said != 1) {
+		fprintf(stderr,
+			"error: how packets come to the link is %s\n"
+			"  fix: say --relay or --tun\n",
+			said ? "said twice" : "not said");
 		return TOOL_BAD_INPUT;
-	nopal_problems_init(&problems);
-	nopal_link_parse(call->words[0], &link.forward, &link.reverse, &problems);
-	if (!(!tool_problems(&problems) && link.way->read(&link, call) &&
-	      tool_quantity(call, "seed", NOPAL_COUNT, LINK_DEFAULT_SEED, &link.seed)))
+	}
+	if (!bench_link(call->words[0], &link.forward, &link.reverse) ||
+	    !link.way->read(&link, call) ||
+	    !tool_quantity(call, "seed", NOPAL_COUNT, LINK_DEFAULT_SEED, &link.seed))
 		return TOOL_BAD_INPUT;
 	link.loop = loop_new(NULL);
 	if (!link.loop)

@@ -80,41 +80,29 @@ static bool read_topology(const char *text, struct sim_options *options)
 		      "--topology %s: not known", text);
 }
 
-static uint64_t longest_message(const struct nopal_plan *plan)
-{
-	uint64_t limit = nopal_plan_message_limit(plan);
-
-	return limit < SIM_MAX_MESSAGE ? limit : SIM_MAX_MESSAGE;
-}
-
-/* The size of a message where no option says: a reliable config is for bulk where it cuts messages;
- * of others each message is a datagram. */
-static uint64_t natural_size(const struct nopal_plan *plan)
-{
-	uint64_t limit = longest_message(plan);
-	uint64_t size = nopal_plan_provides(plan, "reliability") ? SIM_BULK_BYTES
-								 : nopal_plan_body_bytes(plan);
-
-	return size < limit ? size : limit;
-}
-
 /* --bytes, or --messages of --size. */
 static bool read_amount(const struct tool_call *call, const struct nopal_plan *plan,
 			struct sim_options *options)
 {
-	int64_t size, bytes, messages;
+	uint64_t most = nopal_plan_message_limit(plan);
+	uint64_t limit = most < SIM_MAX_MESSAGE ? most : SIM_MAX_MESSAGE;
+	/* A reliable config is for bulk where it cuts messages; of others each message is a
+	 * datagram. */
+	uint64_t natural = nopal_plan_provides(plan, "reliability") ? SIM_BULK_BYTES
+								    : nopal_plan_body_bytes(plan);
+	int64_t size = (int64_t)(natural < limit ? natural : limit), bytes, messages;
 
-	if (!tool_quantity(call, "size", NOPAL_SIZE, (int64_t)natural_size(plan), &size) ||
+	if (!tool_quantity(call, "size", NOPAL_SIZE, size, &size) ||
 	    !tool_quantity(call, "bytes", NOPAL_SIZE, SIM_BYTES, &bytes) ||
 	    !tool_quantity(call, "messages", NOPAL_COUNT, 0, &messages))
 		return false;
 	if (tool_value(call, "bytes") && tool_value(call, "messages"))
 		return refuse("give one of them; --size goes with both",
 			      "--bytes and --messages are both given");
-	if (size < 1 || (uint64_t)size > longest_message(plan))
+	if (size < 1 || (uint64_t)size > limit)
 		return refuse("leave it out, or see the limit in `nopal explain`",
 			      "--size: this config takes messages from 1 to %llu bytes",
-			      (unsigned long long)longest_message(plan));
+			      (unsigned long long)limit);
 	if (tool_value(call, "messages"))
 		bytes = messages > SIM_MAX_BYTES / size ? -1 : messages * size;
 	if (bytes < 1 || bytes > SIM_MAX_BYTES)
@@ -172,33 +160,6 @@ static bool read_options(const struct tool_call *call, struct sim_options *optio
 
 /* ----------------------------------------------------------------- the world */
 
-static int build(struct sim_run *run)
-{
-	const struct sim_options *options = &run->options;
-	struct nopal_world *world = run->world;
-
-	switch (options->topology) {
-	case SIM_DUMBBELL:
-		return nopal_sim_dumbbell(world, options->flows, NULL, &options->forward,
-					  &options->reverse);
-	case SIM_STAR:
-		return nopal_sim_star(world, options->flows, &options->forward, &options->reverse);
-	case SIM_DIRECT:
-		break;
-	}
-	if (nopal_sim_host(world) < 0 || nopal_sim_host(world) < 0)
-		return -ENOMEM;
-	return nopal_sim_connect(world, 0, 1, &options->forward, &options->reverse);
-}
-
-static bool is_over(const struct sim_run *run)
-{
-	if (nopal_world_now(run->world) >= run->options.duration_ns)
-		return true;
-	/* Without a handshake nothing says that the receiver is done. */
-	return run->senders_left == 0 && run->receivers_left == 0 && !run->connectionless;
-}
-
 static void tick(void *user);
 
 static void tick_later(struct sim_run *run)
@@ -222,17 +183,21 @@ static void tick(void *user)
 /* Where nothing happens before it is over, the time is the duration's. */
 static void run_world(struct sim_run *run)
 {
+	int64_t end_ns = run->options.duration_ns;
 	bool more = true;
 
 	if (run->options.jsonl)
 		tick_later(run);
-	while (!is_over(run) && (more = nopal_sim_step(run->world)) &&
+	/* Without a handshake nothing says that the receiver is done. */
+	while (nopal_world_now(run->world) < end_ns &&
+	       (run->senders_left || run->receivers_left || run->connectionless) &&
+	       (more = nopal_sim_step(run->world)) &&
 	       (!sim_judge_is_due(run) || sim_judge_goes_on(run)))
 		continue;
 	if (!more)
 		sim_judge_idle(run);
-	if (nopal_world_now(run->world) >= run->options.duration_ns)
-		run->last_ns = run->options.duration_ns;
+	if (nopal_world_now(run->world) >= end_ns)
+		run->last_ns = end_ns;
 	sim_traffic_finish(run);
 }
 
@@ -281,9 +246,23 @@ static enum tool_exit play(struct sim_run *run)
 
 static bool make_world(struct sim_run *run)
 {
-	run->world = nopal_sim_new(run->options.seed);
-	return (run->world && sim_traffic_prepare(run) && build(run) >= 0) ||
-	       refuse("is there enough memory?", "the network cannot be built");
+	const struct sim_options *options = &run->options;
+	struct nopal_world *world = nopal_sim_new(options->seed);
+	int error = -ENOMEM;
+
+	run->world = world;
+	if (world && sim_traffic_prepare(run)) {
+		if (options->topology == SIM_DUMBBELL)
+			error = nopal_sim_dumbbell(world, options->flows, NULL, &options->forward,
+						   &options->reverse);
+		else if (options->topology == SIM_STAR)
+			error = nopal_sim_star(world, options->flows, &options->forward,
+					       &options->reverse);
+		else if (nopal_sim_host(world) >= 0 && nopal_sim_host(world) >= 0)
+			error = nopal_sim_connect(world, 0, 1, &options->forward,
+						  &options->reverse);
+	}
+	return error >= 0 || refuse("is there enough memory?", "the network cannot be built");
 }
 
 bool sim_again(const struct sim_run *run, struct sim_run *ret_again)

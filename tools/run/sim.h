@@ -37,6 +37,22 @@ struct sim_end {
 	struct nopal_counters counters;
 };
 
+/* Counts of a flow, by the names of their JSON. */
+#define SIM_TALLY(X)                                                                               \
+	X(sent_bytes)                                                                              \
+	X(delivered_messages)                                                                      \
+	X(delivered_bytes)                                                                         \
+	X(duplicate_messages)                                                                      \
+	X(out_of_order_messages)                                                                   \
+	X(late_messages)                                                                           \
+	X(wrong_messages)                                                                          \
+	X(wrong_bytes)
+struct sim_tally {
+#define SIM_TALLY_FIELD(name) uint64_t name;
+	SIM_TALLY(SIM_TALLY_FIELD)
+#undef SIM_TALLY_FIELD
+};
+
 /* One session from end to end. */
 struct sim_flow {
 	struct sim_run *run;
@@ -51,9 +67,7 @@ struct sim_flow {
 	uint8_t *given_up;	       /* or that it did not, or that nobody can say */
 	int64_t *sent_ns;	       /* when message i was sent */
 	uint64_t beyond;	       /* one past the highest message delivered */
-	uint64_t bytes_sent;
-	uint64_t delivered_messages, delivered_bytes;
-	uint64_t duplicates, out_of_order, late, wrong_messages, wrong_bytes;
+	struct sim_tally tally;
 	struct judge_count twice, overtaken, wrong; /* the same, for the judge */
 	unsigned accepted;			    /* sessions of the receiver */
 	struct judge_facts gone;		    /* what destinations counted that have ended */

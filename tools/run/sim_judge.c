@@ -113,19 +113,10 @@ static void progress_mark(struct sim_run *run)
 	progress->link = link_of(run);
 }
 
-static uint64_t undelivered(const struct sim_run *run)
-{
-	uint64_t count = 0;
-
-	for (int i = 0; i < run->options.flows; i++)
-		count += run->options.messages - run->flows[i].delivered_messages;
-	return count;
-}
-
 static bool all_done(const struct sim_run *run)
 {
 	for (int i = 0; i < run->options.flows; i++)
-		if (run->flows[i].delivered_messages != run->options.messages ||
+		if (run->flows[i].tally.delivered_messages != run->options.messages ||
 		    !run->flows[i].closed)
 			return false;
 	return true;
@@ -133,24 +124,17 @@ static bool all_done(const struct sim_run *run)
 
 static void stuck(struct sim_run *run, const char *how)
 {
+	uint64_t missing = 0;
+
+	for (int i = 0; i < run->options.flows; i++)
+		missing += run->options.messages - run->flows[i].tally.delivered_messages;
 	if (all_done(run))
 		snprintf(run->stuck, sizeof(run->stuck),
 			 "%s: all has arrived, and the session does not end", how);
 	else
 		snprintf(run->stuck, sizeof(run->stuck),
-			 "%s: %" PRIu64 " of %" PRIu64 " messages have not arrived", how,
-			 undelivered(run), run->options.messages * (uint64_t)run->options.flows);
-}
-
-/* New data left; or the link takes what comes and lets nothing through. */
-static bool is_excused(const struct sim_run *run)
-{
-	const struct sim_progress *progress = &run->progress;
-	struct nopal_link_counters link = link_of(run);
-
-	return transmissions(run) != progress->transmissions ||
-	       (link.entered != progress->link.entered &&
-		link.delivered == progress->link.delivered);
+			 "%s: %" PRIu64 " of %" PRIu64 " messages have not arrived", how, missing,
+			 run->options.messages * (uint64_t)run->options.flows);
 }
 
 bool sim_judge_goes_on(struct sim_run *run)
@@ -158,6 +142,7 @@ bool sim_judge_goes_on(struct sim_run *run)
 	struct sim_progress *progress = &run->progress;
 	int64_t waited_ns = nopal_world_now(run->world) - progress->at_ns;
 	uint64_t steps = progress->steps - progress->marked_steps;
+	struct nopal_link_counters link;
 	char how[JUDGE_TEXT];
 	struct judge_facts facts = {
 		.steps = run->progress.steps,
@@ -179,7 +164,11 @@ bool sim_judge_goes_on(struct sim_run *run)
 	}
 	if (steps < STUCK_STEPS && waited_ns < progress->patience_ns)
 		return true;
-	if (is_excused(run)) {
+	/* New data left; or the link takes what comes and lets nothing through. */
+	link = link_of(run);
+	if (transmissions(run) != progress->transmissions ||
+	    (link.entered != progress->link.entered &&
+	     link.delivered == progress->link.delivered)) {
 		progress_mark(run);
 		return true;
 	}
@@ -260,7 +249,7 @@ static void facts_make(const struct sim_run *run, const struct sim_flow *flow,
 		.link_corrupts = options->forward.corrupt || options->reverse.corrupt,
 		.receiver_restarted = flow->accepted > 1,
 		.sent = flow->next,
-		.delivered = flow->delivered_messages,
+		.delivered = flow->tally.delivered_messages,
 		.overtaken = flow->overtaken,
 		.twice = flow->twice,
 		.wrong = flow->wrong,

@@ -33,9 +33,8 @@ enum {
 
 struct totals {
 	struct nopal_counters sender, receiver;
-	uint64_t bytes_sent, messages_sent;
-	uint64_t delivered_messages, delivered_bytes;
-	uint64_t duplicates, out_of_order, late, wrong_messages, wrong_bytes;
+	struct sim_tally tally;
+	uint64_t messages_sent;
 	int64_t last_delivery_ns, duration_ns;
 	uint64_t goodput_bps, overhead_ppm, fairness_ppm;
 	struct nopal_link_counters link;
@@ -58,7 +57,8 @@ static uint64_t rate_bps(uint64_t bytes, int64_t time_ns)
 
 static uint64_t flow_goodput(const struct sim_flow *flow)
 {
-	return rate_bps(flow->delivered_bytes, flow->last_delivery_ns - flow->run->first_send_ns);
+	return rate_bps(flow->tally.delivered_bytes,
+			flow->last_delivery_ns - flow->run->first_send_ns);
 }
 
 /* Over a link without delay and rate all comes at once. */
@@ -93,25 +93,20 @@ static void totals_make(const struct sim_run *run, struct totals *totals)
 	for (int i = 0; i < run->options.flows; i++) {
 		counters_add(&totals->sender, &run->flows[i].sender.counters);
 		counters_add(&totals->receiver, &run->flows[i].receiver.counters);
-		totals->bytes_sent += run->flows[i].bytes_sent;
 		totals->messages_sent += run->flows[i].next;
-		totals->delivered_messages += run->flows[i].delivered_messages;
-		totals->delivered_bytes += run->flows[i].delivered_bytes;
-		totals->duplicates += run->flows[i].duplicates;
-		totals->out_of_order += run->flows[i].out_of_order;
-		totals->late += run->flows[i].late;
-		totals->wrong_messages += run->flows[i].wrong_messages;
-		totals->wrong_bytes += run->flows[i].wrong_bytes;
+#define ADD(name) totals->tally.name += run->flows[i].tally.name;
+		SIM_TALLY(ADD)
+#undef ADD
 		if (run->flows[i].last_delivery_ns > totals->last_delivery_ns)
 			totals->last_delivery_ns = run->flows[i].last_delivery_ns;
 	}
 	totals->duration_ns = run->last_ns;
-	totals->goodput_bps =
-		rate_bps(totals->delivered_bytes, totals->last_delivery_ns - run->first_send_ns);
+	totals->goodput_bps = rate_bps(totals->tally.delivered_bytes,
+				       totals->last_delivery_ns - run->first_send_ns);
 	left = totals->sender.datagram_bytes_out + totals->sender.datagrams_out * UDP_IP_BYTES;
-	if (totals->delivered_bytes && left > totals->delivered_bytes)
-		totals->overhead_ppm = nopal_scale(left - totals->delivered_bytes, MILLION,
-						   totals->delivered_bytes);
+	if (totals->tally.delivered_bytes && left > totals->tally.delivered_bytes)
+		totals->overhead_ppm = nopal_scale(left - totals->tally.delivered_bytes, MILLION,
+						   totals->tally.delivered_bytes);
 	totals->fairness_ppm = fairness(run);
 	nopal_sim_link_counters(run->world, 0, 1, &totals->link);
 }
@@ -133,22 +128,17 @@ static int64_t delay_at(const struct sim_run *run, unsigned percent)
 	return run->delays[rank ? rank - 1 : 0];
 }
 
-static int64_t queue_delay_mean(const struct nopal_link_counters *link)
+int64_t sim_report_queue_ns(const struct nopal_link_counters *link)
 {
 	uint64_t queued = link->entered - link->overflowed - link->too_big;
 
 	return queued ? link->queue_delay_sum_ns / (int64_t)queued : 0;
 }
 
-static bool flow_ended_well(const struct sim_flow *flow)
-{
-	return !flow->sender.ended || flow->sender.how == NOPAL_ENDED_WELL;
-}
-
 static bool all_verified(const struct sim_run *run)
 {
 	for (int i = 0; i < run->options.flows; i++)
-		if (run->flows[i].wrong_bytes)
+		if (run->flows[i].tally.wrong_bytes)
 			return false;
 	return true;
 }
@@ -156,16 +146,9 @@ static bool all_verified(const struct sim_run *run)
 static bool all_delivered(const struct sim_run *run)
 {
 	for (int i = 0; i < run->options.flows; i++)
-		if (run->flows[i].delivered_bytes != run->options.bytes)
+		if (run->flows[i].tally.delivered_bytes != run->options.bytes)
 			return false;
 	return true;
-}
-
-/* All came, and the senders know of none that is missing: where two must have one, a single
- * receiver is not enough. */
-static bool is_complete(const struct sim_run *run, const struct totals *totals)
-{
-	return all_delivered(run) && totals->sender.messages_missing == 0;
 }
 
 /* Lost messages are no failure of a config that does not promise them, nor of a run that was to be
@@ -173,7 +156,7 @@ static bool is_complete(const struct sim_run *run, const struct totals *totals)
 bool sim_report_is_good(const struct sim_run *run)
 {
 	for (int i = 0; i < run->options.flows; i++)
-		if (!flow_ended_well(&run->flows[i]))
+		if (run->flows[i].sender.ended && run->flows[i].sender.how != NOPAL_ENDED_WELL)
 			return false;
 	if (!all_verified(run) || judge_is_broken(&run->judgement))
 		return false;
@@ -261,19 +244,6 @@ static json_t *link_json(const struct nopal_link_counters *link)
 	return object;
 }
 
-static json_t *flow_json(const struct sim_flow *flow)
-{
-	json_t *object = json_object();
-
-	put_text(object, "end", end_word(&flow->sender));
-	put_text(object, "peer_end", end_word(&flow->receiver));
-	if (flow->sender.text && *flow->sender.text)
-		put_text(object, "why", flow->sender.text);
-	put(object, "delivered_bytes", flow->delivered_bytes);
-	put_goodput(object, flow->delivered_bytes, flow_goodput(flow));
-	return object;
-}
-
 static void put_setting(json_t *object, const struct sim_run *run)
 {
 	static const char *const topologies[] = {
@@ -299,18 +269,16 @@ static void put_result(json_t *object, const struct sim_run *run, const struct t
 {
 	put_time(object, "duration_ns", totals->duration_ns);
 	put(object, "sent_messages", totals->messages_sent);
-	put(object, "sent_bytes", totals->bytes_sent);
-	put(object, "delivered_messages", totals->delivered_messages);
-	put(object, "delivered_bytes", totals->delivered_bytes);
-	put(object, "duplicate_messages", totals->duplicates);
-	put(object, "out_of_order_messages", totals->out_of_order);
-	put(object, "late_messages", totals->late);
-	put(object, "wrong_messages", totals->wrong_messages);
-	put(object, "wrong_bytes", totals->wrong_bytes);
+#define PUT(name) put(object, #name, totals->tally.name);
+	SIM_TALLY(PUT)
+#undef PUT
 	json_object_set_new(object, "verified",
-			    json_boolean(totals->delivered_bytes && all_verified(run)));
-	json_object_set_new(object, "complete", json_boolean(is_complete(run, totals)));
-	put_goodput(object, totals->delivered_bytes, totals->goodput_bps);
+			    json_boolean(totals->tally.delivered_bytes && all_verified(run)));
+	/* Where two must have a message, a single receiver that has all is not enough. */
+	json_object_set_new(
+		object, "complete",
+		json_boolean(all_delivered(run) && totals->sender.messages_missing == 0));
+	put_goodput(object, totals->tally.delivered_bytes, totals->goodput_bps);
 	put(object, "fairness_ppm", totals->fairness_ppm);
 	put(object, "datagrams", totals->sender.datagrams_out);
 	put(object, "resends", totals->sender.resends);
@@ -321,7 +289,7 @@ static void put_result(json_t *object, const struct sim_run *run, const struct t
 	put_time(object, "delay_p99_ns", delay_at(run, TAIL));
 	put_time(object, "delay_max_ns", delay_at(run, PERCENT));
 	put_time(object, "queue_delay_peak_ns", totals->link.queue_delay_peak_ns);
-	put_time(object, "queue_delay_mean_ns", queue_delay_mean(&totals->link));
+	put_time(object, "queue_delay_mean_ns", sim_report_queue_ns(&totals->link));
 	put_hex(object, "trace_hash", run->trace_hash);
 }
 
@@ -332,33 +300,27 @@ static void json_line(json_t *object, size_t flags)
 	json_decref(object);
 }
 
-/* Shared variables of the first session, where its config has them. */
-static void put_shared(json_t *object, const struct sim_run *run)
+void sim_report_moment(struct sim_run *run)
 {
+	/* Shared variables of the first session, where its config has them. */
 	static const char *const names[] = {
 		"congestion_window_bytes", "sending_rate_bps", "bytes_in_flight",
 		"smoothed_rtt_ns",	   "timeout_ns",
 	};
 	const struct nopal_session *session = run->flows[0].sender.session;
-	int64_t value;
-
-	for (size_t i = 0; session && i < sizeof(names) / sizeof(*names); i++)
-		if (nopal_session_shared(session, names[i], &value))
-			put_time(object, names[i], value);
-}
-
-void sim_report_moment(struct sim_run *run)
-{
 	uint64_t delivered = sim_traffic_delivered(run);
 	json_t *object = json_object();
 	struct nopal_link_counters link = { 0 };
+	int64_t value;
 
 	put_text(object, "schema", MOMENT_SCHEMA);
 	put(object, "version", REPORT_VERSION);
 	put_time(object, "time_ns", nopal_world_now(run->world));
 	put(object, "delivered_bytes", delivered);
 	put(object, "goodput_bps", rate_bps(delivered - run->told_bytes, run->options.every_ns));
-	put_shared(object, run);
+	for (size_t i = 0; session && i < sizeof(names) / sizeof(*names); i++)
+		if (nopal_session_shared(session, names[i], &value))
+			put_time(object, names[i], value);
 	nopal_sim_link_counters(run->world, 0, 1, &link);
 	json_object_set_new(object, "link_counters", link_json(&link));
 	run->told_bytes = delivered;
@@ -410,7 +372,7 @@ static void table_traffic(const struct totals *totals)
 	share_row("overhead", totals->overhead_ppm, " %", MILLION / PERCENT);
 	count_row("lost on the link", totals->link.lost);
 	count_row("dropped at the queue", totals->link.overflowed);
-	time_row("queue delay, mean", queue_delay_mean(&totals->link));
+	time_row("queue delay, mean", sim_report_queue_ns(&totals->link));
 	time_row("queue delay, peak", totals->link.queue_delay_peak_ns);
 }
 
@@ -425,36 +387,36 @@ static void table_end(const struct sim_run *run, const struct totals *totals)
 		if (run->options.flows > 1 || !end->ended || end->how != NOPAL_ENDED_WELL)
 			printf("  session %-14d %s%s%s, %" PRIu64 " bytes\n", i, end_word(end),
 			       end->text ? ": " : "", end->text ? end->text : "",
-			       run->flows[i].delivered_bytes);
+			       run->flows[i].tally.delivered_bytes);
 	}
 	time_row("virtual time", totals->duration_ns);
 	count_row("messages sent", totals->messages_sent);
-	count_row("messages delivered", totals->delivered_messages);
-	count_row("bytes delivered", totals->delivered_bytes);
+	count_row("messages delivered", totals->tally.delivered_messages);
+	count_row("bytes delivered", totals->tally.delivered_bytes);
 	if (totals->sender.messages_missing)
 		count_row("missing, says sender", totals->sender.messages_missing);
-	if (took_no_time(totals->delivered_bytes, totals->goodput_bps))
+	if (took_no_time(totals->tally.delivered_bytes, totals->goodput_bps))
 		printf("  %-22s %s\n", "goodput", "without bound: in no time");
 	else
 		share_row("goodput", totals->goodput_bps, " Mbit/s", MILLION);
 	if (run->options.flows > 1)
 		share_row("fairness (Jain)", totals->fairness_ppm, "", MILLION);
-	if (totals->duplicates)
-		count_row("duplicates", totals->duplicates);
-	if (totals->out_of_order)
-		count_row("out of order", totals->out_of_order);
+	if (totals->tally.duplicate_messages)
+		count_row("duplicates", totals->tally.duplicate_messages);
+	if (totals->tally.out_of_order_messages)
+		count_row("out of order", totals->tally.out_of_order_messages);
 	if (run->options.deadline_ns)
-		count_row("late", totals->late);
+		count_row("late", totals->tally.late_messages);
 	time_row("message delay, p50", delay_at(run, MEDIAN));
 	time_row("message delay, p99", delay_at(run, TAIL));
 	time_row("message delay, max", delay_at(run, PERCENT));
 	table_traffic(totals);
 	printf("  %-22s %s\n", "bytes verified",
-	       totals->wrong_bytes	 ? "NO"
-	       : totals->delivered_bytes ? "yes"
-					 : "none came");
-	if (totals->wrong_bytes)
-		count_row("wrong bytes", totals->wrong_bytes);
+	       totals->tally.wrong_bytes       ? "NO"
+	       : totals->tally.delivered_bytes ? "yes"
+					       : "none came");
+	if (totals->tally.wrong_bytes)
+		count_row("wrong bytes", totals->tally.wrong_bytes);
 	printf("  %-22s %016" PRIx64 "\n", "trace hash", run->trace_hash);
 }
 
@@ -477,8 +439,18 @@ void sim_report_end(struct sim_run *run)
 		json_object_set_new(object, "sender", counters_json(&totals.sender));
 		json_object_set_new(object, "receiver", counters_json(&totals.receiver));
 		array = json_array();
-		for (int i = 0; i < run->options.flows; i++)
-			json_array_append_new(array, flow_json(&run->flows[i]));
+		for (int i = 0; i < run->options.flows; i++) {
+			const struct sim_flow *flow = &run->flows[i];
+			json_t *one = json_object();
+
+			put_text(one, "end", end_word(&flow->sender));
+			put_text(one, "peer_end", end_word(&flow->receiver));
+			if (flow->sender.text && *flow->sender.text)
+				put_text(one, "why", flow->sender.text);
+			put(one, "delivered_bytes", flow->tally.delivered_bytes);
+			put_goodput(one, flow->tally.delivered_bytes, flow_goodput(flow));
+			json_array_append_new(array, one);
+		}
 		json_object_set_new(object, "flows", array);
 		json_object_set_new(object, "judged", judge_json(&run->judgement));
 		json_line(object, run->options.jsonl ? JSON_COMPACT : JSON_INDENT(2));

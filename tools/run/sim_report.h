@@ -11,5 +11,7 @@
 void sim_report_moment(struct sim_run *run);
 void sim_report_end(struct sim_run *run);
 bool sim_report_is_good(const struct sim_run *run);
+/* Mean time in the queue of the datagrams that it took. */
+int64_t sim_report_queue_ns(const struct nopal_link_counters *link);
 
 #endif

@@ -96,7 +96,7 @@ static bool pump_one(struct sim_flow *flow)
 		if (run->first_send_ns < 0)
 			run->first_send_ns = now_ns;
 		flow->sent_ns[flow->next] = now_ns;
-		flow->bytes_sent += length;
+		flow->tally.sent_bytes += length;
 		error = 0;
 	}
 	if (error && error != -EAGAIN && error != -EPIPE) {
@@ -254,7 +254,7 @@ static void delay_note(struct sim_flow *flow, int64_t delay_ns)
 	struct sim_run *run = flow->run;
 	int64_t deadline_ns = run->options.deadline_ns;
 
-	flow->late += deadline_ns && delay_ns > deadline_ns;
+	flow->tally.late_messages += deadline_ns && delay_ns > deadline_ns;
 	if (run->delay_count == run->delay_room) {
 		size_t room = run->delay_room ? 2 * run->delay_room : FIRST_DELAYS;
 		int64_t *delays = realloc(run->delays, room * sizeof(*run->delays));
@@ -327,37 +327,37 @@ static void receiver_received(struct nopal_session *session, struct nopal_messag
 	(void)session;
 	touch(flow);
 	if (!message_number(flow, message, &number)) {
-		flow->wrong_messages++;
-		flow->wrong_bytes += length;
+		flow->tally.wrong_messages++;
+		flow->tally.wrong_bytes += length;
 		judge_note(&flow->wrong, flow->beyond);
 		return;
 	}
-	wrong = flow->wrong_bytes;
+	wrong = flow->tally.wrong_bytes;
 	/* Notes the delay and the order; false for a duplicate. */
 	if (nopal_message_length(message) >= SIM_HEAD_BYTES) {
 		if (seen_mark(flow->seen, number)) {
-			flow->duplicates++;
+			flow->tally.duplicate_messages++;
 			judge_note(&flow->twice, number);
 			return;
 		}
 		if (number + 1 < flow->beyond) {
-			flow->out_of_order++;
+			flow->tally.out_of_order_messages++;
 			judge_note(&flow->overtaken, number);
 		} else {
 			flow->beyond = number + 1;
 		}
 		put_word(expected, (uint64_t)flow->sent_ns[number]);
 		nopal_message_copy(message, 0, time, sizeof(time));
-		flow->wrong_bytes += wrong_in_piece(time, expected, sizeof(time));
+		flow->tally.wrong_bytes += wrong_in_piece(time, expected, sizeof(time));
 		delay_note(flow, nopal_world_now(flow->run->world) - flow->sent_ns[number]);
 	}
 	flow->run->progress.count++;
-	flow->wrong_bytes += wrong_in_message(message, message_pattern(flow, number, length),
-					      length < SIM_HEAD_BYTES ? 0 : SIM_HEAD_BYTES);
-	if (flow->wrong_bytes > wrong)
+	flow->tally.wrong_bytes += wrong_in_message(message, message_pattern(flow, number, length),
+						    length < SIM_HEAD_BYTES ? 0 : SIM_HEAD_BYTES);
+	if (flow->tally.wrong_bytes > wrong)
 		judge_note(&flow->wrong, number);
-	flow->delivered_messages++;
-	flow->delivered_bytes += length;
+	flow->tally.delivered_messages++;
+	flow->tally.delivered_bytes += length;
 	flow->last_delivery_ns = flow->run->last_ns;
 }
 
@@ -478,6 +478,6 @@ uint64_t sim_traffic_delivered(const struct sim_run *run)
 	uint64_t bytes = 0;
 
 	for (int i = 0; i < run->options.flows; i++)
-		bytes += run->flows[i].delivered_bytes;
+		bytes += run->flows[i].tally.delivered_bytes;
 	return bytes;
 }

@@ -7,16 +7,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "peer/pace.h"
 #include "run/stream_in.h"
-#include "run/stream_udp.h"
+#include "run/stream_where.h"
 
 enum {
 	STREAM_LONGEST_DATAGRAM = 65536,
@@ -65,25 +63,18 @@ static bool stream_in_read(struct stream_in *in)
 	return true;
 }
 
-/* A file's next message is due then; 0: now. */
-static int64_t stream_in_due(struct stream_in *in)
-{
-	int64_t now_ns = nopal_world_now(loop_world(in->loop));
-
-	if (!in->is_file)
-		return 0;
-	if (in->pace.from_ns == 0)
-		pace_begin(&in->pace, now_ns, 0);
-	return pace_wait_ns(&in->pace, now_ns, in->read_bytes);
-}
-
 static void stream_in_on_event(void *user)
 {
 	struct stream_in *in = user;
 
 	for (unsigned i = 0; i < STREAM_TURN_MESSAGES && !in->over; i++) {
-		int64_t wait_ns = in->waiting ? 0 : stream_in_due(in);
+		int64_t now_ns = nopal_world_now(loop_world(in->loop)), wait_ns = 0;
 
+		/* A file's next message is due at its rate. */
+		if (in->is_file && in->pace.from_ns == 0)
+			pace_begin(&in->pace, now_ns, 0);
+		if (in->is_file && !in->waiting)
+			wait_ns = pace_wait_ns(&in->pace, now_ns, in->read_bytes);
 		if (wait_ns > 0) {
 			loop_event_start(in->event, wait_ns);
 			return;
@@ -108,52 +99,17 @@ void stream_in_resume(struct stream_in *in)
 		stream_in_on_event(in);
 }
 
-static int stream_in_open(const char *where, bool *ret_udp)
-{
-	int fd = -1;
-
-	*ret_udp = false;
-	if (strcmp(where, "pipe:") == 0)
-		return dup(STDIN_FILENO);
-	if (strncmp(where, "file:", sizeof("file:") - 1) == 0) {
-		struct stat what;
-
-		where += sizeof("file:") - 1;
-		/* A folder opens, and only reading it fails. */
-		fd = open(where, O_RDONLY | O_CLOEXEC);
-		if (fd >= 0 && !fstat(fd, &what) && S_ISDIR(what.st_mode)) {
-			close(fd);
-			errno = EISDIR;
-			fd = -1;
-		}
-		if (fd < 0)
-			fprintf(stderr,
-				"error: %s: %s\n"
-				"  fix: give a file that may be read\n",
-				where, strerror(errno));
-	} else if (strncmp(where, "udp://", sizeof("udp://") - 1) == 0) {
-		*ret_udp = true;
-		fd = stream_udp_open(where + sizeof("udp://") - 1, false);
-	} else {
-		fprintf(stderr,
-			"error: input %s: it is of no known kind\n"
-			"  fix: pipe:, file:PATH or udp://ADDR:PORT\n",
-			where);
-	}
-	return fd;
-}
-
 struct stream_in *stream_in_new(struct loop *loop, const char *where, size_t size, int64_t rate_bps,
 				const struct stream_in_calls *calls)
 {
 	struct stream_in *in;
-	struct stat what;
-	bool is_udp;
-	int fd = stream_in_open(where, &is_udp);
+	enum stream_kind kind;
+	struct stat status;
+	int fd = stream_where_open(where, false, &kind);
 
 	if (fd < 0)
 		return NULL;
-	if (is_udp)
+	if (kind == STREAM_UDP)
 		size = STREAM_LONGEST_DATAGRAM;
 	in = calloc(1, sizeof(*in) + size);
 	if (!in) {
@@ -165,10 +121,10 @@ struct stream_in *stream_in_new(struct loop *loop, const char *where, size_t siz
 	in->fd = fd;
 	in->size = size;
 	in->pace.rate_bps = rate_bps;
-	in->is_udp = is_udp;
+	in->is_udp = kind == STREAM_UDP;
 	/* what cannot be waited for is always ready: files, /dev/zero */
-	in->is_file = fstat(fd, &what) == 0 && !S_ISFIFO(what.st_mode) && !S_ISSOCK(what.st_mode) &&
-		      !isatty(fd);
+	in->is_file = fstat(fd, &status) == 0 && !S_ISFIFO(status.st_mode) &&
+		      !S_ISSOCK(status.st_mode) && !isatty(fd);
 	in->flags = fcntl(fd, F_GETFL);
 	fcntl(fd, F_SETFL, in->flags | O_NONBLOCK);
 	in->event = loop_event_new(loop, in->is_file ? LOOP_TIMER : LOOP_READABLE,

@@ -15,12 +15,11 @@
 #include <sys/uio.h>
 
 #include "run/stream_out.h"
-#include "run/stream_udp.h"
+#include "run/stream_where.h"
 
 enum {
 	STREAM_PIECES = 256,	 /* written at once */
 	STREAM_QUEUE_MAX = 4096, /* messages that wait where some may be dropped */
-	STREAM_FILE_MODE = 0666,
 };
 
 struct stream_queued {
@@ -30,7 +29,8 @@ struct stream_queued {
 
 struct stream_out {
 	int fd, flags; /* flags: as we found them */
-	bool is_pipe, is_udp, broken;
+	enum stream_kind kind;
+	bool broken;
 	struct loop_event *event;
 	struct nopal_session *session; /* of what is queued */
 	struct stream_queued *first, **end;
@@ -73,7 +73,7 @@ static bool stream_out_write(struct stream_out *out, const struct nopal_message 
 
 	if (nopal_message_length(message) == 0) {
 		/* One datagram a message, also of a message without bytes. */
-		if (out->is_udp && send(out->fd, "", 0, 0) < 0)
+		if (out->kind == STREAM_UDP && send(out->fd, "", 0, 0) < 0)
 			out->dropped++;
 		return true;
 	}
@@ -83,15 +83,12 @@ static bool stream_out_write(struct stream_out *out, const struct nopal_message 
 
 		if (wrote >= 0) {
 			out->written += (uint64_t)wrote;
+		} else if (out->kind == STREAM_UDP) {
+			/* nobody listens, or no room: a soft error */
+			out->dropped++;
+			break;
 		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-			if (!out->is_udp)
-				return false;
-			out->dropped++;
-			break;
-		} else if (out->is_udp) {
-			/* nobody listens: a soft error */
-			out->dropped++;
-			break;
+			return false;
 		} else if (errno != EINTR) {
 			stream_out_give_up(out);
 		}
@@ -165,40 +162,12 @@ bool stream_out_drain(struct stream_out *out, struct nopal_session *session)
 
 bool stream_out_is_pipe(const struct stream_out *out)
 {
-	return out->is_pipe;
+	return out->kind == STREAM_PIPE;
 }
 
 uint64_t stream_out_dropped(const struct stream_out *out)
 {
 	return out->dropped;
-}
-
-static int stream_out_open(struct stream_out *out, const char *where)
-{
-	int fd = -1;
-
-	if (strcmp(where, "pipe:") == 0) {
-		out->is_pipe = true;
-		return dup(STDOUT_FILENO);
-	}
-	if (strncmp(where, "file:", sizeof("file:") - 1) == 0) {
-		where += sizeof("file:") - 1;
-		fd = open(where, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, STREAM_FILE_MODE);
-		if (fd < 0)
-			fprintf(stderr,
-				"error: %s: %s\n"
-				"  fix: give a file that may be written\n",
-				where, strerror(errno));
-	} else if (strncmp(where, "udp://", sizeof("udp://") - 1) == 0) {
-		out->is_udp = true;
-		fd = stream_udp_open(where + sizeof("udp://") - 1, true);
-	} else {
-		fprintf(stderr,
-			"error: output %s: it is of no known kind\n"
-			"  fix: pipe:, file:PATH or udp://ADDR:PORT\n",
-			where);
-	}
-	return fd;
 }
 
 struct stream_out *stream_out_new(struct loop *loop, const char *where)
@@ -208,7 +177,7 @@ struct stream_out *stream_out_new(struct loop *loop, const char *where)
 	if (!out)
 		return NULL;
 	out->end = &out->first;
-	out->fd = stream_out_open(out, where);
+	out->fd = stream_where_open(where, true, &out->kind);
 	if (out->fd < 0) {
 		free(out);
 		return NULL;

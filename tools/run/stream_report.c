@@ -71,44 +71,27 @@ static void stream_talk(const struct stream_report *report, const struct stream_
 	fputc('\n', stderr);
 }
 
-static void stream_json_set(json_t *object, const char *key, uint64_t value)
-{
-	json_object_set_new(object, key, json_integer((json_int_t)value));
-}
-
-static void stream_json_counters(json_t *object, const struct stream_growth *growth)
-{
-#define STREAM_JSON_COUNTER(name, doc)                                                             \
-	stream_json_set(object, #name, growth->now->name - growth->last->name);
-	NOPAL_COUNTERS(STREAM_JSON_COUNTER)
-#undef STREAM_JSON_COUNTER
-}
-
 static void stream_json(const struct stream_report *report, const struct stream_growth *growth,
 			const char *type)
 {
 	const struct nopal_counters *now = growth->now, *last = growth->last;
 	FILE *out = report->to_stderr ? stderr : stdout;
-	json_t *object = json_object();
+	double sent_bps = stream_rate(growth, now->bytes_sent - last->bytes_sent);
+	double goodput_bps = stream_rate(growth, now->bytes_delivered - last->bytes_delivered);
+	json_t *rtt = growth->rtt_ns > 0 ? json_integer(growth->rtt_ns) : json_null();
+	json_t *object = json_pack(
+		"{s:s, s:i, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I}", "schema",
+		"nopal.stream", "version", STREAM_JSON_VERSION, "type", type, "plan", report->plan,
+		"peer", report->peer, "at_ns", (json_int_t)growth->at_ns, "duration_ns",
+		(json_int_t)growth->ns, "sent_bps", (json_int_t)sent_bps, "goodput_bps",
+		(json_int_t)goodput_bps, "rtt_ns", rtt, "overflowed_messages",
+		(json_int_t)report->overflowed, "too_long_messages", (json_int_t)report->too_long,
+		"empty_messages", (json_int_t)report->empty);
 
-	json_object_set_new(object, "schema", json_string("nopal.stream"));
-	json_object_set_new(object, "version", json_integer(STREAM_JSON_VERSION));
-	json_object_set_new(object, "type", json_string(type));
-	json_object_set_new(object, "plan", json_string(report->plan));
-	json_object_set_new(object, "peer", json_string(report->peer));
-	stream_json_set(object, "at_ns", (uint64_t)growth->at_ns);
-	stream_json_set(object, "duration_ns", (uint64_t)growth->ns);
-	stream_json_set(object, "sent_bps",
-			(uint64_t)stream_rate(growth, now->bytes_sent - last->bytes_sent));
-	stream_json_set(
-		object, "goodput_bps",
-		(uint64_t)stream_rate(growth, now->bytes_delivered - last->bytes_delivered));
-	json_object_set_new(object, "rtt_ns",
-			    growth->rtt_ns > 0 ? json_integer(growth->rtt_ns) : json_null());
-	stream_json_set(object, "overflowed_messages", report->overflowed);
-	stream_json_set(object, "too_long_messages", report->too_long);
-	stream_json_set(object, "empty_messages", report->empty);
-	stream_json_counters(object, growth);
+#define STREAM_JSON_COUNTER(name, doc)                                                             \
+	json_object_set_new(object, #name, json_integer((json_int_t)(now->name - last->name)));
+	NOPAL_COUNTERS(STREAM_JSON_COUNTER)
+#undef STREAM_JSON_COUNTER
 	if (report->judgement)
 		json_object_set_new(object, "judged", judge_json(report->judgement));
 	json_dumpf(object, out, JSON_COMPACT);
