@@ -28,36 +28,30 @@ enum {
 
 /* ----------------------------------------------------------------- the state file */
 
-static int state_put(const struct part *part, const char *text, size_t length)
+int part_write_state(const struct part *part, uint64_t offset)
 {
-	int fd = openat(part->folder.fd, part->new_name,
+	int folder = part->folder.fd, error = 0;
+	char text[PART_STATE_ROOM], owner[PART_HEX_DIGITS + 1] = "";
+	ssize_t length;
+	int fd = openat(folder, part->new_name,
 			O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, PART_MODE);
-	int error = 0;
 
 	if (fd < 0)
 		return -errno;
-	if (write(fd, text, length) != (ssize_t)length)
-		error = errno ? -errno : -EIO;
-	if (close(fd) && !error)
-		error = -errno;
-	if (!error && renameat(part->folder.fd, part->new_name, part->folder.fd, part->state_name))
-		error = -errno;
-	if (error)
-		unlinkat(part->folder.fd, part->new_name, 0);
-	return error;
-}
-
-int part_write_state(const struct part *part, uint64_t offset)
-{
-	char text[PART_STATE_ROOM], owner[PART_HEX_DIGITS + 1] = "";
-	int length;
-
 	for (int i = 0; part->owned && i < PART_OWNER_BYTES; i++)
 		snprintf(owner + 2 * i, sizeof("00"), "%02x", part->owner[i]);
 	length = snprintf(text, sizeof(text), "nopal-part 1 %016llx %llu %llu%s%s\n",
 			  (unsigned long long)part->id, (unsigned long long)part->size,
 			  (unsigned long long)offset, part->owned ? " " : "", owner);
-	return state_put(part, text, (size_t)length);
+	if (write(fd, text, (size_t)length) != length)
+		error = errno ? -errno : -EIO;
+	if (close(fd) && !error)
+		error = -errno;
+	if (!error && renameat(folder, part->new_name, folder, part->state_name))
+		error = -errno;
+	if (error)
+		unlinkat(folder, part->new_name, 0);
+	return error;
 }
 
 struct state {

@@ -44,16 +44,12 @@ void reader_offer(const struct reader *reader, struct transfer_note *ret_note)
 	ret_note->id = transfer_id(ret_note->text, ret_note->size, ret_note->mtime_ns);
 }
 
-void reader_from(struct reader *reader, uint64_t offset)
+void reader_from(struct reader *reader, uint64_t offset, const struct file_hash *before)
 {
-	if (offset == 0)
+	if (before)
+		reader->source.hash = *before;
+	else if (offset == 0)
 		source_rewind(&reader->source);
-	reader_range(reader, offset, reader->source.size);
-}
-
-void reader_back(struct reader *reader, uint64_t offset, const struct file_hash *hash)
-{
-	reader->source.hash = *hash;
 	reader_range(reader, offset, reader->source.size);
 }
 

@@ -44,10 +44,9 @@ void reader_offer(const struct reader *reader, struct transfer_note *ret_note);
 /* Before any of it leaves: reads on and hashes, a step at a time, and not beyond `end`.  False:
  * `error` says why. */
 bool reader_hash(struct reader *reader, uint64_t end);
-/* From here to the end of the file; the hash is right where all before was read once. */
-void reader_from(struct reader *reader, uint64_t offset);
-/* The same where it was read beyond that meanwhile: `hash` is of all before. */
-void reader_back(struct reader *reader, uint64_t offset, const struct file_hash *hash);
+/* From here to the end of the file.  `before` is the hash of all bytes before; NULL: these bytes were
+ * read once, and none beyond. */
+void reader_from(struct reader *reader, uint64_t offset, const struct file_hash *before);
 /* This range alone, as bytes that were lost with a receiver.  The hash is not right any more. */
 void reader_range(struct reader *reader, uint64_t offset, uint64_t end);
 /* Gives *session, which is NULL after its life, what it takes: DATA notes. */

@@ -74,44 +74,31 @@ static void account_settle(struct guests_house *house, struct guests_account *ac
 	free(account);
 }
 
-static bool account_claim(struct guests_house *house, const struct guests_key *key, uint64_t bytes,
-			  bool bounded, char *why)
+bool guests_claim(struct guests_house *house, const struct guests_key *key, uint64_t bytes,
+		  char *ret_why)
 {
-	struct guests_account *account = account_of(house, key);
 	uint64_t max = house->bytes_each ? house->bytes_each : UINT64_MAX;
 	char had[PROGRESS_RATE_ROOM], limit[PROGRESS_RATE_ROOM];
-
-	if (!account)
-		return !bounded;
-	if (!bounded || (account->bytes <= max && bytes <= max - account->bytes)) {
-		account->bytes += bytes;
-		account_settle(house, account);
-		return true;
-	}
-	snprintf(why, GUESTS_WHY_ROOM,
-		 "too many unfinished bytes of one address: %s beside this, "
-		 "and %s may be (recv --peer-bytes)",
-		 progress_size((double)account->bytes, had), progress_size((double)max, limit));
-	account_settle(house, account);
-	return false;
-}
-
-bool guests_claim(struct guests_house *house, const struct guests_key *key, uint64_t bytes,
-		  char ret_why[GUESTS_WHY_ROOM])
-{
+	struct guests_account *account;
 	bool good;
 
 	pthread_mutex_lock(&house->lock);
-	good = account_claim(house, key, bytes, true, ret_why);
+	account = account_of(house, key);
+	good = !ret_why || (account && account->bytes <= max && bytes <= max - account->bytes);
+	if (account && good)
+		account->bytes += bytes;
+	else if (account)
+		snprintf(ret_why, GUESTS_WHY_ROOM,
+			 "too many unfinished bytes of one address: %s beside this, "
+			 "and %s may be (recv --peer-bytes)",
+			 progress_size((double)account->bytes, had),
+			 progress_size((double)max, limit));
+	else if (!good)
+		snprintf(ret_why, GUESTS_WHY_ROOM, "out of memory");
+	if (account)
+		account_settle(house, account);
 	pthread_mutex_unlock(&house->lock);
 	return good;
-}
-
-void guests_count(struct guests_house *house, const struct guests_key *key, uint64_t bytes)
-{
-	pthread_mutex_lock(&house->lock);
-	account_claim(house, key, bytes, false, NULL);
-	pthread_mutex_unlock(&house->lock);
 }
 
 void guests_release(struct guests_house *house, const struct guests_key *key, uint64_t bytes)

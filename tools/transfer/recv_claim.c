@@ -30,7 +30,7 @@ bool recv_claim(struct incoming *incoming)
 		return true;
 	}
 	if (found)
-		guests_count(house, &owner, found);
+		guests_claim(house, &owner, found, NULL);
 	snprintf(incoming->error, sizeof(incoming->error), "%.60s: %s", incoming->offer.text, why);
 	return false;
 }
@@ -40,7 +40,7 @@ void recv_unclaim(struct incoming *incoming, uint64_t kept)
 	struct guests_house *house = &incoming->receiver->group->house;
 
 	if (kept)
-		guests_count(house, &incoming->guest.key, kept);
+		guests_claim(house, &incoming->guest.key, kept, NULL);
 	guests_release(house, &incoming->guest.key, incoming->claimed);
 	incoming->claimed = 0;
 }
@@ -59,7 +59,7 @@ static void claim_found(void *user, const uint8_t owner[PART_OWNER_BYTES], uint6
 
 	_Static_assert(sizeof(key.bytes) == PART_OWNER_BYTES, "an owner");
 	memcpy(key.bytes, owner, sizeof(key.bytes));
-	guests_count(sweep->house, &key, bytes);
+	guests_claim(sweep->house, &key, bytes, NULL);
 	sweep->bytes += bytes;
 }
 

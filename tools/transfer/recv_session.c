@@ -491,12 +491,6 @@ const struct nopal_callbacks recv_session_callbacks = {
 
 bool recv_session_rendezvous(struct receiver *receiver, const struct nopal_address *peer)
 {
-	static const struct nopal_callbacks callbacks = {
-		.opened = recv_on_opened,
-		.received = recv_on_received,
-		.writable = recv_on_writable,
-		.ended = recv_on_ended,
-	};
 	struct incoming *incoming = recv_incoming_new(receiver);
 	struct nopal_session *session;
 
@@ -505,7 +499,7 @@ bool recv_session_rendezvous(struct receiver *receiver, const struct nopal_addre
 	session = nopal_session_open(&(struct nopal_open){ .endpoint = receiver->endpoint,
 							   .plan = receiver->group->plan,
 							   .peer = peer,
-							   .callbacks = &callbacks,
+							   .callbacks = &recv_session_callbacks,
 							   .user = incoming,
 							   .rendezvous = true });
 	if (session)

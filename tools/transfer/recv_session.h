@@ -86,7 +86,7 @@ struct incoming {
 	char error[TRANSFER_TEXT_ROOM];
 };
 
-/* For nopal_endpoint_allow; the receiver is the listener's user. */
+/* For nopal_endpoint_allow, with the receiver as its user. */
 extern const struct nopal_callbacks recv_session_callbacks;
 /* Opens towards a sender that opens towards the receiver.  False: no session. */
 bool recv_session_rendezvous(struct receiver *receiver, const struct nopal_address *peer);

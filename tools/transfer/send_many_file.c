@@ -154,10 +154,7 @@ static void many_start(struct many *many)
 	many_measure_all(many);
 	for (unsigned i = 0; i < many->count; i++)
 		many->ones[i].notes = many->ones[i].given;
-	if (many->from)
-		reader_back(&many->reader, many->from, &many->from_hash);
-	else
-		reader_from(&many->reader, 0);
+	reader_from(&many->reader, many->from, many->from ? &many->from_hash : NULL);
 	many->table.file.resumed_bytes = many->from;
 	many->stage = MANY_SENDING;
 	many_pump(many);

@@ -163,7 +163,7 @@ static void send_start(struct sender *sender, uint64_t offset)
 				      .file = (uint32_t)sender->at,
 				      .offset = offset };
 
-	reader_from(&sender->reader, offset);
+	reader_from(&sender->reader, offset, NULL);
 	sender->file.resumed_bytes = offset;
 	sender->state = SEND_SENDING;
 	transfer_say(&sender->out, &note);
