@@ -39,7 +39,7 @@ static void held_if(struct judge_case *one, bool judged)
 		one->verdict = JUDGE_HELD;
 }
 
-static bool well(enum nopal_end end)
+static bool well(int end)
 {
 	return end == NOPAL_ENDED_WELL;
 }

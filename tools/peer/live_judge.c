@@ -270,9 +270,9 @@ void live_judge_end(struct live_judge *one, const struct nopal_session *session,
 	if (!one->plan)
 		return;
 	if (one->sends)
-		one->facts.sender_end = end;
+		one->facts.sender_end = (int)end;
 	if (!one->sends || one->both)
-		one->facts.receiver_end = end;
+		one->facts.receiver_end = (int)end;
 	facts_of(one, session);
 	if (!one->facts.stuck && suspects_of(one))
 		judge_suspect_held(one->suspects, session);
@@ -325,7 +325,7 @@ bool live_judge_is_broken(struct live_judge *one, struct progress *progress)
 	}
 	judge(one->plan, &one->facts, &one->judgement);
 	if (one->gone_end)
-		one->judgement.end = one->gone_end;
+		one->judgement.end = (int)one->gone_end;
 	if (one->suspects) {
 		judge_blame(&one->judgement, one->suspects);
 		say(one, progress);

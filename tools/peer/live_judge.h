@@ -46,7 +46,7 @@ struct live_judge {
 	bool both;	  /* this end receives, too */
 	struct judge_facts facts;
 	struct judge_facts gone;	 /* of destinations that have ended */
-	int gone_end;			 /* of a destination whose session broke here; or 0 */
+	enum nopal_end gone_end;	 /* of a destination whose session broke here; or 0 */
 	struct judge_suspects *suspects; /* NULL: none were looked for */
 	struct judgement judgement;
 	char stuck[JUDGE_TEXT];

@@ -315,10 +315,10 @@ static void fetch_on_ended(struct nopal_session *session, enum nopal_end end, co
 	struct fetch *fetch = user;
 
 	(void)text;
-	/* Where the fetch is closing, fetch_tick() cut the session. */
 	if (fetch->judge)
-		live_judge_end(fetch->judge, session,
-			       end == NOPAL_ABORTED && fetch->closing ? JUDGE_OPEN : (int)end);
+		live_judge_end(fetch->judge, session, end);
+	if (fetch->judge && end == NOPAL_ABORTED && fetch->closing)
+		fetch->judge->facts.receiver_end = JUDGE_OPEN; /* cut by fetch_tick() */
 	fetch->group = NULL;
 	if (fetch->closing)
 		fetch->hooks->closed(fetch->user);
