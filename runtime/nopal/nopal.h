@@ -20,6 +20,7 @@
  *   address.h	     where somebody is
  *   durations.h     time in nanoseconds
  *   outcome.h	     how messages and sessions end
+ *   inspect.h	     what there is, and what plans are made of
  *   traces.h	     what happened, written down and read
  *   watch.h	     which microprotocol did what
  *   network.h	     links, live and simulated, and worlds in virtual time
@@ -90,33 +91,19 @@ void nopal_problems_warn(struct nopal_problems *problems, const char *file, int 
 /* "FILE:LINE: error: CAUSE\n  fix: FIX\n" for each, in the order of lines. */
 void nopal_problems_print(struct nopal_problems *problems, FILE *out);
 
-/* ----------------------------------------------------------------- registry */
+/* ----------------------------------------------------------------- plugins */
 
-/* All microprotocols, built in and loaded, ordered by name. */
-size_t nopal_registry_count(void);
-const struct nopal_microprotocol *nopal_registry_at(size_t index);
-const struct nopal_microprotocol *nopal_registry_find(const char *name);
 /* Loads NAME.so from a folder of $NOPAL_PLUGINS or the installed plugin folder. What holds a '/' is
  * a path, from the folder `beside` (NULL: from the working directory).  0; -ENOENT: there is none;
  * -EACCES: it is not executable, as files from the network are not; -ENOEXEC: it is no plugin.  Its
  * code runs with the rights of the program. */
 int nopal_plugin_load(const char *name_or_path, const char *beside,
 		      struct nopal_problems *problems);
-/* A folder that was installed with the library, in the prefix that the library lies in now; a
- * static string.  It need not exist. */
-enum nopal_installed {
-	NOPAL_INSTALLED_PLUGINS, /* NAME.so; fused units in `fused` below it */
-	NOPAL_INSTALLED_CONFIGS, /* NAME.conf */
-	NOPAL_INSTALLED_SOURCES, /* what `nopal fuse` compiles */
-};
-const char *nopal_installed(enum nopal_installed which);
-/* The name nearest to `name` in a NULL-ended list, or NULL when none is near. */
-const char *nopal_nearest(const char *name, const char *const *names);
 
 /* ------------------------------------------------------------------- plans */
 
 /* Load a config by path, or by name (`bulk`) from $NOPAL_CONFIGS, the installed config folder and
- * ./configs; check it, and seal it.  `sets` are "section.key=value" overrides, NULL-ended, or
+ * ./configs; check it, and build it.  `sets` are "section.key=value" overrides, NULL-ended, or
  * NULL. */
 struct nopal_plan *nopal_plan_load(const char *name_or_path, const char *const *sets,
 				   struct nopal_problems *problems);
@@ -152,43 +139,9 @@ uint32_t nopal_plan_message_min(const struct nopal_plan *plan);
  * Says "fused: FILE", or "interpreted: WHY".  The unit's code is loaded with the first session or
  * listener of the plan, and no sooner. */
 const char *nopal_plan_runs(const struct nopal_plan *plan);
-/* Where every program of this user looks for the unit of this very plan, and this version: a file
- * in $XDG_CACHE_HOME/nopal/fused or ~/.cache/nopal/fused.  The folders are made; the caller
- * frees the path.  NULL: a problem was added, also where a folder is another user's, or others may
- * write there. */
-char *nopal_plan_unit_file(const struct nopal_plan *plan, struct nopal_problems *problems);
-/* Its sessions from now on are interpreted. */
-void nopal_plan_interpret(struct nopal_plan *plan);
-/* Writes the C source of the plan's unit; `nopal fuse` compiles it.  `sources`:
- * files NAME.c of those microprotocols that are plugins, NULL-ended, or NULL. Negative: problems
- * say why. */
-int nopal_plan_fuse(const struct nopal_plan *plan, const char *const *sources, FILE *out,
-		    struct nopal_problems *problems);
-
 /* What a session of this plan may hold. */
 struct nopal_budget;
 const struct nopal_budget *nopal_plan_budget(const struct nopal_plan *plan);
-
-/* One line a microprotocol of the difference between two canonical texts:
- * "- only there", "+ only here", "~ other value".  Caller frees; NULL: no memory. */
-char *nopal_canonical_diff(const char *here, const char *there);
-
-/* What a plan is made of, for explain, graph and doc.  All strings live as long as the plan. */
-struct nopal_plan_field {
-	const char *attribute;	   /* "kind", "session id", ... too */
-	const char *microprotocol; /* NULL: the runtime's */
-	uint32_t bytes;
-};
-size_t nopal_plan_fields(const struct nopal_plan *plan, const struct nopal_plan_field **ret_fields);
-size_t nopal_plan_part_count(const struct nopal_plan *plan);
-const struct nopal_part *nopal_plan_part(const struct nopal_plan *plan, size_t index);
-/* Handlers of an event for data segments, in run order: parts[i] runs at i. */
-size_t nopal_plan_handlers(const struct nopal_plan *plan, unsigned event,
-			   const struct nopal_part **ret_parts, size_t room);
-/* Name, argument type and doc of an event (enum nopal_event); NULL beyond. */
-const char *nopal_event_name(unsigned event);
-const char *nopal_event_doc(unsigned event);
-const char *nopal_event_argument(unsigned event);
 
 /* ------------------------------------------------------------------ worlds */
 
@@ -221,11 +174,6 @@ bool nopal_live_poll(struct nopal_world *world);
 void nopal_live_linger(struct nopal_world *world, int64_t linger_ns);
 void nopal_world_free(struct nopal_world *world); /* ends its sessions first */
 int64_t nopal_world_now(const struct nopal_world *world);
-/* What the calling thread does in its world at this moment, for who dies there: "while `gentle`
- * handled SEGMENT_FROM_NET at 1.204500000 s (session 5e0b7d13)", a line for each layer at work.
- * Returns its length, at most room - 1; 0: nothing.  Reads memory and does nothing else, so that a
- * handler of SIGSEGV may call it. */
-size_t nopal_whereabouts(char *text, size_t room);
 /* How datagrams travel here, e.g. "gso 64 gro on sndbuf 4194304 rcvbuf 4194304":
  * what the kernel granted, and every fall-back that was taken. */
 const char *nopal_endpoint_transport(const struct nopal_endpoint *endpoint);
@@ -528,27 +476,6 @@ struct nopal_counters {
 /* Copy what is needed: it stays until the caller gives control back to the world. */
 const struct nopal_counters *nopal_session_counters(const struct nopal_session *session);
 
-/* Who holds what: a line a waiting segment or message, for people.  Returns the number of lines. */
-size_t nopal_session_dump(const struct nopal_session *session, FILE *out);
-/* The same by holder, in all layers of the session: what one microprotocol holds at one barrier. */
-struct nopal_held {
-	const char *layer, *microprotocol;
-	const char *why; /* what it waits for, as it declares */
-	/* enum nopal_barrier; at NOPAL_DELIVER items are messages, elsewhere they are segments;
-	 * NOPAL_BARRIERS: messages of ours without segments */
-	unsigned barrier;
-	uint64_t items;
-	uint64_t alone; /* of these, held by nobody else */
-	/* Segments and messages of a session have numbers from 1, as in traces: the oldest that it
-	 * holds, and of those that it holds alone (0: none). */
-	uint32_t oldest, oldest_alone;
-	int64_t for_ns; /* since the oldest was made, or was to leave again */
-};
-typedef void nopal_held_visit(const struct nopal_held *held, void *user);
-/* Returns how many there are; `visit` may be NULL.  Within the callback `ended`, too: then it is
- * what the session never let go. */
-size_t nopal_session_held(const struct nopal_session *session, nopal_held_visit *visit, void *user);
-
 /* Counters of an endpoint, for datagrams that belong to no session. */
 struct nopal_endpoint_counters {
 	uint64_t datagrams_in, datagrams_out;
@@ -563,21 +490,7 @@ struct nopal_endpoint_counters {
 const struct nopal_endpoint_counters *nopal_endpoint_counters(
 	const struct nopal_endpoint *endpoint);
 
-/* --------------------------------------------------------------- small tools */
-
-/* "25ms" and friends to base units, by enum nopal_unit; negative: a problem was added, naming
- * `what`. */
-int nopal_quantity_parse(const char *text, int unit, const char *what, int64_t *ret_value,
-			 struct nopal_problems *problems);
-/* SipHash-2-4 with a fixed key: fingerprints and file hashes.  Stream: init, update, final. */
-struct nopal_hash {
-	uint64_t v[4], tail;
-	uint64_t length;
-};
-void nopal_hash_init(struct nopal_hash *hash);
-void nopal_hash_update(struct nopal_hash *hash, const void *bytes, size_t length);
-uint64_t nopal_hash_final(struct nopal_hash *hash);
-
+#include "inspect.h"
 #include "traces.h"
 #include "watch.h"
 #include "network.h"

@@ -34,7 +34,7 @@ static const struct table table_3 = { 8096, 1, 10 };
 static int64_t transfer(const struct table *table, uint32_t size, const char *words)
 {
 	struct nopal_link forward, reverse;
-	struct round_trips_link link = { &forward, &reverse, 1 };
+	struct side_link link = { &forward, &reverse, 1 };
 	struct echo echo = { .kind = ROUND_TRIPS_CONFIG,
 			     .piece = table->payload,
 			     .size = size,
