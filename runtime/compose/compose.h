@@ -69,14 +69,10 @@ struct nopal_ordered {
 	uint16_t member;  /* index in layer->members */
 	uint16_t binding; /* index in the microprotocol's bindings */
 };
-/* Shall this binding be in the list?  NULL predicate: all. */
-typedef bool nopal__wanted(const struct nopal_composed_layer *layer, struct nopal_ordered candidate,
-			   const void *context);
 
-/* Handlers of `event` in run order.  Writes at most `room` entries; returns how many there are.
- * One order serves all kinds: what the predicate drops leaves the others' order as it is. */
+/* Handlers of `event` in run order, one order for all kinds.  Writes at most `room` entries; returns
+ * how many there are. */
 size_t nopal__compose_order(const struct nopal_composed_layer *layer, enum nopal_event event,
-			    nopal__wanted *wanted, const void *context,
 			    struct nopal_ordered *ret_order, size_t room);
 /* 0: undeclared ties by name; else they are permuted by this seed (tests). */
 extern uint64_t nopal__order_seed;

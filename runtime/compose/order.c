@@ -182,27 +182,23 @@ static size_t order_next(const struct order_event *order, bool forced)
 }
 
 size_t nopal__compose_order(const struct nopal_composed_layer *layer, enum nopal_event event,
-			    nopal__wanted *wanted, const void *context,
 			    struct nopal_ordered *ret_order, size_t room)
 {
 	struct order_event order;
-	size_t count = 0;
+	size_t done;
 
 	order_init(&order, layer, event);
-	for (size_t done = 0; done < order.count; done++) {
+	for (done = 0; done < order.count; done++) {
 		size_t next = order_next(&order, false);
 
 		if (next == order.count) /* a cycle: refused by the check */
 			next = order_next(&order, true);
 		order.placed[next] = true;
-		if (wanted && !wanted(layer, order.all[next], context))
-			continue;
-		if (count < room)
-			ret_order[count] = order.all[next];
-		count++;
+		if (done < room)
+			ret_order[done] = order.all[next];
 	}
 	order_fini(&order);
-	return count;
+	return done;
 }
 
 /* ---------------------------------------------------------------------- cycles */

@@ -26,15 +26,6 @@ static const char config_layer_word[] = "layer";
 
 /* ------------------------------------------------------------------- the tree */
 
-struct nopal_config_layer *nopal__config_layer(struct nopal_config *config, const char *name)
-{
-	for (size_t i = 0; i < config->layer_count; i++) {
-		if (strcmp(config->layers[i].name, name) == 0)
-			return &config->layers[i];
-	}
-	return NULL;
-}
-
 struct nopal_config_section *nopal__config_section(struct nopal_config_layer *layer,
 						   const char *name)
 {
@@ -72,10 +63,11 @@ void nopal__config_set_key(struct nopal_config *config, struct nopal_config_sect
 static struct nopal_config_layer *config_layer_add(struct nopal_config *config, const char *name,
 						   struct nopal_place place)
 {
-	struct nopal_config_layer *layer = nopal__config_layer(config, name);
+	struct nopal_config_layer *layer;
 
-	if (layer)
-		return layer;
+	for (size_t i = 0; i < config->layer_count; i++)
+		if (strcmp(config->layers[i].name, name) == 0)
+			return &config->layers[i];
 	layer = nopal__one_more(&config->arena, &config->layers, &config->layer_count,
 				sizeof(*layer));
 	if (layer)

@@ -59,7 +59,6 @@ const char *nopal__one_value(struct nopal__reader *reader, const char *name,
 
 /* --------------------------------------------------------------- config.c */
 
-struct nopal_config_layer *nopal__config_layer(struct nopal_config *config, const char *name);
 struct nopal_config_section *nopal__config_section(struct nopal_config_layer *layer,
 						   const char *name);
 void nopal__config_remove(struct nopal_config_layer *layer, struct nopal_config_section *section);

@@ -248,7 +248,7 @@ static bool transmissions_grow(struct nopal_composite *composite)
 	return true;
 }
 
-NOPAL_HOT int nopal__transmission_note(struct nopal_composite *composite,
+NOPAL_HOT static int transmission_note(struct nopal_composite *composite,
 				       struct nopal_segment *segment)
 {
 	struct nopal_transmissions *all = &composite->awake->transmissions;
@@ -332,7 +332,7 @@ void nopal__depart(struct nopal_composite *composite, struct nopal_segment *segm
 		nopal__endpoint_ops.wait(composite, segment);
 		return;
 	}
-	if (nopal__transmission_note(composite, segment) < 0) {
+	if (transmission_note(composite, segment) < 0) {
 		nopal__break(composite, NOPAL_RESOURCE, "no room to note a transmission");
 		return;
 	}

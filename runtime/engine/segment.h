@@ -25,7 +25,6 @@ static inline void nopal__segment_settle(struct nopal_composite *composite,
 		nopal__segment_settle_now(composite, segment);
 }
 void nopal__depart(struct nopal_composite *composite, struct nopal_segment *segment);
-int nopal__transmission_note(struct nopal_composite *composite, struct nopal_segment *segment);
 
 void nopal__segment_enter(struct nopal_composite *composite, struct nopal_segment *segment);
 /* The same, and that was all of it. */

@@ -150,8 +150,8 @@ static void build_calls(struct nopal_plan *plan, struct nopal_layer *layer,
 
 	for (unsigned event = 1; event < NOPAL_EVENT_COUNT; event++) {
 		struct nopal_ordered order[HANDLER_ROOM];
-		size_t count = nopal__compose_order(composed, (enum nopal_event)event, NULL, NULL,
-						    order, HANDLER_ROOM);
+		size_t count = nopal__compose_order(composed, (enum nopal_event)event, order,
+						    HANDLER_ROOM);
 		uint8_t kinds = nopal__about_segments(event) ? NOPAL_KIND_ROOM : 1;
 
 		/* Calls are stored behind one another; the table points into the store. */
