@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
-#include "base/ring.h"
+#include "engine/ring.h"
 #include "io/emulator/link_engine.h"
 #include "io/sim/random.h"
 
@@ -170,7 +170,7 @@ int nopal__link_init(struct nopal__link_engine *engine, const struct nopal_link 
 
 void nopal__link_fini(struct nopal__link_engine *engine)
 {
-	free(engine->leaves_ns);
+	nopal_free(NULL, engine->leaves_ns);
 	engine->leaves_ns = NULL;
 	engine->room = engine->queued = 0;
 }
@@ -239,14 +239,9 @@ static bool link_queue(struct nopal__link_engine *engine, uint32_t bytes, int64_
 
 	if (queued >= engine->link.limit)
 		return false;
-	if (queued == engine->room) {
-		int64_t *wider = nopal__ring_grow(engine->leaves_ns, &engine->first, &engine->room,
-						  sizeof(*wider));
-
-		if (!wider)
-			return false;
-		engine->leaves_ns = wider;
-	}
+	if (queued == engine->room && !nopal__ring_grow(NULL, &engine->leaves_ns, &engine->first,
+							&engine->room, sizeof(*engine->leaves_ns)))
+		return false;
 	if (engine->free_ns < now_ns) {
 		engine->free_ns = now_ns;
 		engine->free_rest = 0;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ring.h"
+#include "engine/ring.h"
 #include "io/sim/sim.h"
 
 enum {
@@ -131,14 +131,9 @@ bool nopal__sim_link_put(struct sim *sim, uint32_t index, int64_t time_ns,
 		event.packet = packet;
 		return nopal__heap_push(&sim->heap, &event);
 	}
-	if (link->flying == link->room) {
-		struct sim_flight *wider =
-			nopal__ring_grow(link->ring, &link->first, &link->room, sizeof(*wider));
-
-		if (!wider)
-			return false;
-		link->ring = wider;
-	}
+	if (link->flying == link->room &&
+	    !nopal__ring_grow(NULL, &link->ring, &link->first, &link->room, sizeof(*link->ring)))
+		return false;
 	event.kind = SIM_LINK;
 	event.where = index;
 	if (link->flying == 0 && !nopal__heap_push(&sim->heap, &event))

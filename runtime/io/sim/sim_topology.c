@@ -346,7 +346,7 @@ void nopal__sim_topology_free(struct sim *sim)
 		struct sim_link *link = &sim->links[i];
 
 		nopal__link_fini(&link->engine);
-		free(link->ring);
+		nopal_free(NULL, link->ring);
 	}
 	free(sim->links);
 	free(sim->nodes);
