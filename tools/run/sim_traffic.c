@@ -197,7 +197,7 @@ static void end_note(struct sim_run *run, struct sim_end *end, struct nopal_sess
 	end->counters = *nopal_session_counters(session);
 	sim_judge_held(run, end, session);
 	end->ended = true;
-	end->how = how;
+	end->how = (int)how;
 	end->text = strdup(text ? text : "");
 	if (!end->text)
 		tool_lacks_memory();
