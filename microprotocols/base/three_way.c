@@ -297,8 +297,6 @@ static void three_way_validate(const void *parameters, struct nopal_problems *pr
 			      "make retry_most at least retry");
 }
 
-#define PARAMETER(field) offsetof(struct three_way_parameters, field)
-
 static const struct nopal_parameter three_way_parameters[] = {
 	NOPAL_NUMBER(three_way, retry_ns, "retry", TIME, "250ms", "1ms", "10s",
 		     "wait for the first answer, doubled each time"),
@@ -314,8 +312,6 @@ static const struct nopal_parameter three_way_parameters[] = {
 		     "sessions half open at a listener, at most"),
 	{ 0 },
 };
-
-#undef PARAMETER
 
 static const struct nopal_attribute three_way_attributes[] = {
 	[THREE_WAY_NUMBER] = { "handshake_number", NOPAL_WRITE, "of what is no data" },

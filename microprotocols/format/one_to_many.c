@@ -356,8 +356,6 @@ static enum nopal_verdict one_to_many_on_verified(struct nopal_at at, struct nop
 	return NOPAL_CONTINUE;
 }
 
-#define PARAMETER(field) offsetof(struct one_to_many_parameters, field)
-
 static const struct nopal_parameter one_to_many_parameters[] = {
 	NOPAL_NUMBER(one_to_many, opener_stream, "opener_stream", COUNT, "0", "0", "255",
 		     "number of the stream at the opener", .wire = true),
@@ -367,8 +365,6 @@ static const struct nopal_parameter one_to_many_parameters[] = {
 		    .wire = true),
 	{ 0 },
 };
-
-#undef PARAMETER
 
 static const struct nopal_relation one_to_many_needs[] = {
 	{ "network", "it writes headers of datagrams" },

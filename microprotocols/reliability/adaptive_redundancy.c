@@ -254,8 +254,6 @@ static void adaptive_redundancy_validate(const void *parameters, struct nopal_pr
 			      "make most at least least");
 }
 
-#define ADAPTIVE_REDUNDANCY_FIELD(field) offsetof(struct adaptive_redundancy_parameters, field)
-
 static const struct nopal_parameter adaptive_redundancy_parameters[] = {
 	NOPAL_NUMBER(adaptive_redundancy, target_ppm, "target", PERCENT, "0.1%", "0.001%", "50%",
 		     "share of segments that may stay missing"),

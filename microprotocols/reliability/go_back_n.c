@@ -120,8 +120,6 @@ static void go_back_n_idle(struct nopal_at at)
 	nopal_queue_idle(at.session, &self->waiting);
 }
 
-#define PARAMETER(field) offsetof(struct go_back_n_parameters, field)
-
 static const struct nopal_parameter go_back_n_parameters[] = {
 	/* Twice as many, and numbers modulo 2^32 would not tell which. */
 	NOPAL_NUMBER(go_back_n, window, "window", COUNT, "128", "1", "2147483648",
@@ -138,8 +136,6 @@ static const struct nopal_parameter go_back_n_parameters[] = {
 		     "bytes of messages that the receiver holds; beyond it takes no segment"),
 	{ 0 },
 };
-
-#undef PARAMETER
 
 static const struct nopal_attribute go_back_n_attributes[] = {
 	[GO_BACK_N_NUMBER] = { "segment_number", NOPAL_READ },

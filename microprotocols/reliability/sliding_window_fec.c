@@ -100,8 +100,6 @@ static void sliding_window_fec_validate(const void *parameters, struct nopal_pro
 			      "make window at least sources");
 }
 
-#define SLIDING_PARAMETER(field) offsetof(struct sliding_window_fec_parameters, field)
-
 static const struct nopal_parameter sliding_window_fec_parameters[] = {
 	NOPAL_NUMBER(sliding_window_fec, sources, "sources", COUNT, "4", "1", "128",
 		     "segments between repairs"),
