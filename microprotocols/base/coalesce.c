@@ -284,11 +284,6 @@ static const struct nopal_binding coalesce_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation coalesce_needs[] = {
-	{ "message_numbers", "messages of one segment are told apart by their numbers" },
-	{ 0 },
-};
-
 static const struct nopal_promise coalesce_promises[] = {
 	{ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
 	  "a message is no longer than a segment" },
@@ -311,24 +306,20 @@ static const struct nopal_shared coalesce_shared[] = {
 	{ 0 },
 };
 
-static const struct nopal_timer coalesce_timers[] = {
-	[COALESCE_FLUSH] = { "flush", coalesce_when_flush },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_coalesce = {
 	.abi = NOPAL_ABI,
 	.name = "coalesce",
 	.family = "base",
 	.summary = "several small messages in one segment",
 	.provides = NOPAL_ROLES({ "message_segments", true }),
-	.needs = coalesce_needs,
+	.needs = NOPAL_RELATIONS(
+		{ "message_numbers", "messages of one segment are told apart by their numbers" }),
 	.promises = coalesce_promises,
 	.parameters_size = sizeof(struct coalesce_parameters),
 	.parameters = coalesce_parameters,
 	.attributes = coalesce_attributes,
 	.shared = coalesce_shared,
-	.timers = coalesce_timers,
+	.timers = NOPAL_TIMERS([COALESCE_FLUSH] = { "flush", coalesce_when_flush }),
 	.bindings = coalesce_bindings,
 	.raises = NOPAL_RAISES("SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN"),
 	.state_size = sizeof(struct coalesce),

@@ -86,12 +86,6 @@ static const struct nopal_binding fixed_size_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_promise fixed_size_promises[] = {
-	{ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
-	  "a message is no longer than a segment" },
-	{ 0 },
-};
-
 static const struct nopal_attribute fixed_size_attributes[] = {
 	[FIXED_SIZE_MESSAGE] = { "message_number", NOPAL_READ_OPTIONAL },
 	[FIXED_SIZE_SEGMENT] = { "segment_number", NOPAL_READ_OPTIONAL },
@@ -114,7 +108,8 @@ const struct nopal_microprotocol nopal_fixed_size = {
 	.whole = true,
 	.summary = "one segment for each message",
 	.provides = NOPAL_ROLES({ "message_segments", true }),
-	.promises = fixed_size_promises,
+	.promises = NOPAL_PROMISES({ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
+				     "a message is no longer than a segment" }),
 	.parameters_size = sizeof(struct fixed_size_parameters),
 	.parameters = fixed_size_parameters,
 	.attributes = fixed_size_attributes,

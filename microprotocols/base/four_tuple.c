@@ -11,16 +11,11 @@
  */
 #include <nopal/microprotocol.h>
 
-static const struct nopal_relation four_tuple_needs[] = {
-	{ "network", "addresses are those of datagrams" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_four_tuple = {
 	.abi = NOPAL_ABI,
 	.name = "four_tuple",
 	.family = "base",
 	.summary = "tell sessions apart by addresses and ports alone",
 	.provides = NOPAL_ROLES({ "address_demux", true }),
-	.needs = four_tuple_needs,
+	.needs = NOPAL_RELATIONS({ "network", "addresses are those of datagrams" }),
 };

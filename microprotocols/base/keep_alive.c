@@ -143,20 +143,9 @@ static const struct nopal_binding keep_alive_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_promise keep_alive_promises[] = {
-	{ NOPAL_DEATH, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_NOTICED, "a silent peer is probed",
-	  .bound = "timeout" },
-	{ 0 },
-};
-
 static const struct nopal_kind keep_alive_kinds[] = {
 	[KEEP_ALIVE_PROBE] = { "probe", NOPAL_KIND_CONTROL, "asks for a sign of life" },
 	[KEEP_ALIVE_ANSWER] = { "probe_ack", NOPAL_KIND_CONTROL, "a sign of life" },
-	{ 0 },
-};
-
-static const struct nopal_timer keep_alive_timers[] = {
-	[KEEP_ALIVE_CHECK] = { "check", keep_alive_when_check },
 	{ 0 },
 };
 
@@ -166,12 +155,13 @@ const struct nopal_microprotocol nopal_keep_alive = {
 	.family = "base",
 	.summary = "find out that a silent peer is gone",
 	.provides = NOPAL_ROLES({ "liveness" }),
-	.promises = keep_alive_promises,
+	.promises = NOPAL_PROMISES({ NOPAL_DEATH, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_NOTICED,
+				     "a silent peer is probed", .bound = "timeout" }),
 	.parameters_size = sizeof(struct keep_alive_parameters),
 	.parameters = keep_alive_parameters,
 	.validate = keep_alive_validate,
 	.kinds = keep_alive_kinds,
-	.timers = keep_alive_timers,
+	.timers = NOPAL_TIMERS([KEEP_ALIVE_CHECK] = { "check", keep_alive_when_check }),
 	.bindings = keep_alive_bindings,
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct keep_alive),

@@ -152,12 +152,6 @@ static const struct nopal_binding migration_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation migration_needs[] = {
-	{ "network", "addresses are those of datagrams" },
-	{ "connection", "the secret that proves the peer is told while a session opens" },
-	{ 0 },
-};
-
 static const struct nopal_relation migration_excludes[] = {
 	{ "address_demux",
 	  "where the address tells whose a datagram is, another address is another session" },
@@ -185,7 +179,9 @@ const struct nopal_microprotocol nopal_migration = {
 	.family = "base",
 	.summary = "follow a peer whose address changes",
 	.provides = NOPAL_ROLES({ "path_change", true }),
-	.needs = migration_needs,
+	.needs = NOPAL_RELATIONS(
+		{ "network", "addresses are those of datagrams" },
+		{ "connection", "the secret that proves the peer is told while a session opens" }),
 	.excludes = migration_excludes,
 	.shared = migration_shared,
 	.kinds = migration_kinds,

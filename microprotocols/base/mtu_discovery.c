@@ -346,11 +346,6 @@ static const struct nopal_binding mtu_discovery_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation mtu_discovery_needs[] = {
-	{ "network", "the longest datagram is that of a path" },
-	{ 0 },
-};
-
 static const struct nopal_kind mtu_discovery_kinds[] = {
 	[MTU_DISCOVERY_PROBE] = { "mtu_probe", NOPAL_KIND_CONTROL,
 				  "as long as the datagram that is tried" },
@@ -369,23 +364,18 @@ static const struct nopal_shared mtu_discovery_shared[] = {
 	{ 0 },
 };
 
-static const struct nopal_timer mtu_discovery_timers[] = {
-	[MTU_DISCOVERY_CLOCK] = { "clock", mtu_discovery_when_due },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_mtu_discovery = {
 	.abi = NOPAL_ABI,
 	.name = "mtu_discovery",
 	.family = "base",
 	.summary = "find the longest datagram that the path takes",
 	.provides = NOPAL_ROLES({ "path_limit", true }),
-	.needs = mtu_discovery_needs,
+	.needs = NOPAL_RELATIONS({ "network", "the longest datagram is that of a path" }),
 	.parameters_size = sizeof(struct mtu_discovery_parameters),
 	.parameters = mtu_discovery_parameters,
 	.kinds = mtu_discovery_kinds,
 	.shared = mtu_discovery_shared,
-	.timers = mtu_discovery_timers,
+	.timers = NOPAL_TIMERS([MTU_DISCOVERY_CLOCK] = { "clock", mtu_discovery_when_due }),
 	.bindings = mtu_discovery_bindings,
 	.state_size = sizeof(struct mtu_discovery),
 	.open = mtu_discovery_open,

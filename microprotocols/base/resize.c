@@ -407,11 +407,6 @@ static const struct nopal_shared resize_shared[] = {
 	{ 0 },
 };
 
-static const struct nopal_timer resize_timers[] = {
-	[RESIZE_EXPIRE] = { "expire", resize_when_expired },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_resize = {
 	.abi = NOPAL_ABI,
 	.name = "resize",
@@ -426,7 +421,7 @@ const struct nopal_microprotocol nopal_resize = {
 	.parameters = resize_parameters,
 	.attributes = resize_attributes,
 	.shared = resize_shared,
-	.timers = resize_timers,
+	.timers = NOPAL_TIMERS([RESIZE_EXPIRE] = { "expire", resize_when_expired }),
 	.bindings = resize_bindings,
 	.raises = NOPAL_RAISES("SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN"),
 	.state_size = sizeof(struct resize),

@@ -129,11 +129,6 @@ static const struct nopal_binding stream_end_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation stream_end_needs[] = {
-	{ "layer_below", "the flow has had its handshake, and a stream has none" },
-	{ 0 },
-};
-
 static const struct nopal_promise stream_end_promises[] = {
 	{ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_REQUIRES, NOPAL_PROVEN,
 	  "a flow without a handshake is gone with its last stream, acks or not" },
@@ -156,7 +151,8 @@ const struct nopal_microprotocol nopal_stream_end = {
 	.wire_version = 1,
 	.many = true,
 	.provides = NOPAL_ROLES({ "connection", true }),
-	.needs = stream_end_needs,
+	.needs = NOPAL_RELATIONS(
+		{ "layer_below", "the flow has had its handshake, and a stream has none" }),
 	.promises = stream_end_promises,
 	.kinds = stream_end_kinds,
 	.state_size = sizeof(struct stream_end),

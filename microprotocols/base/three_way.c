@@ -368,11 +368,6 @@ static const struct nopal_role three_way_provides[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation three_way_needs[] = {
-	{ "one_to_many", "its packets exist in that header alone" },
-	{ 0 },
-};
-
 static const struct nopal_promise three_way_promises[] = {
 	{ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_PROVEN,
 	  "a random number has come back from the address of the peer" },
@@ -386,7 +381,7 @@ const struct nopal_microprotocol nopal_three_way = {
 	.family = "base",
 	.summary = "open and close a session as the one-to-many protocol does, in its header",
 	.provides = three_way_provides,
-	.needs = three_way_needs,
+	.needs = NOPAL_RELATIONS({ "one_to_many", "its packets exist in that header alone" }),
 	.promises = three_way_promises,
 	.parameters_size = sizeof(struct three_way_parameters),
 	.parameters = three_way_parameters,

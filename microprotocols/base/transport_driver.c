@@ -30,12 +30,6 @@ static const struct nopal_binding transport_driver_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_promise transport_driver_promises[] = {
-	{ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0, "what is urgent leaves first",
-	  .of = "urgent" },
-	{ 0 },
-};
-
 static const struct nopal_hold transport_driver_holds[] = {
 	{ "it has been offered to the network", NOPAL_SEND, NOPAL_CARRIED, .sticky = true },
 	{ 0 },
@@ -49,7 +43,8 @@ const struct nopal_microprotocol nopal_transport_driver = {
 	.summary = "carry every segment through, whatever else is there",
 	.provides = NOPAL_ROLES({ "driver", true }),
 	.standard = "driver",
-	.promises = transport_driver_promises,
+	.promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0,
+				     "what is urgent leaves first", .of = "urgent" }),
 	.holds = transport_driver_holds,
 	.bindings = transport_driver_bindings,
 	.raises = NOPAL_RAISES("SEGMENT_TO_NET"),

@@ -55,11 +55,6 @@ static const struct nopal_binding whole_messages_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation whole_messages_needs[] = {
-	{ "layer_below", "a datagram does not hold every message" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_whole_messages = {
 	.abi = NOPAL_ABI,
 	.name = "whole_messages",
@@ -67,7 +62,7 @@ const struct nopal_microprotocol nopal_whole_messages = {
 	.many = true,
 	.summary = "one segment for each message, which the layer below cuts",
 	.provides = NOPAL_ROLES({ "message_segments", true }),
-	.needs = whole_messages_needs,
+	.needs = NOPAL_RELATIONS({ "layer_below", "a datagram does not hold every message" }),
 	.bindings = whole_messages_bindings,
 	.raises = NOPAL_RAISES("SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN"),
 	.message_limit = whole_messages_limit,

@@ -36,21 +36,6 @@ static enum nopal_verdict check_fifo_on_msg_to_user(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_binding check_fifo_bindings[] = {
-	NOPAL_ON(MSG_TO_USER, check_fifo_on_msg_to_user),
-	{ 0 },
-};
-
-static const struct nopal_role check_fifo_provides[] = {
-	{ "checker" },
-	{ 0 },
-};
-
-static const struct nopal_relation check_fifo_needs[] = {
-	{ "message_numbers|segment_numbers", "numbers are the order that is watched" },
-	{ 0 },
-};
-
 static const struct nopal_attribute check_fifo_attributes[] = {
 	[CHECK_FIFO_FIRST] = { "order_first", NOPAL_READ },
 	[CHECK_FIFO_NEXT] = { "order_next", NOPAL_READ },
@@ -63,10 +48,11 @@ const struct nopal_microprotocol nopal_check_fifo = {
 	.name = "check_fifo",
 	.family = "check",
 	.summary = "watch that deliveries keep the order of sending",
-	.provides = check_fifo_provides,
-	.needs = check_fifo_needs,
+	.provides = NOPAL_ROLES({ "checker" }),
+	.needs = NOPAL_RELATIONS(
+		{ "message_numbers|segment_numbers", "numbers are the order that is watched" }),
 	.attributes = check_fifo_attributes,
-	.bindings = check_fifo_bindings,
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(MSG_TO_USER, check_fifo_on_msg_to_user)),
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct check_fifo),
 };

@@ -145,19 +145,9 @@ static const struct nopal_binding check_holds_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_role check_holds_provides[] = {
-	{ "checker" },
-	{ 0 },
-};
-
 static const struct nopal_attribute check_holds_attributes[] = {
 	[CHECK_HOLDS_MARKS] = { "check_marks", NOPAL_WRITE, "what check_holds saw of it",
 				.kinds = NOPAL_CARRIED },
-	{ 0 },
-};
-
-static const struct nopal_timer check_holds_timers[] = {
-	[CHECK_HOLDS_STALLED] = { "stalled", check_holds_when_stalled },
 	{ 0 },
 };
 
@@ -166,11 +156,11 @@ const struct nopal_microprotocol nopal_check_holds = {
 	.name = "check_holds",
 	.family = "check",
 	.summary = "watch the rules of the barriers on every segment",
-	.provides = check_holds_provides,
+	.provides = NOPAL_ROLES({ "checker" }),
 	.parameters_size = sizeof(struct check_holds_parameters),
 	.parameters = check_holds_parameters,
 	.attributes = check_holds_attributes,
-	.timers = check_holds_timers,
+	.timers = NOPAL_TIMERS([CHECK_HOLDS_STALLED] = { "stalled", check_holds_when_stalled }),
 	.bindings = check_holds_bindings,
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct check_holds),

@@ -48,11 +48,6 @@ static const struct nopal_binding check_integrity_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_role check_integrity_provides[] = {
-	{ "checker" },
-	{ 0 },
-};
-
 static const struct nopal_attribute check_integrity_attributes[] = {
 	[CHECK_INTEGRITY_HASH] = { "check_hash", NOPAL_WRITE, "FNV-1a of the body", .wire_bytes = 4,
 				   .kinds = NOPAL_DATA },
@@ -64,7 +59,7 @@ const struct nopal_microprotocol nopal_check_integrity = {
 	.name = "check_integrity",
 	.family = "check",
 	.summary = "watch that what arrives is what was sent",
-	.provides = check_integrity_provides,
+	.provides = NOPAL_ROLES({ "checker" }),
 	.attributes = check_integrity_attributes,
 	.bindings = check_integrity_bindings,
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),

@@ -230,28 +230,18 @@ static const struct nopal_shared header_compression_shared[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation header_compression_needs[] = {
-	{ "network", "it writes headers of datagrams" },
-	{ 0 },
-};
-
-static const struct nopal_binding header_compression_bindings[] = {
-	NOPAL_ON(ACK_FROM_NET, header_compression_on_ack),
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_header_compression = {
 	.abi = NOPAL_ABI,
 	.name = "header_compression",
 	.family = "format",
 	.summary = "what the peer can tell from earlier headers does not travel",
 	.provides = NOPAL_ROLES({ "data_format", true }),
-	.needs = header_compression_needs,
+	.needs = NOPAL_RELATIONS({ "network", "it writes headers of datagrams" }),
 	.parameters_size = sizeof(struct header_compression_parameters),
 	.parameters = header_compression_parameters,
 	.attributes = header_compression_attributes,
 	.shared = header_compression_shared,
-	.bindings = header_compression_bindings,
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(ACK_FROM_NET, header_compression_on_ack)),
 	.state_size = sizeof(struct header_compression),
 	.format = &(const struct nopal_format){ .bytes = HEADER_HEAD + HEADER_BEHIND,
 						.pack = header_compression_pack,

@@ -373,11 +373,6 @@ static const struct nopal_relation one_to_many_needs[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation one_to_many_excludes[] = {
-	{ "integrity", "its trailer would be part of the payload there" },
-	{ 0 },
-};
-
 static const struct nopal_promise one_to_many_promises[] = {
 	NOPAL_NAMELESS_FORMAT,
 	{ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES, NOPAL_ACCIDENTS,
@@ -414,7 +409,8 @@ const struct nopal_microprotocol nopal_one_to_many = {
 	.summary = "the header of the one-to-many protocol: 20 bytes for all it sends",
 	.provides = NOPAL_ROLES({ "data_format", true }),
 	.needs = one_to_many_needs,
-	.excludes = one_to_many_excludes,
+	.excludes =
+		NOPAL_RELATIONS({ "integrity", "its trailer would be part of the payload there" }),
 	.promises = one_to_many_promises,
 	.parameters_size = sizeof(struct one_to_many_parameters),
 	.parameters = one_to_many_parameters,

@@ -27,24 +27,15 @@ static bool plain_udp_unpack(struct nopal_at at, struct nopal_segment *segment,
 	return true;
 }
 
-static const struct nopal_relation plain_udp_needs[] = {
-	{ "network", "it writes headers of datagrams" },
-	{ 0 },
-};
-
-static const struct nopal_relation plain_udp_excludes[] = {
-	{ "integrity", "its trailer would be part of the message there" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_plain_udp = {
 	.abi = NOPAL_ABI,
 	.name = "plain_udp",
 	.family = "format",
 	.summary = "speak with programs that know UDP alone",
 	.provides = NOPAL_ROLES({ "data_format", true }),
-	.needs = plain_udp_needs,
-	.excludes = plain_udp_excludes,
+	.needs = NOPAL_RELATIONS({ "network", "it writes headers of datagrams" }),
+	.excludes =
+		NOPAL_RELATIONS({ "integrity", "its trailer would be part of the message there" }),
 	.promises = NOPAL_PROMISES(NOPAL_NAMELESS_FORMAT),
 	.format = &(const struct nopal_format){ .interop = true,
 						.pack = plain_udp_pack,

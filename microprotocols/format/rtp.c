@@ -196,16 +196,6 @@ static const struct nopal_parameter rtp_parameters[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation rtp_needs[] = {
-	{ "network", "it writes headers of datagrams" },
-	{ 0 },
-};
-
-static const struct nopal_relation rtp_excludes[] = {
-	{ "integrity", "its trailer would be part of the payload there" },
-	{ 0 },
-};
-
 static const struct nopal_attribute rtp_attributes[] = {
 	{ "message_number", NOPAL_WRITE, "of the message, from 1", .wire_bytes = 2,
 	  .kinds = NOPAL_DATA },
@@ -218,24 +208,21 @@ static const struct nopal_attribute rtp_attributes[] = {
 	{ 0 },
 };
 
-static const struct nopal_binding rtp_bindings[] = {
-	NOPAL_ON(MSG_FROM_USER, rtp_on_from_user, .before = "message_segments"),
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_rtp = {
 	.abi = NOPAL_ABI,
 	.name = "rtp",
 	.family = "format",
 	.summary = "speak with programs that know RTP",
 	.provides = NOPAL_ROLES({ "data_format", true }, { "message_numbers", true }),
-	.needs = rtp_needs,
-	.excludes = rtp_excludes,
+	.needs = NOPAL_RELATIONS({ "network", "it writes headers of datagrams" }),
+	.excludes =
+		NOPAL_RELATIONS({ "integrity", "its trailer would be part of the payload there" }),
 	.promises = NOPAL_PROMISES(NOPAL_NAMELESS_FORMAT),
 	.parameters_size = sizeof(struct rtp_parameters),
 	.parameters = rtp_parameters,
 	.attributes = rtp_attributes,
-	.bindings = rtp_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(MSG_FROM_USER, rtp_on_from_user, .before = "message_segments")),
 	.state_size = sizeof(struct rtp),
 	.open = rtp_open,
 	.format =

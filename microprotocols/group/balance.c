@@ -310,12 +310,6 @@ static const struct nopal_binding balance_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation balance_needs[] = {
-	{ "destinations", "it chooses among them" },
-	{ "fan_out", "those that have a message are counted" },
-	{ 0 },
-};
-
 static const struct nopal_promise balance_promises[] = {
 	{ NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_SO_MANY,
 	  "a message goes to the least loaded destinations", .bound = "copies" },
@@ -340,7 +334,8 @@ const struct nopal_microprotocol nopal_balance = {
 	.many = true,
 	.summary = "each message goes to the few least loaded destinations",
 	.provides = NOPAL_ROLES({ "destination_choice", true }),
-	.needs = balance_needs,
+	.needs = NOPAL_RELATIONS({ "destinations", "it chooses among them" },
+				 { "fan_out", "those that have a message are counted" }),
 	.promises = balance_promises,
 	.parameters_size = sizeof(struct balance_parameters),
 	.parameters = balance_parameters,

@@ -218,12 +218,6 @@ static const struct nopal_attribute fan_out_attributes[] = {
 	{ 0 },
 };
 
-static const struct nopal_hold fan_out_holds[] = {
-	{ "so many destinations have it", NOPAL_DONE, NOPAL_DATA },
-	{ "copies of it are under way", NOPAL_DEALLOCATE, NOPAL_DATA },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_fan_out = {
 	.abi = NOPAL_ABI,
 	.name = "fan_out",
@@ -237,6 +231,7 @@ const struct nopal_microprotocol nopal_fan_out = {
 	.parameters_size = sizeof(struct fan_out_parameters),
 	.parameters = fan_out_parameters,
 	.attributes = fan_out_attributes,
-	.holds = fan_out_holds,
+	.holds = NOPAL_HOLDS({ "so many destinations have it", NOPAL_DONE, NOPAL_DATA },
+			     { "copies of it are under way", NOPAL_DEALLOCATE, NOPAL_DATA }),
 	.bindings = fan_out_bindings,
 };

@@ -219,11 +219,6 @@ static const struct nopal_attribute multicast_attributes[] = {
 	{ 0 },
 };
 
-static const struct nopal_timer multicast_timers[] = {
-	[MULTICAST_TRY] = { "try", multicast_when_try },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_multicast = {
 	.abi = NOPAL_ABI,
 	.name = "multicast",
@@ -239,7 +234,7 @@ const struct nopal_microprotocol nopal_multicast = {
 	.validate = multicast_validate,
 	.attributes = multicast_attributes,
 	.kinds = multicast_kinds,
-	.timers = multicast_timers,
+	.timers = NOPAL_TIMERS([MULTICAST_TRY] = { "try", multicast_when_try }),
 	.bindings = multicast_bindings,
 	.raises = NOPAL_RAISES("DESTINATION_JOINED"),
 	.state_size = sizeof(struct multicast),

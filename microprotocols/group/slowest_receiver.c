@@ -286,12 +286,6 @@ static const struct nopal_binding slowest_receiver_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation slowest_receiver_needs[] = {
-	{ "rate_mechanism", "somebody must keep to the rate" },
-	{ "channel_repair", "somebody must say what came" },
-	{ 0 },
-};
-
 static const struct nopal_shared slowest_receiver_shared[] = {
 	[SLOWEST_RECEIVER_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0, "bits of bodies a second" },
 	{ 0 },
@@ -304,7 +298,8 @@ const struct nopal_microprotocol nopal_slowest_receiver = {
 	.summary = "one rate for all, which the slowest of them can take",
 	.many = true,
 	.provides = NOPAL_ROLES({ "congestion_policy", true }, { "rate_policy" }),
-	.needs = slowest_receiver_needs,
+	.needs = NOPAL_RELATIONS({ "rate_mechanism", "somebody must keep to the rate" },
+				 { "channel_repair", "somebody must say what came" }),
 	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED),
 	.parameters_size = sizeof(struct slowest_receiver_parameters),
 	.parameters = slowest_receiver_parameters,

@@ -166,22 +166,6 @@ static const struct nopal_shared fixed_rate_jitter_shared[] = {
 	{ 0 },
 };
 
-static const struct nopal_hold fixed_rate_jitter_holds[] = {
-	{ "its time has come", NOPAL_DELIVER, NOPAL_DATA },
-	{ 0 },
-};
-
-static const struct nopal_timer fixed_rate_jitter_timers[] = {
-	[FIXED_RATE_JITTER_DUE] = { "due", fixed_rate_jitter_when_due },
-	{ 0 },
-};
-
-static const struct nopal_relation fixed_rate_jitter_needs[] = {
-	{ "message_numbers", "numbers are places in time" },
-	{ "application", "what another layer sends again has lost its place" },
-	{ 0 },
-};
-
 static const struct nopal_promise fixed_rate_jitter_promises[] = {
 	{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
 	  "a message that comes after its time, or finds no room, is dropped", .bound = "delay" },
@@ -196,14 +180,16 @@ const struct nopal_microprotocol nopal_fixed_rate_jitter = {
 	.family = "jitter",
 	.summary = "deliver messages a fixed time apart",
 	.provides = NOPAL_ROLES({ "jitter", true }),
-	.needs = fixed_rate_jitter_needs,
+	.needs = NOPAL_RELATIONS(
+		{ "message_numbers", "numbers are places in time" },
+		{ "application", "what another layer sends again has lost its place" }),
 	.promises = fixed_rate_jitter_promises,
 	.parameters_size = sizeof(struct fixed_rate_jitter_parameters),
 	.parameters = fixed_rate_jitter_parameters,
 	.attributes = fixed_rate_jitter_attributes,
 	.shared = fixed_rate_jitter_shared,
-	.holds = fixed_rate_jitter_holds,
-	.timers = fixed_rate_jitter_timers,
+	.holds = NOPAL_HOLDS({ "its time has come", NOPAL_DELIVER, NOPAL_DATA }),
+	.timers = NOPAL_TIMERS([FIXED_RATE_JITTER_DUE] = { "due", fixed_rate_jitter_when_due }),
 	.bindings = fixed_rate_jitter_bindings,
 	.state_size = sizeof(struct playout),
 	.idle = fixed_rate_jitter_idle,

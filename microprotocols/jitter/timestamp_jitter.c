@@ -213,26 +213,6 @@ static const struct nopal_shared timestamp_jitter_shared[] = {
 	{ 0 },
 };
 
-static const struct nopal_hold timestamp_jitter_holds[] = {
-	{ "its time has come", NOPAL_DELIVER, NOPAL_DATA },
-	{ 0 },
-};
-
-static const struct nopal_timer timestamp_jitter_timers[] = {
-	[TIMESTAMP_JITTER_DUE] = { "due", timestamp_jitter_when_due },
-	{ 0 },
-};
-
-static const struct nopal_relation timestamp_jitter_needs[] = {
-	{ "application", "what another layer sends again has lost its place" },
-	{ 0 },
-};
-
-static const struct nopal_relation timestamp_jitter_excludes[] = {
-	{ "coalesce", "a segment has the timestamp of its first message only" },
-	{ 0 },
-};
-
 static const struct nopal_promise timestamp_jitter_promises[] = {
 	{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
 	  "a message that comes after its time, or finds no room, is dropped", .bound = "delay" },
@@ -249,15 +229,17 @@ const struct nopal_microprotocol nopal_timestamp_jitter = {
 	.family = "jitter",
 	.summary = "deliver messages with the intervals of their timestamps",
 	.provides = NOPAL_ROLES({ "jitter", true }),
-	.needs = timestamp_jitter_needs,
-	.excludes = timestamp_jitter_excludes,
+	.needs = NOPAL_RELATIONS(
+		{ "application", "what another layer sends again has lost its place" }),
+	.excludes = NOPAL_RELATIONS(
+		{ "coalesce", "a segment has the timestamp of its first message only" }),
 	.promises = timestamp_jitter_promises,
 	.parameters_size = sizeof(struct timestamp_jitter_parameters),
 	.parameters = timestamp_jitter_parameters,
 	.attributes = timestamp_jitter_attributes,
 	.shared = timestamp_jitter_shared,
-	.holds = timestamp_jitter_holds,
-	.timers = timestamp_jitter_timers,
+	.holds = NOPAL_HOLDS({ "its time has come", NOPAL_DELIVER, NOPAL_DATA }),
+	.timers = NOPAL_TIMERS([TIMESTAMP_JITTER_DUE] = { "due", timestamp_jitter_when_due }),
 	.bindings = timestamp_jitter_bindings,
 	.state_size = sizeof(struct playout),
 	.idle = timestamp_jitter_idle,

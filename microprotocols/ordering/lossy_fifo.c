@@ -202,28 +202,6 @@ static const struct nopal_binding lossy_fifo_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_role lossy_fifo_provides[] = {
-	{ "order", true },
-	{ "lossy_order" },
-	{ 0 },
-};
-
-static const struct nopal_relation lossy_fifo_needs[] = {
-	{ "message_numbers|segment_numbers", "numbers say which message comes next" },
-	{ 0 },
-};
-
-static const struct nopal_relation lossy_fifo_excludes[] = {
-	{ "reliability", "what is sent again would be skipped anyway" },
-	{ 0 },
-};
-
-static const struct nopal_attribute lossy_fifo_attributes[] = {
-	[LOSSY_FIFO_FIRST] = { "order_first", NOPAL_READ },
-	[LOSSY_FIFO_NEXT] = { "order_next", NOPAL_READ },
-	{ 0 },
-};
-
 static const struct nopal_shared lossy_fifo_shared[] = {
 	[LOSSY_FIFO_PLAYOUT_DELAY] = { "playout_delay_ns", NOPAL_WRITE, 0, "the parameter delay" },
 	[LOSSY_FIFO_INITIAL_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
@@ -233,11 +211,6 @@ static const struct nopal_shared lossy_fifo_shared[] = {
 
 static const struct nopal_hold lossy_fifo_holds[] = {
 	{ "predecessors were delivered, or the delay has passed", NOPAL_DELIVER, NOPAL_DATA },
-	{ 0 },
-};
-
-static const struct nopal_timer lossy_fifo_timers[] = {
-	[LOSSY_FIFO_TIMED_OUT] = { "timed_out", lossy_fifo_when_timed_out },
 	{ 0 },
 };
 
@@ -256,16 +229,19 @@ const struct nopal_microprotocol nopal_lossy_fifo = {
 	.name = "lossy_fifo",
 	.family = "ordering",
 	.summary = "deliver in order, and do not wait long for what is missing",
-	.provides = lossy_fifo_provides,
-	.needs = lossy_fifo_needs,
-	.excludes = lossy_fifo_excludes,
+	.provides = NOPAL_ROLES({ "order", true }, { "lossy_order" }),
+	.needs = NOPAL_RELATIONS(
+		{ "message_numbers|segment_numbers", "numbers say which message comes next" }),
+	.excludes =
+		NOPAL_RELATIONS({ "reliability", "what is sent again would be skipped anyway" }),
 	.promises = lossy_fifo_promises,
 	.parameters_size = sizeof(struct lossy_fifo_parameters),
 	.parameters = lossy_fifo_parameters,
-	.attributes = lossy_fifo_attributes,
+	.attributes = NOPAL_ATTRIBUTES([LOSSY_FIFO_FIRST] = { "order_first", NOPAL_READ },
+				       [LOSSY_FIFO_NEXT] = { "order_next", NOPAL_READ }),
 	.shared = lossy_fifo_shared,
 	.holds = lossy_fifo_holds,
-	.timers = lossy_fifo_timers,
+	.timers = NOPAL_TIMERS([LOSSY_FIFO_TIMED_OUT] = { "timed_out", lossy_fifo_when_timed_out }),
 	.bindings = lossy_fifo_bindings,
 	.state_size = sizeof(struct lossy_fifo),
 	.idle = lossy_fifo_idle,

@@ -27,17 +27,6 @@ static const struct nopal_binding out_of_band_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation out_of_band_excludes[] = {
-	{ "coalesce", "a segment has the properties of its first message only" },
-	{ 0 },
-};
-
-static const struct nopal_promise out_of_band_promises[] = {
-	{ NOPAL_ORDER, NOPAL_FAN_OUT, NOPAL_LOWERS, 0, "it is delivered as it arrives",
-	  .of = "out_of_band" },
-	{ 0 },
-};
-
 static const struct nopal_attribute out_of_band_attributes[] = {
 	[OUT_OF_BAND_MARK] = { "out_of_band", NOPAL_PROPERTY, "not 0: delivered as it arrives",
 			       .wire_bytes = 1, .kinds = NOPAL_DATA },
@@ -50,8 +39,10 @@ const struct nopal_microprotocol nopal_out_of_band = {
 	.family = "ordering",
 	.summary = "what cannot wait is delivered as it arrives, past any order",
 	.provides = NOPAL_ROLES({ "out_of_band", true }),
-	.excludes = out_of_band_excludes,
-	.promises = out_of_band_promises,
+	.excludes = NOPAL_RELATIONS(
+		{ "coalesce", "a segment has the properties of its first message only" }),
+	.promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
+				     "it is delivered as it arrives", .of = "out_of_band" }),
 	.attributes = out_of_band_attributes,
 	.bindings = out_of_band_bindings,
 };

@@ -213,17 +213,6 @@ static const struct nopal_binding reliable_fifo_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_role reliable_fifo_provides[] = {
-	{ "order", true },
-	{ "reliable_order" },
-	{ 0 },
-};
-
-static const struct nopal_relation reliable_fifo_needs[] = {
-	{ "message_numbers|segment_numbers", "numbers say which message comes next" },
-	{ 0 },
-};
-
 static const struct nopal_attribute reliable_fifo_attributes[] = {
 	[RELIABLE_FIFO_FIRST] = { "order_first", NOPAL_READ },
 	[RELIABLE_FIFO_NEXT] = { "order_next", NOPAL_READ },
@@ -234,11 +223,6 @@ static const struct nopal_attribute reliable_fifo_attributes[] = {
 static const struct nopal_shared reliable_fifo_shared[] = {
 	[RELIABLE_FIFO_INITIAL_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
 					 "number of the first message" },
-	{ 0 },
-};
-
-static const struct nopal_hold reliable_fifo_holds[] = {
-	{ "all predecessors were delivered", NOPAL_DELIVER, NOPAL_DATA },
 	{ 0 },
 };
 
@@ -263,15 +247,16 @@ const struct nopal_microprotocol nopal_reliable_fifo = {
 	.family = "ordering",
 	.many = true /* what comes from many is for one alone */,
 	.summary = "deliver every message in the order of sending",
-	.provides = reliable_fifo_provides,
+	.provides = NOPAL_ROLES({ "order", true }, { "reliable_order" }),
 	.standard = "order",
-	.needs = reliable_fifo_needs,
+	.needs = NOPAL_RELATIONS(
+		{ "message_numbers|segment_numbers", "numbers say which message comes next" }),
 	.promises = reliable_fifo_promises,
 	.parameters_size = sizeof(struct reliable_fifo_parameters),
 	.parameters = reliable_fifo_parameters,
 	.attributes = reliable_fifo_attributes,
 	.shared = reliable_fifo_shared,
-	.holds = reliable_fifo_holds,
+	.holds = NOPAL_HOLDS({ "all predecessors were delivered", NOPAL_DELIVER, NOPAL_DATA }),
 	.bindings = reliable_fifo_bindings,
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct reliable_fifo),

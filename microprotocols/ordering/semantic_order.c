@@ -382,22 +382,11 @@ static const struct nopal_binding semantic_order_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation semantic_order_excludes[] = {
-	{ "order", "it relates all messages already" },
-	{ "coalesce", "a segment has the labels of its first message only" },
-	{ 0 },
-};
-
 static const struct nopal_shared semantic_order_shared[] = {
 	[SEMANTIC_ORDER_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
 				   "1: what is missing will come" },
 	[SEMANTIC_ORDER_FLOOR] = { "segment_floor", NOPAL_READ_OPTIONAL, 0,
 				   "what was sent before is settled" },
-	{ 0 },
-};
-
-static const struct nopal_hold semantic_order_holds[] = {
-	{ "the named predecessors were delivered", NOPAL_DELIVER, NOPAL_DATA },
 	{ 0 },
 };
 
@@ -430,13 +419,16 @@ const struct nopal_microprotocol nopal_semantic_order = {
 	.summary = "deliver a message after those that it says it follows",
 	.provides = NOPAL_ROLES({ "partial_order", true }),
 	.needs = semantic_order_needs,
-	.excludes = semantic_order_excludes,
+	.excludes = NOPAL_RELATIONS(
+		{ "order", "it relates all messages already" },
+		{ "coalesce", "a segment has the labels of its first message only" }),
 	.promises = semantic_order_promises,
 	.parameters_size = sizeof(struct semantic_order_parameters),
 	.parameters = semantic_order_parameters,
 	.attributes = semantic_order_attributes,
 	.shared = semantic_order_shared,
-	.holds = semantic_order_holds,
+	.holds =
+		NOPAL_HOLDS({ "the named predecessors were delivered", NOPAL_DELIVER, NOPAL_DATA }),
 	.timers = semantic_order_timers,
 	.bindings = semantic_order_bindings,
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),

@@ -385,16 +385,6 @@ static const struct nopal_attribute tag_matching_attributes[] = {
 	{ 0 },
 };
 
-static const struct nopal_hold tag_matching_holds[] = {
-	{ "a posted receive matches", NOPAL_DELIVER, NOPAL_DATA },
-	{ 0 },
-};
-
-static const struct nopal_relation tag_matching_needs[] = {
-	{ "application", "nobody else posts receives" },
-	{ 0 },
-};
-
 static const struct nopal_promise tag_matching_promises[] = {
 	{ NOPAL_ORDER, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_BY_TAG,
 	  "a message waits until its tag is asked for" },
@@ -409,13 +399,13 @@ const struct nopal_microprotocol nopal_tag_matching = {
 	.family = "ordering",
 	.summary = "deliver the messages that the application asks for, by tag",
 	.provides = NOPAL_ROLES({ "tag_matching", true }),
-	.needs = tag_matching_needs,
+	.needs = NOPAL_RELATIONS({ "application", "nobody else posts receives" }),
 	.excludes = tag_matching_excludes,
 	.promises = tag_matching_promises,
 	.parameters_size = sizeof(struct tag_matching_parameters),
 	.parameters = tag_matching_parameters,
 	.attributes = tag_matching_attributes,
-	.holds = tag_matching_holds,
+	.holds = NOPAL_HOLDS({ "a posted receive matches", NOPAL_DELIVER, NOPAL_DATA }),
 	.bindings = tag_matching_bindings,
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct tag_matching),

@@ -280,11 +280,6 @@ static const struct nopal_binding adaptive_redundancy_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation adaptive_redundancy_needs[] = {
-	{ "redundancy", "somebody has to make the parity" },
-	{ 0 },
-};
-
 static const struct nopal_attribute adaptive_redundancy_attributes[] = {
 	[ADAPTIVE_REDUNDANCY_PACKET] = { "packet_number", NOPAL_READ,
 					 .wire_bytes = ADAPTIVE_REDUNDANCY_NUMBER_BYTES,
@@ -313,7 +308,7 @@ const struct nopal_microprotocol nopal_adaptive_redundancy = {
 	.family = "reliability",
 	.summary = "as much redundancy as the losses that are measured ask for",
 	.provides = NOPAL_ROLES({ "redundancy_policy", true }),
-	.needs = adaptive_redundancy_needs,
+	.needs = NOPAL_RELATIONS({ "redundancy", "somebody has to make the parity" }),
 	.parameters_size = sizeof(struct adaptive_redundancy_parameters),
 	.parameters = adaptive_redundancy_parameters,
 	.validate = adaptive_redundancy_validate,

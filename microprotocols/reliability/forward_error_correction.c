@@ -237,16 +237,6 @@ static const struct nopal_kind forward_error_correction_kinds[] = {
 	{ 0 },
 };
 
-static const struct nopal_hold forward_error_correction_holds[] = {
-	{ "parity is made of its block", NOPAL_DEALLOCATE, NOPAL_DATA },
-	{ 0 },
-};
-
-static const struct nopal_timer forward_error_correction_timers[] = {
-	[FEC_FLUSH] = { "flush", forward_error_correction_when_flush },
-	{ 0 },
-};
-
 static const struct nopal_promise forward_error_correction_promises[] = {
 	{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_REPAIRED,
 	  "parity repairs losses of a block", .bound = "flush" },
@@ -272,8 +262,8 @@ const struct nopal_microprotocol nopal_forward_error_correction = {
 	.attributes = forward_error_correction_attributes,
 	.shared = forward_error_correction_shared,
 	.kinds = forward_error_correction_kinds,
-	.holds = forward_error_correction_holds,
-	.timers = forward_error_correction_timers,
+	.holds = NOPAL_HOLDS({ "parity is made of its block", NOPAL_DEALLOCATE, NOPAL_DATA }),
+	.timers = NOPAL_TIMERS([FEC_FLUSH] = { "flush", forward_error_correction_when_flush }),
 	.bindings = forward_error_correction_bindings,
 	.raises = NOPAL_RAISES("SEGMENT_TO_NET", "SEGMENT_FROM_NET"),
 	.state_size = sizeof(struct forward_error_correction),

@@ -135,12 +135,6 @@ static const struct nopal_binding parallel_channels_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation parallel_channels_needs[] = {
-	{ "network", "paths are those of datagrams" },
-	{ "duplicate_filter", "each path brings a copy" },
-	{ 0 },
-};
-
 static const struct nopal_relation parallel_channels_excludes[] = {
 	{ "address_demux",
 	  "where the address tells whose a datagram is, another address is another session" },
@@ -168,7 +162,8 @@ const struct nopal_microprotocol nopal_parallel_channels = {
 	.family = "reliability",
 	.summary = "send everything by several paths at once",
 	.provides = NOPAL_ROLES({ "parallel_paths", true }),
-	.needs = parallel_channels_needs,
+	.needs = NOPAL_RELATIONS({ "network", "paths are those of datagrams" },
+				 { "duplicate_filter", "each path brings a copy" }),
 	.excludes = parallel_channels_excludes,
 	.shared = parallel_channels_shared,
 	.kinds = parallel_channels_kinds,

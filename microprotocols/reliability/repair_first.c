@@ -128,12 +128,6 @@ static const struct nopal_binding repair_first_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation repair_first_needs[] = {
-	{ "retransmit", "it resends what redundancy cannot repair" },
-	{ "redundancy", "without it nothing is ever repaired" },
-	{ 0 },
-};
-
 static const struct nopal_attribute repair_first_attributes[] = {
 	[REPAIR_FIRST_GROUP] = { "repair_group", NOPAL_READ },
 	[REPAIR_FIRST_AWAITED] = { "repair_awaited", NOPAL_WRITE,
@@ -149,20 +143,17 @@ static const struct nopal_shared repair_first_shared[] = {
 	{ 0 },
 };
 
-static const struct nopal_timer repair_first_timers[] = {
-	[REPAIR_FIRST_PATIENCE] = { "patience", repair_first_when_impatient },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_repair_first = {
 	.abi = NOPAL_ABI,
 	.name = "repair_first",
 	.family = "reliability",
 	.summary = "a loss that redundancy may still repair is not resent",
-	.needs = repair_first_needs,
+	.needs = NOPAL_RELATIONS({ "retransmit", "it resends what redundancy cannot repair" },
+				 { "redundancy", "without it nothing is ever repaired" }),
 	.attributes = repair_first_attributes,
 	.shared = repair_first_shared,
-	.timers = repair_first_timers,
+	.timers =
+		NOPAL_TIMERS([REPAIR_FIRST_PATIENCE] = { "patience", repair_first_when_impatient }),
 	.bindings = repair_first_bindings,
 	.raises = NOPAL_RAISES("SEGMENT_RESEND", "SESSION_BROKEN"),
 	.state_size = sizeof(struct repair_first),

@@ -94,12 +94,6 @@ static const struct nopal_binding resend_copies_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation resend_copies_needs[] = {
-	{ "retransmit", "it lets the copy leave" },
-	{ "window_mechanism", "it says whether anything else waits to leave" },
-	{ 0 },
-};
-
 static const struct nopal_attribute resend_copies_attributes[] = {
 	[RESEND_COPIES_LEFT] = { "copies_left", NOPAL_WRITE,
 				 "copies of its resend that may leave" },
@@ -112,22 +106,19 @@ static const struct nopal_shared resend_copies_shared[] = {
 	{ 0 },
 };
 
-static const struct nopal_timer resend_copies_timers[] = {
-	[RESEND_COPIES_DUE] = { "due", resend_copies_when_due },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_resend_copies = {
 	.abi = NOPAL_ABI,
 	.name = "resend_copies",
 	.family = "reliability",
 	.summary = "a resend leaves with copies while nothing else waits to leave",
-	.needs = resend_copies_needs,
+	.needs = NOPAL_RELATIONS(
+		{ "retransmit", "it lets the copy leave" },
+		{ "window_mechanism", "it says whether anything else waits to leave" }),
 	.parameters_size = sizeof(struct resend_copies_parameters),
 	.parameters = resend_copies_parameters,
 	.attributes = resend_copies_attributes,
 	.shared = resend_copies_shared,
-	.timers = resend_copies_timers,
+	.timers = NOPAL_TIMERS([RESEND_COPIES_DUE] = { "due", resend_copies_when_due }),
 	.bindings = resend_copies_bindings,
 	.raises = NOPAL_RAISES("SEGMENT_RESEND", "SESSION_BROKEN"),
 	.state_size = sizeof(struct resend_copies),

@@ -166,11 +166,6 @@ static const struct nopal_kind sliding_window_fec_kinds[] = {
 	{ 0 },
 };
 
-static const struct nopal_timer sliding_window_fec_timers[] = {
-	[SLIDING_FLUSH] = { "flush", sliding_window_fec_when_flush },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_sliding_window_fec = {
 	.abi = NOPAL_ABI,
 	.name = "sliding_window_fec",
@@ -185,7 +180,7 @@ const struct nopal_microprotocol nopal_sliding_window_fec = {
 	.attributes = sliding_window_fec_attributes,
 	.shared = sliding_window_fec_shared,
 	.kinds = sliding_window_fec_kinds,
-	.timers = sliding_window_fec_timers,
+	.timers = NOPAL_TIMERS([SLIDING_FLUSH] = { "flush", sliding_window_fec_when_flush }),
 	.bindings = sliding_window_fec_bindings,
 	.raises = NOPAL_RAISES("SEGMENT_TO_NET", "SEGMENT_FROM_NET"),
 	.state_size = sizeof(struct sliding_window_fec),

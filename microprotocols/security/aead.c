@@ -200,12 +200,6 @@ static const struct nopal_parameter aead_table[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation aead_needs[] = {
-	{ "network", "it seals datagrams, which leave from the lowest layer" },
-	{ "connection", "keys are agreed on while a session opens" },
-	{ 0 },
-};
-
 static const struct nopal_promise aead_promises[] = {
 	{ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES, NOPAL_READERS,
 	  "every datagram is encrypted and authenticated" },
@@ -220,7 +214,9 @@ const struct nopal_microprotocol nopal_aead = {
 	.family = "security",
 	.summary = "nobody else reads, changes, repeats or turns back a datagram",
 	.provides = NOPAL_ROLES({ "integrity", true }, { "confidentiality", true }),
-	.needs = aead_needs,
+	.needs = NOPAL_RELATIONS(
+		{ "network", "it seals datagrams, which leave from the lowest layer" },
+		{ "connection", "keys are agreed on while a session opens" }),
 	.promises = aead_promises,
 	.parameters_size = sizeof(struct aead_parameters),
 	.parameters = aead_table,

@@ -61,17 +61,6 @@ static const struct nopal_parameter checksum_parameters[] = {
 	{ 0 },
 };
 
-static const struct nopal_relation checksum_needs[] = {
-	{ "network", "it seals datagrams, which leave from the lowest layer" },
-	{ 0 },
-};
-
-static const struct nopal_promise checksum_promises[] = {
-	{ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES, NOPAL_ACCIDENTS,
-	  "every datagram has a checksum" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_checksum = {
 	.abi = NOPAL_ABI,
 	.name = "checksum",
@@ -79,8 +68,10 @@ const struct nopal_microprotocol nopal_checksum = {
 	.summary = "drop every datagram that was damaged on its way",
 	.provides = NOPAL_ROLES({ "integrity", true }),
 	.standard = "integrity",
-	.needs = checksum_needs,
-	.promises = checksum_promises,
+	.needs = NOPAL_RELATIONS(
+		{ "network", "it seals datagrams, which leave from the lowest layer" }),
+	.promises = NOPAL_PROMISES({ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES,
+				     NOPAL_ACCIDENTS, "every datagram has a checksum" }),
 	.parameters_size = sizeof(struct checksum_parameters),
 	.parameters = checksum_parameters,
 	.seal = &(const struct nopal_seal){ .overhead = CHECKSUM_BYTES,
