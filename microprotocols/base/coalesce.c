@@ -3,13 +3,11 @@
  * coalesce -- several small messages in one segment.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.A.
- * Differs:   what was sent in one turn leaves together at its end; a message
- *            waits longer for company only where `delay` says so.  A message
- *            that one datagram cannot carry is refused when it is sent.
- *            Compressed messages share no segment with others, for the attribute
- *            that tells them apart is the segment's; nor do messages of which
- *            the application says different things, as that one is urgent or has
- *            a deadline, for they would share that.
+ * Differs:   messages of one turn leave together at its end; a message waits
+ *            longer for others only where `delay` says so.  A message that one
+ *            datagram cannot carry is refused when it is sent.  Messages share a
+ *            segment only where they would have the same attributes: all of them
+ *            compressed or none, equally urgent, with the same deadline.
  * Wire:      body of data: for each message its length (varint) and its bytes.
  *            The segment's message_number is that of the first.
  */
@@ -95,17 +93,12 @@ static struct nopal_segment *coalesce_end(struct nopal_at at)
 	return segment;
 }
 
-static void coalesce_flush(struct nopal_at at)
+static void coalesce_when_flush(struct nopal_at at)
 {
 	struct nopal_segment *segment = coalesce_end(at);
 
 	if (segment)
 		nopal_raise_SEGMENT_FROM_USER(at.session, segment);
-}
-
-static void coalesce_when_flush(struct nopal_at at)
-{
-	coalesce_flush(at);
 }
 
 static uint32_t coalesce_length_bytes(uint64_t length)
@@ -117,8 +110,8 @@ static uint32_t coalesce_length_bytes(uint64_t length)
 	return bytes;
 }
 
-/* A segment for what the path takes, or for a message that is longer: that one leaves as the
- * network carries it. */
+/* Room for a segment that the path takes, or for a message that is longer: the network fragments
+ * that one. */
 static bool coalesce_prepare(struct nopal_session *session, struct coalesce *self,
 			     const struct nopal_message *message)
 {
@@ -138,25 +131,24 @@ static bool coalesce_prepare(struct nopal_session *session, struct coalesce *sel
 	return true;
 }
 
-/* May it share a segment with those that are there? */
-static bool coalesce_suits(struct nopal_at at, const struct nopal_message *message)
-{
-	const struct coalesce *self = nopal_state(at);
-	const struct nopal_message *first = nopal_message_find(at.session, self->message[0]);
-
-	return first && nopal_message_is_like(at.session, first, message) &&
-	       nopal_get(at, first, COALESCE_COMPRESSED) ==
-		       nopal_get(at, message, COALESCE_COMPRESSED);
-}
-
-/* Adds the message whole or not at all. */
+/* Adds the message whole or not at all: there may be no room, or messages of another kind. */
 static bool coalesce_add(struct nopal_at at, const struct nopal_message *message)
 {
 	struct coalesce *self = nopal_state(at);
-	struct nopal_writer writer = self->writer;
+	struct nopal_writer writer;
 
-	if (self->count == COALESCE_MESSAGES || (self->count && !coalesce_suits(at, message)))
+	if (!coalesce_prepare(at.session, self, message) || self->count == COALESCE_MESSAGES)
 		return false;
+	if (self->count) {
+		const struct nopal_message *first =
+			nopal_message_find(at.session, self->message[0]);
+
+		if (!first || !nopal_message_is_like(at.session, first, message) ||
+		    nopal_get(at, first, COALESCE_COMPRESSED) !=
+			    nopal_get(at, message, COALESCE_COMPRESSED))
+			return false;
+	}
+	writer = self->writer;
 	nopal_write_varint(&writer, message->length);
 	nopal_write_bytes(&writer, message->one.bytes, message->length);
 	if (writer.full)
@@ -174,9 +166,9 @@ static enum nopal_verdict coalesce_on_from_user(struct nopal_at at, struct nopal
 
 	/* The message has its number: it takes its place before the full segment goes, for its
 	 * going may send more. */
-	if (!coalesce_prepare(at.session, self, message) || !coalesce_add(at, message)) {
+	if (!coalesce_add(at, message)) {
 		full = coalesce_end(at);
-		if (!coalesce_prepare(at.session, self, message) || !coalesce_add(at, message))
+		if (!coalesce_add(at, message))
 			return coalesce_break(at.session);
 	}
 	if (set->delay_ns && self->count == 1)
@@ -192,7 +184,7 @@ static enum nopal_verdict coalesce_on_turn_end(struct nopal_at at, struct nopal_
 
 	(void)subject;
 	if (!set->delay_ns)
-		coalesce_flush(at);
+		coalesce_when_flush(at);
 	return NOPAL_CONTINUE;
 }
 
@@ -259,7 +251,7 @@ static void coalesce_close(struct nopal_at at)
 	nopal_buffer_unref(self->buffer);
 }
 
-/* What is left of a body behind the length of the message that fills it. */
+/* The rest of a body behind the length of the message that fills it. */
 static uint64_t coalesce_message_limit(const void *parameters, uint32_t body_bytes)
 {
 	uint32_t length_bytes = coalesce_length_bytes(body_bytes);
@@ -269,7 +261,7 @@ static uint64_t coalesce_message_limit(const void *parameters, uint32_t body_byt
 }
 
 static const struct nopal_parameter coalesce_parameters[] = {
-	/* what every IPv4 host takes: RFC 791 */
+	/* every IPv4 host takes 576 bytes: RFC 791 */
 	NOPAL_NUMBER(coalesce, mtu_bytes, "mtu", SIZE, "1500B", "576B", "65535B",
 		     "longest datagram with its IP and UDP headers"),
 	NOPAL_NUMBER(coalesce, delay_ns, "delay", TIME, "0ms", "0ms", "1s",

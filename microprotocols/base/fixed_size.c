@@ -37,44 +37,34 @@ static enum nopal_verdict fixed_size_on_from_user(struct nopal_at at, struct nop
 	return NOPAL_CONTINUE;
 }
 
-/* Where the message stands in the order: by message numbers, else by segment numbers. */
-static void fixed_size_place(struct nopal_at at, struct nopal_message *message)
-{
-	uint64_t first = nopal_get(at, message,
-				   nopal_has(at, FIXED_SIZE_MESSAGE) ? FIXED_SIZE_MESSAGE
-								     : FIXED_SIZE_SEGMENT);
-	bool numbered = nopal_has(at, FIXED_SIZE_MESSAGE) || nopal_has(at, FIXED_SIZE_SEGMENT);
-
-	nopal_set(at, message, FIXED_SIZE_FIRST, first);
-	nopal_set(at, message, FIXED_SIZE_NEXT, numbered ? first + 1 : 0);
-}
-
-static enum nopal_verdict fixed_size_unkept(struct nopal_at at, struct nopal_message *message)
-{
-	if (message)
-		nopal_message_discard(at.session, message);
-	if (nopal_shared_get(at, FIXED_SIZE_UNMET))
-		nopal_session_break(at.session, NOPAL_RESOURCE,
-				    "no room for a message that arrived");
-	return NOPAL_STOP;
-}
-
+/* The message's place in the order is its message number, else its segment number. */
 static enum nopal_verdict fixed_size_on_verified(struct nopal_at at, struct nopal_segment *segment)
 {
+	bool by_message = nopal_has(at, FIXED_SIZE_MESSAGE);
+	bool numbered = by_message || nopal_has(at, FIXED_SIZE_SEGMENT);
 	struct nopal_message *message;
+	uint64_t first;
 
 	if (nopal_segment_rise(at.session, segment))
 		return NOPAL_CONTINUE;
 	message = nopal_message_arriving(at.session, segment);
-	if (!message || !nopal_message_put(at.session, message, 0, segment->body))
-		return fixed_size_unkept(at, message);
-	fixed_size_place(at, message);
+	if (!message || !nopal_message_put(at.session, message, 0, segment->body)) {
+		if (message)
+			nopal_message_discard(at.session, message);
+		if (nopal_shared_get(at, FIXED_SIZE_UNMET))
+			nopal_session_break(at.session, NOPAL_RESOURCE,
+					    "no room for a message that arrived");
+		return NOPAL_STOP;
+	}
+	first = nopal_get(at, message, by_message ? FIXED_SIZE_MESSAGE : FIXED_SIZE_SEGMENT);
+	nopal_set(at, message, FIXED_SIZE_FIRST, first);
+	nopal_set(at, message, FIXED_SIZE_NEXT, numbered ? first + 1 : 0);
 	nopal_raise_MSG_FROM_NET(at.session, message);
 	return NOPAL_CONTINUE;
 }
 
 static const struct nopal_parameter fixed_size_parameters[] = {
-	/* what every IPv4 host takes: RFC 791 */
+	/* every IPv4 host takes 576 bytes: RFC 791 */
 	NOPAL_NUMBER(fixed_size, mtu_bytes, "mtu", SIZE, "1500B", "576B", "65535B",
 		     "longest datagram with its IP and UDP headers"),
 	{ 0 },

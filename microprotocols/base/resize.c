@@ -3,12 +3,12 @@
  * resize -- cut messages into segments, and put them together again.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.A.
- * Differs:   the size of a segment is a parameter, not discovered.  Partial
+ * Differs:   the size of a segment is a parameter, not discovered.  Incomplete
  *            messages are bounded in number and, where nobody resends, in age.
- *            Above many destinations it cuts what is for all, and nothing else.
+ *            Above many destinations only messages for all are cut.
  * Wire:      fragment: bit 15, last of its message; bits 0 to 14, its place in the message.
  */
-#include <nopal/microprotocol.h>
+#include "reassembly.h"
 
 struct resize_parameters {
 	int64_t mtu_bytes; /* the runtime reads it */
@@ -36,21 +36,6 @@ enum {
 	RESIZE_UNCUT = 1 << 30,		/* bytes that one segment may have */
 };
 
-/* A message that is not complete.  In the list by age, or in the free list. */
-struct resize_partial {
-	struct resize_partial *older, *newer;
-	struct nopal_message *message;
-	uint64_t key;
-	uint32_t total; /* fragments; 0: the last has not arrived */
-	uint32_t reach; /* one past the highest index that arrived */
-};
-
-struct resize {
-	struct nopal_map partials; /* by key */
-	struct resize_partial *oldest, *newest, *free;
-	struct resize_partial *latest; /* whose fragment came last, or NULL */
-};
-
 /* --------------------------------------------------------------- to the net */
 
 static bool resize_cut(struct nopal_at at, struct nopal_message *message, uint64_t from,
@@ -67,8 +52,8 @@ static bool resize_cut(struct nopal_at at, struct nopal_message *message, uint64
 	return true;
 }
 
-/* Among many, what is for one alone has no part in a common numbering that would bring its pieces
- * together: the layer below cuts it. */
+/* Among many destinations, a message for one alone has no part in a common numbering that would
+ * bring its pieces together: the layer below cuts it. */
 static uint32_t resize_limit(struct nopal_at at, const struct nopal_message *message)
 {
 	if (!nopal_has(at, RESIZE_DESTINATION) || !nopal_is_for_one(at.session, message) ||
@@ -98,63 +83,10 @@ static enum nopal_verdict resize_on_from_user(struct nopal_at at, struct nopal_m
 
 /* ------------------------------------------------------- incomplete messages */
 
-static void resize_list_add(struct resize *self, struct resize_partial *partial)
-{
-	partial->older = self->newest;
-	partial->newer = NULL;
-	if (self->newest)
-		self->newest->newer = partial;
-	else
-		self->oldest = partial;
-	self->newest = partial;
-}
-
-static void resize_list_remove(struct resize *self, struct resize_partial *partial)
-{
-	if (partial->older)
-		partial->older->newer = partial->newer;
-	else
-		self->oldest = partial->newer;
-	if (partial->newer)
-		partial->newer->older = partial->older;
-	else
-		self->newest = partial->older;
-}
-
-static struct resize_partial *resize_record(struct nopal_session *session, struct resize *self)
-{
-	struct resize_partial *record = self->free;
-
-	if (!record)
-		return nopal_alloc(session, sizeof(*record));
-	self->free = record->newer;
-	return record;
-}
-
-/* Takes the record out and gives it back; the message is the caller's now. */
-static struct nopal_message *resize_take(struct resize *self, struct resize_partial *partial)
-{
-	struct nopal_message *message = partial->message;
-
-	nopal_map_take(&self->partials, partial->key);
-	resize_list_remove(self, partial);
-	partial->newer = self->free;
-	self->free = partial;
-	if (self->latest == partial)
-		self->latest = NULL;
-	return message;
-}
-
-static void resize_abandon(struct nopal_session *session, struct resize *self,
-			   struct resize_partial *partial)
-{
-	nopal_message_discard(session, resize_take(self, partial));
-}
-
 static void resize_watch(struct nopal_at at)
 {
 	const struct resize_parameters *set = nopal_parameters(at);
-	struct resize *self = nopal_state(at);
+	struct reassembly *self = nopal_state(at);
 
 	if (self->oldest)
 		nopal_timer_start(at, RESIZE_EXPIRE,
@@ -164,71 +96,33 @@ static void resize_watch(struct nopal_at at)
 static void resize_when_expired(struct nopal_at at)
 {
 	const struct resize_parameters *set = nopal_parameters(at);
-	struct resize *self = nopal_state(at);
+	struct reassembly *self = nopal_state(at);
 	int64_t born_ns = at.session->now_ns - set->reassembly_timeout_ns;
 
 	while (self->oldest && self->oldest->message->created_ns <= born_ns)
-		resize_abandon(at.session, self, self->oldest);
+		reassembly_abandon(at.session, self, self->oldest);
 	resize_watch(at);
 }
 
 /* A new incomplete message, begun by this segment.  Where nobody resends, the oldest makes room for
  * it. */
-static struct resize_partial *resize_begin(struct nopal_at at, const struct nopal_segment *segment,
-					   uint64_t key)
+static struct partial *resize_begin(struct nopal_at at, const struct nopal_segment *segment,
+				    uint64_t key)
 {
 	const struct resize_parameters *set = nopal_parameters(at);
-	struct resize *self = nopal_state(at);
+	struct reassembly *self = nopal_state(at);
 	bool unmet = nopal_shared_get(at, RESIZE_UNMET) != 0;
-	struct resize_partial *partial;
+	struct partial *partial;
 
 	if (self->partials.used >= set->partial) {
 		if (unmet)
 			return NULL;
-		resize_abandon(at.session, self, self->oldest);
+		reassembly_abandon(at.session, self, self->oldest);
 	}
-	partial = resize_record(at.session, self);
-	if (!partial)
-		return NULL;
-	*partial = (struct resize_partial){ .key = key };
-	partial->message = nopal_message_arriving(at.session, segment);
-	if (!partial->message || nopal_map_put(at.session, &self->partials, key, partial) < 0) {
-		if (partial->message)
-			nopal_message_discard(at.session, partial->message);
-		partial->newer = self->free;
-		self->free = partial;
-		return NULL;
-	}
-	resize_list_add(self, partial);
-	if (!unmet && !nopal_timer_running(at, RESIZE_EXPIRE))
+	partial = reassembly_begin(at.session, self, segment, key);
+	if (partial && !unmet && !nopal_timer_running(at, RESIZE_EXPIRE))
 		resize_watch(at);
 	return partial;
-}
-
-static struct resize_partial *resize_find(struct nopal_at at, const struct nopal_segment *segment,
-					  uint64_t key)
-{
-	struct resize *self = nopal_state(at);
-	struct resize_partial *partial = self->latest;
-
-	if (!partial || partial->key != key)
-		partial = nopal_map_get(&self->partials, key);
-	if (!partial)
-		partial = resize_begin(at, segment, key);
-	self->latest = partial;
-	return partial;
-}
-
-/* Does the fragment agree with what its message is known to be? */
-static bool resize_agrees(const struct resize_partial *partial, uint32_t index, bool last)
-{
-	const struct nopal_message *message = partial->message;
-
-	if (index < message->fragments_room && message->fragment[index].bytes)
-		return false;
-	if (partial->total)
-		return !last && index < partial->total;
-	return !last || index >= partial->reach;
 }
 
 /* ------------------------------------------------------------- from the net */
@@ -260,10 +154,9 @@ static enum nopal_verdict resize_whole(struct nopal_at at, struct nopal_segment 
 	if (nopal_segment_rise(at.session, segment))
 		return NOPAL_CONTINUE;
 	message = nopal_message_arriving(at.session, segment);
-	if (!message)
-		return resize_unkept(at);
-	if (!nopal_message_put(at.session, message, 0, segment->body)) {
-		nopal_message_discard(at.session, message);
+	if (!message || !nopal_message_put(at.session, message, 0, segment->body)) {
+		if (message)
+			nopal_message_discard(at.session, message);
 		return resize_unkept(at);
 	}
 	resize_place(at, message, key, 1);
@@ -272,17 +165,17 @@ static enum nopal_verdict resize_whole(struct nopal_at at, struct nopal_segment 
 }
 
 static enum nopal_verdict resize_join(struct nopal_at at, struct nopal_segment *segment,
-				      struct resize_partial *partial)
+				      struct partial *partial)
 {
-	struct resize *self = nopal_state(at);
+	struct reassembly *self = nopal_state(at);
 	uint64_t fragment = nopal_get(at, segment, RESIZE_FRAGMENT);
 	uint32_t index = fragment & RESIZE_INDEX, total;
 	uint64_t key = partial->key;
 
-	if (!resize_agrees(partial, index, (fragment & RESIZE_LAST) != 0))
+	if (!partial_agrees(partial, index, (fragment & RESIZE_LAST) != 0))
 		return NOPAL_STOP;
 	if (!nopal_message_put(at.session, partial->message, index, segment->body)) {
-		resize_abandon(at.session, self, partial);
+		reassembly_abandon(at.session, self, partial);
 		return resize_unkept(at);
 	}
 	if (fragment & RESIZE_LAST)
@@ -291,7 +184,7 @@ static enum nopal_verdict resize_join(struct nopal_at at, struct nopal_segment *
 		partial->reach = index + 1;
 	total = partial->total;
 	if (partial->message->fragments == total) {
-		struct nopal_message *message = resize_take(self, partial);
+		struct nopal_message *message = reassembly_take(self, partial);
 
 		resize_place(at, message, key, total);
 		nopal_raise_MSG_FROM_NET(at.session, message);
@@ -304,7 +197,8 @@ static enum nopal_verdict resize_on_verified(struct nopal_at at, struct nopal_se
 	uint64_t fragment = nopal_get(at, segment, RESIZE_FRAGMENT);
 	uint64_t index = fragment & RESIZE_INDEX;
 	uint64_t key = nopal_get(at, segment, RESIZE_MESSAGE);
-	struct resize_partial *partial;
+	struct reassembly *self = nopal_state(at);
+	struct partial *partial = self->latest;
 
 	if (!nopal_has(at, RESIZE_MESSAGE)) {
 		key = nopal_get(at, segment, RESIZE_SEGMENT);
@@ -316,34 +210,30 @@ static enum nopal_verdict resize_on_verified(struct nopal_at at, struct nopal_se
 		return resize_whole(at, segment, key);
 	if (segment->body.length == 0)
 		return NOPAL_STOP;
-	partial = resize_find(at, segment, key);
+	if (!partial || partial->key != key)
+		partial = nopal_map_get(&self->partials, key);
+	if (!partial)
+		partial = resize_begin(at, segment, key);
+	self->latest = partial;
 	return partial ? resize_join(at, segment, partial) : resize_unkept(at);
 }
 
 static enum nopal_verdict resize_on_gave_up(struct nopal_at at, struct nopal_forward *forward)
 {
-	struct resize *self = nopal_state(at);
-	struct resize_partial *partial = self->oldest, *newer;
+	struct reassembly *self = nopal_state(at);
+	struct partial *partial = self->oldest, *newer;
 
 	for (; partial; partial = newer) {
 		newer = partial->newer;
 		if (partial->key < forward->order)
-			resize_abandon(at.session, self, partial);
+			reassembly_abandon(at.session, self, partial);
 	}
 	return NOPAL_CONTINUE;
 }
 
 static void resize_idle(struct nopal_at at)
 {
-	struct resize *self = nopal_state(at);
-
-	nopal_map_idle(at.session, &self->partials);
-	while (self->free) {
-		struct resize_partial *record = self->free;
-
-		self->free = record->newer;
-		nopal_free(at.session, record);
-	}
+	reassembly_idle(at.session, nopal_state(at));
 }
 
 static uint64_t resize_message_limit(const void *parameters, uint32_t body_bytes)
@@ -353,7 +243,7 @@ static uint64_t resize_message_limit(const void *parameters, uint32_t body_bytes
 }
 
 static const struct nopal_parameter resize_parameters[] = {
-	/* what every IPv4 host takes: RFC 791 */
+	/* every IPv4 host takes 576 bytes: RFC 791 */
 	NOPAL_NUMBER(resize, mtu_bytes, "mtu", SIZE, "1500B", "576B", "65535B",
 		     "longest datagram with its IP and UDP headers"),
 	NOPAL_NUMBER(resize, partial, "partial", COUNT, "65536", "1", "1048576",
@@ -424,7 +314,7 @@ const struct nopal_microprotocol nopal_resize = {
 	.timers = NOPAL_TIMERS([RESIZE_EXPIRE] = { "expire", resize_when_expired }),
 	.bindings = resize_bindings,
 	.raises = NOPAL_RAISES("SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN"),
-	.state_size = sizeof(struct resize),
+	.state_size = sizeof(struct reassembly),
 	.idle = resize_idle,
 	.message_limit = resize_message_limit,
 };

@@ -84,7 +84,8 @@ static void three_way_repeat_opening(struct nopal_at at)
 		three_way_send_syn(at);
 	else if (self->state != THREE_WAY_LISTENING)
 		three_way_send_syn_ack(at);
-	wait_ns = self->doubted ? set->retry_ns : three_way_wait(set, self->opening_sends);
+	wait_ns = self->doubted ? set->retries.first_ns
+				: retries_wait(&set->retries, self->opening_sends);
 	nopal_timer_start(at, THREE_WAY_OPENING, at.session->now_ns + wait_ns);
 }
 
@@ -93,7 +94,7 @@ static void three_way_when_opening(struct nopal_at at)
 	const struct three_way_parameters *set = nopal_parameters(at);
 	struct three_way *self = nopal_state(at);
 
-	if (self->opening_sends < set->attempts)
+	if (self->opening_sends < set->retries.attempts)
 		three_way_repeat_opening(at);
 	else if (self->state == THREE_WAY_ASKING)
 		nopal_session_break(at.session, NOPAL_UNREACHABLE,
@@ -147,7 +148,7 @@ static void three_way_listen(struct nopal_at at)
 	const struct three_way_parameters *set = nopal_parameters(at);
 	const struct three_way *self = nopal_state(at);
 
-	if (!self->closing)
+	if (!self->closing.ours)
 		nopal_timer_start(at, THREE_WAY_SILENCE, self->heard_ns + set->silence_ns);
 }
 
@@ -262,7 +263,7 @@ static enum nopal_verdict three_way_on_any(struct nopal_at at, struct nopal_segm
 	self->heard_ns = at.session->now_ns;
 	if (self->doubted)
 		three_way_settled(at);
-	if (self->closing && three_way_is(cumulative, self->next + 1))
+	if (self->closing.ours && three_way_is(cumulative, self->next + 1))
 		nopal__three_way_acked(at);
 	return NOPAL_CONTINUE;
 }
@@ -283,7 +284,7 @@ static enum nopal_verdict three_way_on_verified(struct nopal_at at, struct nopal
 {
 	struct three_way *self = nopal_state(at);
 
-	if (!self->peer_closed)
+	if (!self->closing.theirs)
 		self->cumulative = nopal_get(at, segment, THREE_WAY_OF_DATA) + 1;
 	return NOPAL_CONTINUE;
 }
@@ -292,20 +293,11 @@ static void three_way_validate(const void *parameters, struct nopal_problems *pr
 {
 	const struct three_way_parameters *set = parameters;
 
-	if (set->retry_max_ns < set->retry_ns)
-		nopal_problem(problems, "retry_most", "the longest wait is shorter than the first",
-			      "make retry_most at least retry");
+	retries_validate(&set->retries, problems);
 }
 
 static const struct nopal_parameter three_way_parameters[] = {
-	NOPAL_NUMBER(three_way, retry_ns, "retry", TIME, "250ms", "1ms", "10s",
-		     "wait for the first answer, doubled each time"),
-	NOPAL_NUMBER(three_way, retry_max_ns, "retry_most", TIME, "2s", "1ms", "60s",
-		     "the longest wait for an answer"),
-	NOPAL_NUMBER(three_way, attempts, "attempts", COUNT, "8", "1", "100",
-		     "requests without an answer before giving up"),
-	NOPAL_NUMBER(three_way, linger_ns, "linger", TIME, "500ms", "0ms", "60s",
-		     "how long the side that acknowledged last still answers"),
+	RETRIES_PARAMETERS(three_way),
 	NOPAL_NUMBER(three_way, silence_ns, "silence", TIME, "15s", "10ms", "10min",
 		     "after so much the peer is asked, `attempts` times, `retry` apart"),
 	NOPAL_NUMBER(three_way, backlog, "backlog", COUNT, "128", "1", "65536",

@@ -6,10 +6,11 @@
 #ifndef NOPAL_THREE_WAY_H
 #define NOPAL_THREE_WAY_H
 
-#include <nopal/microprotocol.h>
+#include "retries.h"
 
 struct three_way_parameters {
-	int64_t retry_ns, retry_max_ns, attempts, linger_ns, silence_ns, backlog;
+	struct retries retries;
+	int64_t silence_ns, backlog;
 };
 
 /* attributes */
@@ -44,22 +45,11 @@ struct three_way {
 	uint64_t cumulative; /* the peer's, which we wait for */
 	uint32_t mss;	     /* that we told, or were told */
 	bool doubted;	     /* is the peer of this open session still there? */
-	bool closing;	     /* our FIN is out */
-	bool told;	     /* and every one of them acknowledged the peer's */
-	bool close_acked;
-	bool peer_closed;
-	uint32_t opening_sends, closing_sends;
+	struct closing closing;
+	bool told; /* every FIN of ours acknowledged the peer's */
+	uint32_t opening_sends;
 	int64_t heard_ns; /* when something of the peer's came last */
 };
-
-static inline int64_t three_way_wait(const struct three_way_parameters *set, uint32_t sends)
-{
-	int64_t wait_ns = set->retry_ns;
-
-	while (--sends && wait_ns < set->retry_max_ns)
-		wait_ns *= 2;
-	return wait_ns < set->retry_max_ns ? wait_ns : set->retry_max_ns;
-}
 
 /* On the wire numbers are 32 bits long. */
 static inline bool three_way_is(uint64_t wire, uint64_t number)

@@ -25,21 +25,16 @@ void nopal__three_way_send_ack(struct nopal_at at)
 {
 	const struct three_way *self = nopal_state(at);
 
-	nopal__three_way_send(at, THREE_WAY_ACK, self->next + self->closing, self->cumulative, 0);
+	nopal__three_way_send(at, THREE_WAY_ACK, self->next + self->closing.ours, self->cumulative,
+			      0);
 }
 
-/* Once the peer has closed too, it only lingers: no back-off then. */
 static void three_way_repeat_closing(struct nopal_at at)
 {
 	const struct three_way_parameters *set = nopal_parameters(at);
 	struct three_way *self = nopal_state(at);
-	int64_t wait_ns = set->retry_ns;
+	int64_t wait_ns = closing_wait(&self->closing, &set->retries);
 
-	self->closing_sends++;
-	if (self->close_acked)
-		wait_ns = set->retry_max_ns;
-	else if (!self->peer_closed)
-		wait_ns = three_way_wait(set, self->closing_sends);
 	nopal__three_way_send(at, THREE_WAY_FIN, self->next, self->cumulative, 0);
 	nopal_timer_start(at, THREE_WAY_CLOSING, at.session->now_ns + wait_ns);
 }
@@ -47,14 +42,10 @@ static void three_way_repeat_closing(struct nopal_at at)
 void nopal__three_way_when_closing(struct nopal_at at)
 {
 	const struct three_way_parameters *set = nopal_parameters(at);
-	struct three_way *self = nopal_state(at);
+	const struct three_way *self = nopal_state(at);
 
-	if (self->closing_sends < set->attempts)
+	if (closing_goes_on(at.session, &self->closing, &set->retries, "no answer to the FIN"))
 		three_way_repeat_closing(at);
-	else if (self->peer_closed)
-		nopal_session_closed(at.session);
-	else
-		nopal_session_break(at.session, NOPAL_PEER_LOST, "no answer to the FIN");
 }
 
 void nopal__three_way_when_lingered(struct nopal_at at)
@@ -68,8 +59,8 @@ enum nopal_verdict nopal__three_way_on_close_session(struct nopal_at at,
 	struct three_way *self = nopal_state(at);
 
 	(void)subject;
-	self->closing = true;
-	self->told = self->peer_closed;
+	self->closing.ours = true;
+	self->told = self->closing.theirs;
 	nopal_timer_stop(at, THREE_WAY_SILENCE);
 	three_way_repeat_closing(at);
 	return NOPAL_CONTINUE;
@@ -86,17 +77,18 @@ static void three_way_both_closed(struct nopal_at at)
 	if (self->told)
 		nopal_session_closed(at.session);
 	else
-		nopal_timer_start(at, THREE_WAY_LINGER, at.session->now_ns + set->linger_ns);
+		nopal_timer_start(at, THREE_WAY_LINGER,
+				  at.session->now_ns + set->retries.linger_ns);
 }
 
 void nopal__three_way_acked(struct nopal_at at)
 {
 	struct three_way *self = nopal_state(at);
-	bool first = !self->close_acked;
+	bool first = !self->closing.acked;
 
-	self->close_acked = true;
-	self->closing_sends = 0;
-	if (first && self->peer_closed)
+	self->closing.acked = true;
+	self->closing.sends = 0;
+	if (first && self->closing.theirs)
 		three_way_both_closed(at);
 }
 
@@ -104,17 +96,17 @@ void nopal__three_way_acked(struct nopal_at at)
 enum nopal_verdict nopal__three_way_on_fin(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct three_way *self = nopal_state(at);
-	bool first = !self->peer_closed;
+	bool first = !self->closing.theirs;
 
 	if (!three_way_is(nopal_get(at, segment, THREE_WAY_NUMBER),
-			  self->cumulative - self->peer_closed))
+			  self->cumulative - self->closing.theirs))
 		return NOPAL_STOP;
-	self->peer_closed = true;
+	self->closing.theirs = true;
 	self->cumulative += first;
 	nopal__three_way_send_ack(at);
 	if (first)
 		nopal_session_peer_closed(at.session);
-	if (self->close_acked)
+	if (self->closing.acked)
 		three_way_both_closed(at);
 	return NOPAL_STOP;
 }

@@ -63,7 +63,7 @@ static void virtual_circuit_repeat_opening(struct nopal_at at)
 		virtual_circuit_send_connect(at);
 	else if (self->state == VIRTUAL_CIRCUIT_TELLING)
 		virtual_circuit_send_accept(at);
-	again_ns = at.session->now_ns + virtual_circuit_wait(set, self->opening_sends);
+	again_ns = at.session->now_ns + retries_wait(&set->retries, self->opening_sends);
 	if (virtual_circuit_waits(at.session, self) && again_ns > self->rendezvous_until_ns)
 		again_ns = self->rendezvous_until_ns;
 	nopal_timer_start(at, VIRTUAL_CIRCUIT_OPENING, again_ns);
@@ -80,7 +80,7 @@ static void virtual_circuit_when_opening(struct nopal_at at)
 		else
 			nopal_session_break(at.session, NOPAL_UNREACHABLE,
 					    "the peer did not open towards us in time");
-	} else if (self->opening_sends < set->attempts)
+	} else if (self->opening_sends < set->retries.attempts)
 		virtual_circuit_repeat_opening(at);
 	else if (self->state == VIRTUAL_CIRCUIT_ASKING)
 		nopal_session_break(at.session, NOPAL_UNREACHABLE,
@@ -122,7 +122,7 @@ static enum nopal_admission_verdict virtual_circuit_rendezvous(struct nopal_at a
 	enum nopal_admission_verdict verdict =
 		handshake_rendezvous(at.session, request, &self->connect, reply, &stays);
 
-	if (stays && at.session->now_ns - self->asked_ns >= set->retry_ns &&
+	if (stays && at.session->now_ns - self->asked_ns >= set->retries.first_ns &&
 	    nopal_read_left(&request->body) >=
 		    handshake_connect_bytes(at, VIRTUAL_CIRCUIT_CONNECT)) {
 		self->opening_sends = 0;
@@ -142,7 +142,7 @@ static enum nopal_verdict virtual_circuit_on_reply(struct nopal_at at,
 
 	if (self->state != VIRTUAL_CIRCUIT_ASKING ||
 	    !handshake_read_cookie(nopal_body_reader(&segment->body), &said) ||
-	    said.nonce != ours->nonce || self->cookies >= set->attempts ||
+	    said.nonce != ours->nonce || self->cookies >= set->retries.attempts ||
 	    (ours->cookie_given && ours->cookie == said.cookie))
 		return NOPAL_STOP;
 	ours->cookie = said.cookie;
@@ -249,33 +249,23 @@ static enum nopal_verdict virtual_circuit_on_any(struct nopal_at at, struct nopa
 
 /* ------------------------------------------------------------------- closing */
 
-/* Once the peer has closed too, it only lingers: no back-off then. */
 static void virtual_circuit_repeat_close(struct nopal_at at)
 {
 	const struct virtual_circuit_parameters *set = nopal_parameters(at);
 	struct virtual_circuit *self = nopal_state(at);
-	int64_t wait_ns = set->retry_ns;
+	int64_t wait_ns = closing_wait(&self->closing, &set->retries);
 
-	self->closing_sends++;
-	if (self->close_acked)
-		wait_ns = set->retry_max_ns;
-	else if (!self->peer_closed)
-		wait_ns = virtual_circuit_wait(set, self->closing_sends);
-	virtual_circuit_send_close(at, VIRTUAL_CIRCUIT_CLOSE, self->peer_closed);
+	virtual_circuit_send_close(at, VIRTUAL_CIRCUIT_CLOSE, self->closing.theirs);
 	nopal_timer_start(at, VIRTUAL_CIRCUIT_CLOSING, at.session->now_ns + wait_ns);
 }
 
 static void virtual_circuit_when_closing(struct nopal_at at)
 {
 	const struct virtual_circuit_parameters *set = nopal_parameters(at);
-	struct virtual_circuit *self = nopal_state(at);
+	const struct virtual_circuit *self = nopal_state(at);
 
-	if (self->closing_sends < set->attempts)
+	if (closing_goes_on(at.session, &self->closing, &set->retries, "no answer to the close"))
 		virtual_circuit_repeat_close(at);
-	else if (self->peer_closed)
-		nopal_session_closed(at.session);
-	else
-		nopal_session_break(at.session, NOPAL_PEER_LOST, "no answer to the close");
 }
 
 static void virtual_circuit_when_lingered(struct nopal_at at)
@@ -289,7 +279,7 @@ static enum nopal_verdict virtual_circuit_on_close_session(struct nopal_at at,
 	struct virtual_circuit *self = nopal_state(at);
 
 	(void)subject;
-	self->closing = true;
+	self->closing.ours = true;
 	virtual_circuit_repeat_close(at);
 	return NOPAL_CONTINUE;
 }
@@ -300,15 +290,16 @@ static void virtual_circuit_acked(struct nopal_at at, bool settled)
 	const struct virtual_circuit_parameters *set = nopal_parameters(at);
 	struct virtual_circuit *self = nopal_state(at);
 
-	self->close_acked = true;
-	self->closing_sends = 0;
-	if (!self->peer_closed)
+	self->closing.acked = true;
+	self->closing.sends = 0;
+	if (!self->closing.theirs)
 		return;
 	nopal_timer_stop(at, VIRTUAL_CIRCUIT_CLOSING);
 	if (settled)
 		nopal_session_closed(at.session);
 	else if (!nopal_timer_running(at, VIRTUAL_CIRCUIT_LINGER))
-		nopal_timer_start(at, VIRTUAL_CIRCUIT_LINGER, at.session->now_ns + set->linger_ns);
+		nopal_timer_start(at, VIRTUAL_CIRCUIT_LINGER,
+				  at.session->now_ns + set->retries.linger_ns);
 }
 
 /* Is the segment a close or close_ack of this connection? */
@@ -330,13 +321,13 @@ static enum nopal_verdict virtual_circuit_on_close(struct nopal_at at,
 
 	if (!virtual_circuit_read_close(self, segment, &known))
 		return NOPAL_STOP;
-	first = !self->peer_closed;
-	self->peer_closed = true;
+	first = !self->closing.theirs;
+	self->closing.theirs = true;
 	if (first)
 		nopal_session_peer_closed(at.session);
-	self->close_acked |= known && self->closing;
-	virtual_circuit_send_close(at, VIRTUAL_CIRCUIT_CLOSE_ACK, self->close_acked);
-	if (self->close_acked)
+	self->closing.acked |= known && self->closing.ours;
+	virtual_circuit_send_close(at, VIRTUAL_CIRCUIT_CLOSE_ACK, self->closing.acked);
+	if (self->closing.acked)
 		virtual_circuit_acked(at, false);
 	return NOPAL_STOP;
 }
@@ -347,7 +338,7 @@ static enum nopal_verdict virtual_circuit_on_close_ack(struct nopal_at at,
 	struct virtual_circuit *self = nopal_state(at);
 	bool settled;
 
-	if (virtual_circuit_read_close(self, segment, &settled) && self->closing)
+	if (virtual_circuit_read_close(self, segment, &settled) && self->closing.ours)
 		virtual_circuit_acked(at, settled);
 	return NOPAL_STOP;
 }
@@ -356,20 +347,11 @@ static void virtual_circuit_validate(const void *parameters, struct nopal_proble
 {
 	const struct virtual_circuit_parameters *set = parameters;
 
-	if (set->retry_max_ns < set->retry_ns)
-		nopal_problem(problems, "retry_most", "the longest wait is shorter than the first",
-			      "make retry_most at least retry");
+	retries_validate(&set->retries, problems);
 }
 
 static const struct nopal_parameter virtual_circuit_parameters[] = {
-	NOPAL_NUMBER(virtual_circuit, retry_ns, "retry", TIME, "250ms", "1ms", "10s",
-		     "wait for the first answer, doubled each time"),
-	NOPAL_NUMBER(virtual_circuit, retry_max_ns, "retry_most", TIME, "2s", "1ms", "60s",
-		     "the longest wait for an answer"),
-	NOPAL_NUMBER(virtual_circuit, attempts, "attempts", COUNT, "8", "1", "100",
-		     "requests without an answer before giving up"),
-	NOPAL_NUMBER(virtual_circuit, linger_ns, "linger", TIME, "500ms", "0ms", "60s",
-		     "how long the side that acknowledged last still answers"),
+	RETRIES_PARAMETERS(virtual_circuit),
 	NOPAL_NUMBER(virtual_circuit, rendezvous_ns, "rendezvous", TIME, "30s", "1ms", "24h",
 		     "how long a session waits for a peer that is to open, too"),
 	{ 0 },

@@ -7,9 +7,11 @@
 
 #include "handshake.h"
 #include "handshake_extensions.h"
+#include "retries.h"
 
 struct virtual_circuit_parameters {
-	int64_t retry_ns, retry_max_ns, attempts, linger_ns, rendezvous_ns;
+	struct retries retries;
+	int64_t rendezvous_ns;
 };
 
 /* kinds */
@@ -38,24 +40,12 @@ enum virtual_circuit_state {
 struct virtual_circuit {
 	enum virtual_circuit_state state;
 	struct handshake_connect connect; /* as we ask; its nonce at both */
-	bool closing;			  /* our close is out */
-	bool close_acked;		  /* and the peer has it */
-	bool peer_closed;
-	uint32_t opening_sends, closing_sends, cookies;
-	/* where the peer is to open, too, until it has: */
+	struct closing closing;
+	uint32_t opening_sends, cookies;
+	/* of a rendezvous, until the peer has opened, too: */
 	int64_t asked_ns;	     /* the last request */
 	int64_t rendezvous_until_ns; /* how long to wait for the peer */
 };
-
-static inline int64_t virtual_circuit_wait(const struct virtual_circuit_parameters *set,
-					   uint32_t sends)
-{
-	int64_t wait_ns = set->retry_ns;
-
-	while (--sends && wait_ns < set->retry_max_ns)
-		wait_ns *= 2;
-	return wait_ns < set->retry_max_ns ? wait_ns : set->retry_max_ns;
-}
 
 static inline void virtual_circuit_send_connect(struct nopal_at at)
 {
