@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handshake.h -- what virtual_circuit says on the wire, to bytes and back.
+ * handshake.h -- segments of virtual_circuit, to bytes and back.
  *
  *   connect   text of the composition and a zero byte, nonce 8, initial number
  *             4, extensions; cookie given 1, cookie epoch 1, cookie 8, zeros to the
@@ -47,8 +47,8 @@ struct handshake_accept {
 	uint64_t nonce, id, initial;
 };
 
-/* `*ret_known` is what is before the cookie: what both sides know alike.  Its last bytes are the
- * extensions. */
+/* `*ret_known` are the bytes before the cookie, which both sides know alike.  The last of them are
+ * the extensions. */
 static inline bool handshake_read_connect(struct nopal_reader reader, uint32_t extension_bytes,
 					  struct handshake_connect *ret_connect,
 					  struct nopal_reader *ret_known)
@@ -150,7 +150,7 @@ static inline void handshake_write_cookie(struct nopal_writer *writer,
 	nopal_write(writer, connect->cookie_epoch, 1);
 }
 
-/* The answer to who has not proven its address yet. */
+/* Admits an opener that has proven its address; the others get a cookie. */
 static inline enum nopal_admission_verdict handshake_prove(const struct nopal_request *request,
 							   uint64_t ours,
 							   struct handshake_connect *connect,

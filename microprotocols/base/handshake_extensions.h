@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handshake_extensions.h -- request and answer with what other parts say in them.
+ * handshake_extensions.h -- request and answer with the extensions of other microprotocols.
  *
  *   request   all of connect before the cookie; it ends with the opener's extensions
  *   answer    accept; it ends with the listener's
  *
  * Both are the same however often they are sent, and so both sides can show them, byte by byte, to
- * the parts whose extensions they hold.
+ * the microprotocols whose extensions they hold.
  */
 #ifndef NOPAL_HANDSHAKE_EXTENSIONS_H
 #define NOPAL_HANDSHAKE_EXTENSIONS_H
 
 #include "handshake.h"
 
-/* Of connect, whose kind in the part's table is `kind`. */
+/* Length of connect, whose kind in the microprotocol's table is `kind`. */
 static inline uint32_t handshake_connect_bytes(struct nopal_at at, unsigned kind)
 {
 	uint32_t limit = nopal_control_limit(at, kind);
@@ -38,8 +38,8 @@ static inline void handshake_write_answer(struct nopal_session *session,
 	nopal_extensions_write(session, writer);
 }
 
-/* At the listener, which has read the request and is about to send the answer. False: a part does
- * not take what the opener offers. */
+/* At the listener, which has read the request and is about to send the answer. False: a
+ * microprotocol refuses the opener's extension. */
 static inline bool handshake_answer(struct nopal_session *session, struct nopal_reader request,
 				    const struct handshake_accept *accept)
 {

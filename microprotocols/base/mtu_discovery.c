@@ -9,18 +9,17 @@
  *
  * A probe is a control segment of the length that is tried, and the peer answers it.  Segments are
  * cut for what is known to pass: at first what an IP packet of 1200 bytes holds, or what earlier
- * sessions found, and that is tried at once.  Lengths are tried so: Ethernet's, the composition's
- * most,
- * then the middle of the usual ones that are in question, then the middle of the rest, until what
- * is in question is a small part.  A search that is not the first tries the present length once
+ * sessions found, and that is tried at once.  Lengths are tried in this order: Ethernet's, the
+ * composition's longest, the middle of the usual ones in question, then the middle of the rest, until
+ * the interval in question is small.  A search that is not the first tries the present length once
  * more before it tries others.
  *
- * What the network says (ICMP) makes it start from the floor, and try first what is said to pass.
+ * After a report of the network (ICMP) the search starts from the floor, with the length reported.
  *
  * Paper:     RFC 8899 (DPLPMTUD); RFC 4821.
  * Differs:   a probe waits for the timeout of the round trip, where it is known,
- *            and not for a second at least.  There is no state of errors: what
- *            is longer than the path takes in the end leaves in fragments of IP.
+ *            and not for a second at least.  There is no state of errors: segments
+ *            that prove longer than the path takes leave in fragments of IP.
  * Wire:      mtu_probe: zeros; mtu_probe_ack: the length of the probe's body, 2.
  */
 #include <string.h>
@@ -43,7 +42,7 @@ enum {
 	MTU_DISCOVERY_ANSWER_BYTES = 2,
 	MTU_DISCOVERY_IP_BYTES = 28, /* IPv4 and UDP headers */
 	MTU_DISCOVERY_ETHERNET = 1500 - MTU_DISCOVERY_IP_BYTES,
-	MTU_DISCOVERY_PART = 64, /* what in question is small, of what passes */
+	MTU_DISCOVERY_PART = 64, /* of the length that passes: a small interval */
 };
 
 /* Packets of IP, as links and tunnels have them: RFC 8200; IPv6 on the others takes 20 bytes more;
@@ -62,9 +61,9 @@ struct mtu_discovery {
 	bool used;	 /* data left since it was found */
 	uint16_t tries;	 /* of the probe under way */
 	uint16_t trying; /* UDP payload of that probe */
-	uint16_t floor;	 /* what passes everywhere */
-	uint16_t good;	 /* what passes here; no less than the floor */
-	uint32_t bad;	 /* what does not; one more than the most: unknown */
+	uint16_t floor;	 /* the length that passes everywhere */
+	uint16_t good;	 /* the longest that passes here; no less than the floor */
+	uint32_t bad;	 /* the shortest that does not; one more than the most: unknown */
 	uint32_t lost;	 /* long segments in a row */
 };
 
@@ -85,7 +84,7 @@ static uint32_t mtu_discovery_usual_between(uint32_t good, uint32_t bad)
 	return mtu_discovery_usual[(from + to) / 2] - MTU_DISCOVERY_IP_BYTES;
 }
 
-/* What to try; 0: it is found. */
+/* The length to try; 0: the longest is found. */
 static uint32_t mtu_discovery_next(const struct mtu_discovery *self, uint32_t max)
 {
 	uint32_t good = self->good, bad = self->bad, usual;
@@ -196,7 +195,7 @@ static void mtu_discovery_when_due(struct nopal_at at)
 		mtu_discovery_failed(at);
 }
 
-/* It passed, and the first search will say whether it still does. */
+/* The length of earlier sessions; the first search shows whether it still passes. */
 static enum nopal_verdict mtu_discovery_on_open_session(struct nopal_at at,
 							struct nopal_session *subject)
 {
@@ -253,8 +252,8 @@ static enum nopal_verdict mtu_discovery_on_answer(struct nopal_at at, struct nop
 
 /* ------------------------------------------------------------- black holes */
 
-/* Longer than the floor, and no longer than the path is thought to take: what was cut for a longer
- * one goes another way. */
+/* Longer than the floor, and no longer than the path is thought to take: segments cut for a longer
+ * one leave in fragments. */
 static bool mtu_discovery_is_long(const struct nopal_session *session,
 				  const struct mtu_discovery *self,
 				  const struct nopal_segment *segment)
@@ -287,9 +286,9 @@ static enum nopal_verdict mtu_discovery_on_missing(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* ---------------------------------------------------------- what is said of it */
+/* ------------------------------------------------------ reports of the network */
 
-/* It may be forged: nothing is believed below the floor, and what is said to pass is probed.  A
+/* A report may be forged: nothing is believed below the floor, and the length reported is probed.  A
  * probe that was too long need not wait for its timeout. */
 static enum nopal_verdict mtu_discovery_on_narrowed(struct nopal_at at,
 						    struct nopal_session *subject)

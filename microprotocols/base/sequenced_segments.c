@@ -73,15 +73,6 @@ static enum nopal_number_is sequenced_segments_beyond(struct nopal_session *sess
 	return nopal_numbers_mark(session, &self->seen, number);
 }
 
-/* Above a layer that resends nothing comes again: where there is no memory for a number of the
- * window, it is lost. */
-static void sequenced_segments_unkept(struct nopal_session *session,
-				      const struct sequenced_segments *self, uint64_t number)
-{
-	if (nopal_numbers_test(&self->seen, number) == NOPAL_NUMBER_NEW)
-		nopal_session_break(session, NOPAL_RESOURCE, "no room to remember what arrives");
-}
-
 static bool sequenced_segments_prepare(struct nopal_at at)
 {
 	const struct sequenced_segments_parameters *set = nopal_parameters(at);
@@ -102,6 +93,8 @@ static void sequenced_segments_tell(struct nopal_at at)
 	nopal_shared_set(at, SEQUENCED_SEGMENTS_FLOOR, (int64_t)self->seen.floor);
 }
 
+/* Above a layer that resends nothing comes again: where there is no memory for a number of the
+ * window, the segment is lost. */
 static enum nopal_verdict sequenced_segments_on_from_net(struct nopal_at at,
 							 struct nopal_segment *segment)
 {
@@ -114,15 +107,16 @@ static enum nopal_verdict sequenced_segments_on_from_net(struct nopal_at at,
 	is = nopal_numbers_mark(at.session, &self->seen, number);
 	if (is == NOPAL_NUMBER_BEYOND && !nopal_shared_get(at, SEQUENCED_SEGMENTS_UNMET))
 		is = sequenced_segments_beyond(at.session, self, number);
-	else if (is == NOPAL_NUMBER_BEYOND)
-		sequenced_segments_unkept(at.session, self, number);
+	else if (is == NOPAL_NUMBER_BEYOND &&
+		 nopal_numbers_test(&self->seen, number) == NOPAL_NUMBER_NEW)
+		nopal_session_break(at.session, NOPAL_RESOURCE, "no room to remember what arrives");
 	if (is != NOPAL_NUMBER_NEW)
 		return NOPAL_STOP;
 	sequenced_segments_tell(at);
 	return NOPAL_CONTINUE;
 }
 
-/* What was given up and comes late all the same goes no further. */
+/* A segment that was given up and comes late all the same goes no further. */
 static enum nopal_verdict sequenced_segments_on_gave_up(struct nopal_at at,
 							struct nopal_forward *forward)
 {

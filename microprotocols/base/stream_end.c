@@ -105,7 +105,7 @@ static enum nopal_verdict stream_end_on_broken(struct nopal_at at, struct nopal_
 	struct nopal_segment *segment;
 	struct nopal_writer writer;
 
-	/* Who said its own word, and gets ours, has ended. */
+	/* A peer that has ended its side, and hears of our end, has closed. */
 	if (self->reset || (self->heard && self->said) ||
 	    (nopal_session_is_opener(at.session) && !self->began))
 		return NOPAL_CONTINUE;

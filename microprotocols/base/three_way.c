@@ -22,15 +22,15 @@
  * the last of them.  The MSS is the smaller of what the two can pack into a datagram; both keep to
  * it.  What comes from the opener and acknowledges B confirms, be it data where the ACK was lost.
  *
- * What it does not protect against: there is no cookie.  Whoever can send from an address that is
- * not his own can have `backlog` sessions half open at a listener for as long as it repeats the
- * SYN-ACK, and nobody else gets in meanwhile.  Who guesses or reads B opens a session in another's
- * name; who guesses two numbers can close it.
+ * There is no cookie, so some attacks succeed.  A host that can send from an address that is not its
+ * own can have `backlog` sessions half open at a listener for as long as that repeats the SYN-ACK,
+ * and no other opener gets in meanwhile.  A host that guesses or reads B opens a session in
+ * another's name; one that guesses two numbers can close it.
  *
  * Paper:     the one-to-many protocol, sections 3.5, 3.6, and figures 1 and 2.
  * Differs:   the paper does not say where the MSS is told: it is 4 bytes of payload
  *            of SYN and SYN-ACK.  SYN and FIN take one number each, as packets do.
- *            Who has acknowledged the last FIN lingers.  A peer that is silent is
+ *            The side that acknowledged the last FIN lingers.  A silent peer is
  *            asked whether it is there, and at the listener, too, where a SYN with
  *            another number comes from its address: if it is not, that is free for a
  *            new one.
@@ -54,14 +54,6 @@ static uint64_t three_way_initial(struct nopal_at at, unsigned whose)
 	return (uint64_t)nopal_shared_get(at, whose);
 }
 
-/* -------------------------------------------------------------- what is sent */
-
-static void three_way_send_syn(struct nopal_at at)
-{
-	nopal__three_way_send(at, THREE_WAY_SYN, three_way_initial(at, THREE_WAY_LOCAL) - 1, 0,
-			      nopal_body_max(at.session));
-}
-
 static void three_way_send_syn_ack(struct nopal_at at)
 {
 	const struct three_way *self = nopal_state(at);
@@ -72,7 +64,7 @@ static void three_way_send_syn_ack(struct nopal_at at)
 
 /* ------------------------------------------------------------------- opening */
 
-/* Once more what the other side has not answered yet. */
+/* Repeats the segment that the other side has not answered yet. */
 static void three_way_repeat_opening(struct nopal_at at)
 {
 	const struct three_way_parameters *set = nopal_parameters(at);
@@ -81,7 +73,8 @@ static void three_way_repeat_opening(struct nopal_at at)
 
 	self->opening_sends++;
 	if (nopal_session_is_opener(at.session))
-		three_way_send_syn(at);
+		nopal__three_way_send(at, THREE_WAY_SYN, three_way_initial(at, THREE_WAY_LOCAL) - 1,
+				      0, nopal_body_max(at.session));
 	else if (self->state != THREE_WAY_LISTENING)
 		three_way_send_syn_ack(at);
 	wait_ns = self->doubted ? set->retries.first_ns
@@ -235,19 +228,10 @@ static enum nopal_verdict three_way_on_syn_ack(struct nopal_at at, struct nopal_
 	return NOPAL_STOP;
 }
 
-/* -------------------------------------------------- what all that comes may say */
+/* --------------------------------------------------------------- every segment */
 
-/* Half open, what acknowledges our number is from who has seen it, and is the first of the session;
- * everything else goes no further. */
-static enum nopal_verdict three_way_half_open(struct nopal_at at, uint64_t cumulative)
-{
-	if (!three_way_is(cumulative, three_way_initial(at, THREE_WAY_LOCAL)))
-		return NOPAL_STOP;
-	three_way_settled(at);
-	nopal_session_opened(at.session);
-	return NOPAL_CONTINUE;
-}
-
+/* Half open, a segment that acknowledges our number comes from the address where it was sent, and
+ * is the first of the session; all others go no further. */
 static enum nopal_verdict three_way_on_any(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct three_way *self = nopal_state(at);
@@ -255,8 +239,13 @@ static enum nopal_verdict three_way_on_any(struct nopal_at at, struct nopal_segm
 
 	if (segment->kind == nopal_kind(at, THREE_WAY_SYN))
 		return NOPAL_CONTINUE;
-	if (self->state == THREE_WAY_TELLING)
-		return three_way_half_open(at, cumulative);
+	if (self->state == THREE_WAY_TELLING) {
+		if (!three_way_is(cumulative, three_way_initial(at, THREE_WAY_LOCAL)))
+			return NOPAL_STOP;
+		three_way_settled(at);
+		nopal_session_opened(at.session);
+		return NOPAL_CONTINUE;
+	}
 	if (self->state != THREE_WAY_OPEN)
 		return segment->kind == nopal_kind(at, THREE_WAY_SYN_ACK) ? NOPAL_CONTINUE
 									  : NOPAL_STOP;
@@ -306,7 +295,7 @@ static const struct nopal_parameter three_way_parameters[] = {
 };
 
 static const struct nopal_attribute three_way_attributes[] = {
-	[THREE_WAY_NUMBER] = { "handshake_number", NOPAL_WRITE, "of what is no data" },
+	[THREE_WAY_NUMBER] = { "handshake_number", NOPAL_WRITE, "number of SYN, ACK and FIN" },
 	[THREE_WAY_CUMULATIVE] = { "handshake_cumulative", NOPAL_WRITE,
 				   "the number that is waited for" },
 	[THREE_WAY_OF_DATA] = { "segment_number", NOPAL_READ },

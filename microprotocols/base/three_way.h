@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * three_way.h -- what the files of three_way share: its state, and of three_way_close.c how it
- * sends, and the handlers of its close.
+ * three_way.h -- the state of three_way; sending, and the handlers of its close, which are in
+ * three_way_close.c.
  */
 #ifndef NOPAL_THREE_WAY_H
 #define NOPAL_THREE_WAY_H
@@ -57,7 +57,7 @@ static inline bool three_way_is(uint64_t wire, uint64_t number)
 	return wire == (uint32_t)number;
 }
 
-/* `mss`: of what opens; else 0, and no payload. */
+/* `mss`: of SYN and SYN-ACK; else 0, and no payload. */
 void nopal__three_way_send(struct nopal_at at, unsigned kind, uint64_t number, uint64_t cumulative,
 			   uint32_t mss);
 void nopal__three_way_send_ack(struct nopal_at at);
@@ -66,7 +66,7 @@ nopal_CLOSE_SESSION_handler nopal__three_way_on_close_session;
 nopal_SEGMENT_FROM_NET_handler nopal__three_way_on_fin;
 nopal_timer_handler nopal__three_way_when_closing;
 nopal_timer_handler nopal__three_way_when_lingered;
-/* Something came that acknowledges our FIN. */
+/* A segment came that acknowledges our FIN. */
 void nopal__three_way_acked(struct nopal_at at);
 
 #endif

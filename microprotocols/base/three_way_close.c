@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * three_way_close.c -- how three_way sends, and where it closes: the FINs, and what acknowledges
- * them.
+ * three_way_close.c -- how three_way sends, and how it closes: the FINs and their acknowledgements.
  */
 #include "three_way.h"
 
@@ -92,7 +91,7 @@ void nopal__three_way_acked(struct nopal_at at)
 		three_way_both_closed(at);
 }
 
-/* The last of its data, and it comes when we have them all. */
+/* A FIN behind the last of the peer's data, all of which have arrived. */
 enum nopal_verdict nopal__three_way_on_fin(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct three_way *self = nopal_state(at);

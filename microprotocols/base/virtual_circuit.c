@@ -41,7 +41,7 @@ enum { VIRTUAL_CIRCUIT_INITIAL_SHIFT = 64 - 31 }; /* leaves 31 random bits */
 
 /* ------------------------------------------------------------------- opening */
 
-/* For a peer of whom nothing is known yet but that it wants to open, too. */
+/* Is the peer of a rendezvous still to be heard? */
 static bool virtual_circuit_waits(const struct nopal_session *session,
 				  const struct virtual_circuit *self)
 {
@@ -49,7 +49,7 @@ static bool virtual_circuit_waits(const struct nopal_session *session,
 	       !self->connect.cookie_given;
 }
 
-/* Once more what the other side has not answered yet. */
+/* Repeats the segment that the other side has not answered yet. */
 static void virtual_circuit_repeat_opening(struct nopal_at at)
 {
 	const struct virtual_circuit_parameters *set = nopal_parameters(at);
@@ -110,8 +110,8 @@ static enum nopal_verdict virtual_circuit_on_open_session(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* Who stays the opener asks at once when it hears the peer: now a request may pass. It is no longer
- * than what was heard, and not more often than by itself. */
+/* The side that stays the opener asks at once when it hears the peer: now a request may pass.  That
+ * is no longer than the peer's, and not more frequent than by the timer. */
 static enum nopal_admission_verdict virtual_circuit_rendezvous(struct nopal_at at,
 							       struct nopal_request *request,
 							       struct nopal_writer *reply)
@@ -131,8 +131,8 @@ static enum nopal_admission_verdict virtual_circuit_rendezvous(struct nopal_at a
 	return verdict;
 }
 
-/* A new cookie is used at once; a listener that is never content with its own gets no more than its
- * share of requests. */
+/* A new cookie is used at once; a listener that never accepts its own gets no more requests than
+ * `attempts`. */
 static enum nopal_verdict virtual_circuit_on_reply(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
@@ -154,8 +154,8 @@ static enum nopal_verdict virtual_circuit_on_reply(struct nopal_at at,
 	return NOPAL_STOP;
 }
 
-/* At the listener's session: its first segment, and each repetition of it.  Who met its peer and
- * gave way has asked before. */
+/* At the listener's session: its first segment, and each repetition of it.  A side of a rendezvous
+ * that gave way has asked before. */
 static enum nopal_verdict virtual_circuit_on_connect(struct nopal_at at,
 						     struct nopal_segment *segment)
 {
@@ -179,7 +179,7 @@ static enum nopal_verdict virtual_circuit_on_connect(struct nopal_at at,
 	accept = virtual_circuit_accept(at);
 	if (!handshake_answer(at.session, known, &accept)) {
 		nopal_session_break(at.session, NOPAL_REFUSED,
-				    "what the opener offers cannot be taken");
+				    "the opener's handshake extensions are refused");
 		return NOPAL_STOP;
 	}
 	self->state = VIRTUAL_CIRCUIT_TELLING;
@@ -228,9 +228,9 @@ static enum nopal_verdict virtual_circuit_on_accept(struct nopal_at at,
 	return NOPAL_STOP;
 }
 
-/* Before the accept an opener cannot read its peer's numbers: what overtook it goes no further.  At
- * the listener anything but another connect shows that the opener has the accept; from then on a
- * connect, which anybody could have sent again, is none of the session's business. */
+/* Before the accept an opener cannot read its peer's numbers: segments that overtook it go no
+ * further.  At the listener any segment but another connect shows that the opener has the accept;
+ * from then on a connect, which anybody could have sent again, is dropped. */
 static enum nopal_verdict virtual_circuit_on_any(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct virtual_circuit *self = nopal_state(at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * virtual_circuit.h -- the state of virtual_circuit, and what it sends.
+ * virtual_circuit.h -- the state of virtual_circuit, and the segments that it sends.
  */
 #ifndef NOPAL_VIRTUAL_CIRCUIT_H
 #define NOPAL_VIRTUAL_CIRCUIT_H

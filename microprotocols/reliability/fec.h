@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fec.h -- what the files of forward_error_correction share: its state, and its two halves,
- * fec_sender.c and fec_receiver.c.
+ * fec.h -- the state of forward_error_correction, and its two halves, fec_sender.c and
+ * fec_receiver.c.
  */
 #ifndef NOPAL_FEC_H
 #define NOPAL_FEC_H
@@ -77,9 +77,9 @@ bool nopal__fec_join(struct nopal_at at, struct nopal_segment *segment);
 void nopal__fec_close_block(struct nopal_at at, void (*leave)(struct nopal_session *session,
 							      struct nopal_segment *segment));
 
-/* Says of which blocks all parity has arrived or never will, to those who wait. */
+/* Tells the resends that wait of which blocks all parity has arrived or never will. */
 void nopal__fec_settle(struct nopal_at at);
-/* Gives back what the next block makes again. */
+/* Gives back the memory that the next block allocates again. */
 void nopal__fec_sender_idle(struct nopal_at at);
 
 /* The block of an arriving segment; NULL when it is too old, out of reach, has no use for more, or
@@ -89,7 +89,7 @@ struct nopal__block *nopal__fec_find(struct nopal_at at, uint64_t number);
  * others. */
 void nopal__fec_arrived(struct nopal_at at, struct nopal__block *block, uint32_t index,
 			uint32_t bytes);
-/* Gives back what the next arrival makes again. */
+/* Gives back the memory that the next arrival allocates again. */
 void nopal__fec_receiver_idle(struct nopal_at at);
 
 #endif

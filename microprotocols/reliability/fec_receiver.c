@@ -12,25 +12,20 @@ enum { FEC_STRAYS = 8 };
 /* A session is quiet for longer than this before it rests. */
 static const int64_t FEC_QUIET_NS = 200 * NOPAL_MILLISECOND;
 
-/* Is the block one that can come next, or one of the last? */
-static bool fec_is_near(struct forward_error_correction *self, uint64_t number, uint64_t blocks)
-{
-	bool is_near = number > self->newest ? number - self->newest <= blocks
-					     : self->newest - number < blocks;
-
-	self->strays = is_near ? 0 : self->strays + 1;
-	return is_near;
-}
-
 struct nopal__block *nopal__fec_find(struct nopal_at at, uint64_t number)
 {
 	const struct forward_error_correction_parameters *set = nopal_parameters(at);
 	struct forward_error_correction *self = nopal_state(at);
 	uint64_t blocks = (uint64_t)set->blocks;
+	/* It can come next, or is one of the last. */
+	bool is_near = number > self->newest ? number - self->newest <= blocks
+					     : self->newest - number < blocks;
 	struct nopal__block *block;
 
-	if (number < FEC_FIRST_BLOCK ||
-	    (!fec_is_near(self, number, blocks) && self->strays < FEC_STRAYS))
+	if (number < FEC_FIRST_BLOCK)
+		return NULL;
+	self->strays = is_near ? 0 : self->strays + 1;
+	if (self->strays && self->strays < FEC_STRAYS)
 		return NULL;
 	if (!self->blocks)
 		self->blocks = nopal_alloc(at.session, blocks * sizeof(*self->blocks));
@@ -46,39 +41,25 @@ struct nopal__block *nopal__fec_find(struct nopal_at at, uint64_t number)
 	return block && !block->closed ? block : NULL;
 }
 
-/* What was rebuilt is believed when it is a segment of this place. */
-static struct nopal_segment *fec_unpack(struct nopal_at at, const struct nopal__block *block,
-					uint8_t index, const uint8_t *symbol)
-{
-	struct nopal_segment *segment = nopal__symbol_unpack(at.session, symbol, block->length);
-
-	if (!segment)
-		return NULL;
-	if (nopal_get(at, segment, FEC_BLOCK) == block->number &&
-	    nopal_get(at, segment, FEC_INDEX) == index)
-		return segment;
-	nopal_segment_drop(at.session, segment);
-	return NULL;
-}
-
+/* A rebuilt segment is believed when it says that this place is its own. */
 static void fec_raise_rebuilt(struct nopal_at at, const struct nopal__block *block,
 			      const struct nopal__erasure_task *task)
 {
-	uint32_t i;
-
-	for (i = 0; i < task->missing; i++) {
+	for (uint32_t i = 0; i < task->missing; i++) {
 		struct nopal_segment *segment =
-			fec_unpack(at, block, task->missing_index[i], task->rebuilt[i]);
+			nopal__symbol_unpack(at.session, task->rebuilt[i], block->length);
 
 		if (!segment)
 			continue;
-		nopal_raise_SEGMENT_FROM_NET(at.session, segment);
+		if (nopal_get(at, segment, FEC_BLOCK) == block->number &&
+		    nopal_get(at, segment, FEC_INDEX) == task->missing_index[i])
+			nopal_raise_SEGMENT_FROM_NET(at.session, segment);
 		nopal_segment_drop(at.session, segment);
 	}
 }
 
-/* As many symbols are there as the block has sources: it is closed now, once, whatever comes out,
- * and the segments that are raised find it so. */
+/* As many symbols are there as the block has sources: it is closed now, once, whether or not they
+ * can be rebuilt, and the segments that are raised find it so. */
 static void fec_rebuild(struct nopal_at at, struct nopal__block *block)
 {
 	struct forward_error_correction *self = nopal_state(at);

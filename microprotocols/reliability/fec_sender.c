@@ -112,17 +112,6 @@ static uint32_t fec_make_parity(struct nopal_at at, struct nopal_segment *parity
 	return rows;
 }
 
-/* How much parity the next block gets: as much as the code has, or as a policy says. */
-static uint32_t fec_parities(struct nopal_at at)
-{
-	const struct forward_error_correction *self = nopal_state(at);
-	int64_t wanted = nopal_shared_get(at, FEC_PARITY_SEGMENTS);
-
-	if (wanted <= 0)
-		return 0;
-	return wanted < self->erasure.parities ? (uint32_t)wanted : self->erasure.parities;
-}
-
 bool nopal__fec_join(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct forward_error_correction *self = nopal_state(at);
@@ -133,7 +122,8 @@ bool nopal__fec_join(struct nopal_at at, struct nopal_segment *segment)
 	if (!self->member)
 		return false;
 	if (!self->members)
-		self->parities = fec_parities(at);
+		self->parities =
+			nopal__redundancy_wanted(at, FEC_PARITY_SEGMENTS, self->erasure.parities);
 	nopal_set(at, segment, FEC_BLOCK, self->number);
 	nopal_set(at, segment, FEC_INDEX, self->members);
 	nopal_set(at, segment, FEC_REPAIR_GROUP, self->number);
@@ -141,22 +131,17 @@ bool nopal__fec_join(struct nopal_at at, struct nopal_segment *segment)
 	return true;
 }
 
-/* Parity leaves in the order of blocks, so the first that may still arrive tells of all.  One that
- * there was no room to remember is taken for settled. */
+/* Parity that there was no room to remember is taken for settled. */
 void nopal__fec_settle(struct nopal_at at)
 {
 	struct forward_error_correction *self = nopal_state(at);
-	uint64_t open = self->number;
-	const struct nopal_segment *first;
+	const struct nopal_segment *first = nopal__redundancy_open(at.session, &self->unsettled);
+	uint64_t open = first ? nopal_get(at, first, FEC_BLOCK) : self->number;
 
-	while ((first = nopal_queue_first(at.session, &self->unsettled)) != NULL && first->done)
-		nopal_queue_pop(&self->unsettled);
-	if (first)
-		open = nopal_get(at, first, FEC_BLOCK);
 	nopal_shared_set(at, FEC_GROUPS_SETTLED, (int64_t)open - 1);
 }
 
-/* The next block is open before anything is let go: what is let go may come back here. */
+/* The next block is open before any segment is let go: a raise may come back here. */
 void nopal__fec_close_block(struct nopal_at at, void (*leave)(struct nopal_session *session,
 							      struct nopal_segment *segment))
 {

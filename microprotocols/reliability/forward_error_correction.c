@@ -6,11 +6,11 @@
  *            followed by n - k parity segments; any k of the n give all k.
  * Differs:   closes an incomplete block after `flush`, or after half the playout
  *            delay where that is shorter, so that parity is not too late to
- *            help; codes over what arrives (attributes and body), so that a
+ *            help; codes over attributes and body as they travel, so that a
  *            rebuilt segment is the segment.  Of the n - k parity segments that
  *            the code has, a block gets as many as a policy says when it begins;
  *            without a policy, all.  A block's shape may not change.
- *            Among many, what is for one alone is in no block.
+ *            Among many, a segment for one alone is in no block.
  *            Any k of a block's segments give all its k, whoever else resends:
  *            a rebuilt segment is acknowledged like one that arrived.  A loss is
  *            resent at once beside it, or where repair_first is there, only once
@@ -18,17 +18,7 @@
  * Wire:      parity: sources of the block 1, symbols of the block 1, length of a symbol 2, a
  *            symbol.
  */
-#include <nopal/microprotocol.h>
-
 #include "fec.h"
-
-/* Of the playout delay, one half is for filling a block, one for the way. */
-enum { FEC_PLAYOUT_PARTS = 2 };
-
-static const struct forward_error_correction_parameters *fec_set(struct nopal_at at)
-{
-	return nopal_parameters(at);
-}
 
 static void forward_error_correction_when_flush(struct nopal_at at)
 {
@@ -38,18 +28,10 @@ static void forward_error_correction_when_flush(struct nopal_at at)
 		nopal__fec_close_block(at, nopal_raise_SEGMENT_TO_NET);
 }
 
-static int64_t fec_flush_ns(struct nopal_at at)
-{
-	int64_t flush_ns = fec_set(at)->flush_ns;
-	int64_t playout_ns = nopal_shared_get(at, FEC_PLAYOUT_DELAY);
-
-	playout_ns /= FEC_PLAYOUT_PARTS;
-	return playout_ns && playout_ns < flush_ns ? playout_ns : flush_ns;
-}
-
 static enum nopal_verdict forward_error_correction_on_send(struct nopal_at at,
 							   struct nopal_segment *segment)
 {
+	const struct forward_error_correction_parameters *set = nopal_parameters(at);
 	struct forward_error_correction *self = nopal_state(at);
 
 	if (segment->transmissions != 1)
@@ -64,11 +46,13 @@ static enum nopal_verdict forward_error_correction_on_send(struct nopal_at at,
 	else if (self->members == self->erasure.sources)
 		nopal__fec_close_block(at, nopal_queue_SEGMENT_TO_NET);
 	else if (self->members == 1)
-		nopal_timer_start(at, FEC_FLUSH, at.session->now_ns + fec_flush_ns(at));
+		nopal_timer_start(at, FEC_FLUSH,
+				  at.session->now_ns +
+					  nopal__flush_ns(at, set->flush_ns, FEC_PLAYOUT_DELAY));
 	return NOPAL_CONTINUE;
 }
 
-/* What never left is in no block. */
+/* A segment that never left is in no block. */
 static enum nopal_verdict forward_error_correction_on_abandoned(struct nopal_at at,
 								struct nopal_segment *segment)
 {
@@ -141,7 +125,7 @@ static enum nopal_verdict forward_error_correction_on_close(struct nopal_at at,
 
 static int forward_error_correction_open(struct nopal_at at)
 {
-	const struct forward_error_correction_parameters *set = fec_set(at);
+	const struct forward_error_correction_parameters *set = nopal_parameters(at);
 	struct forward_error_correction *self = nopal_state(at);
 
 	self->number = FEC_FIRST_BLOCK;
@@ -249,7 +233,7 @@ const struct nopal_microprotocol nopal_forward_error_correction = {
 	.abi = NOPAL_ABI,
 	.name = "forward_error_correction",
 	.family = "reliability",
-	.many = true /* of those who are not many it has nothing */,
+	.many = true,
 	.summary = "send parity so that losses need no resend",
 	.wire_version = 1 /* 0: every block had n - k parity segments */,
 	.provides = NOPAL_ROLES({ "redundancy", true }),

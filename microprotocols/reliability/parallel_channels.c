@@ -10,15 +10,15 @@
  * Wire:      path_challenge, path_response: 8 bytes.
  *
  * One side's application gives paths (nopal_session_add_path); its datagrams leave by each of them
- * from then on, data, acknowledgements and resends alike.  The other side takes what comes from
+ * from then on, data, acknowledgements and resends alike.  The other side takes segments from
  * another address with the right session id and a good seal, and sends there only once the peer has
  * proved that it is there:
  *
  *   unknown --a segment--> asked --its 8 bytes come back in time--> open
  *
  * A challenge leaves only in answer to a segment, once a round trip at most, and is shorter than
- * three times the shortest of them: a forged address gets no more. Where nothing seals, who knows a
- * session id can have segments taken from any address: compose aead where that matters.
+ * three times the shortest of them: a forged address gets no more. Without a seal, a host that knows
+ * a session id can have segments taken from any address: compose aead where that matters.
  *
  * Works in the lowest layer.  Congestion control counts a transmission once, however many datagrams
  * it is: each path must have room for all of it.  The path limit is that of the first path, and a
@@ -27,76 +27,44 @@
  */
 #include <string.h>
 
-#include <nopal/microprotocol.h>
+#include "../base/path_question.h"
 
 enum { PARALLEL_CHANNELS_CHALLENGE, PARALLEL_CHANNELS_RESPONSE }; /* kinds */
 /* shared variables */
 enum { PARALLEL_CHANNELS_SMOOTHED, PARALLEL_CHANNELS_BESIDE };
-enum { PARALLEL_CHANNELS_BYTES = 8 }; /* of a proof */
-
-static const int64_t PARALLEL_CHANNELS_ASK_NS = 100 * NOPAL_MILLISECOND;
-
-/* What a path was asked.  The bytes are the same for NOPAL_PATH_SILENCE_NS, and good for no longer:
- * before that no other path can have its number. */
-struct parallel_channels_proof {
-	bool asked;
-	uint8_t bytes[PARALLEL_CHANNELS_BYTES];
-	int64_t made_ns, asked_ns;
-};
 
 struct parallel_channels {
-	struct parallel_channels_proof proof[NOPAL_PATHS_MAX]; /* by path */
+	struct path_question question[NOPAL_PATHS_MAX]; /* by path */
 };
 
 static void parallel_channels_send(struct nopal_at at, unsigned kind, unsigned path,
-				   const uint8_t *proof)
+				   const void *proof)
 {
 	uint8_t *bytes;
-	struct nopal_segment *segment =
-		nopal_control_new(at, kind, PARALLEL_CHANNELS_BYTES, &bytes);
+	struct nopal_segment *segment = nopal_control_new(at, kind, PATH_QUESTION_BYTES, &bytes);
 
 	if (!segment)
 		return;
-	memcpy(bytes, proof, PARALLEL_CHANNELS_BYTES);
-	nopal_control_send_by(at.session, segment, PARALLEL_CHANNELS_BYTES, path);
-}
-
-static bool parallel_channels_is_good(const struct nopal_session *session,
-				      const struct parallel_channels_proof *it)
-{
-	return it->asked && session->now_ns - it->made_ns < NOPAL_PATH_SILENCE_NS;
-}
-
-static void parallel_channels_ask(struct nopal_at at, unsigned path)
-{
-	struct parallel_channels *self = nopal_state(at);
-	struct parallel_channels_proof *proof = &self->proof[path];
-	int64_t every_ns = nopal_shared_get(at, PARALLEL_CHANNELS_SMOOTHED);
-
-	if (every_ns == 0)
-		every_ns = PARALLEL_CHANNELS_ASK_NS;
-	if (proof->asked && at.session->now_ns - proof->asked_ns < every_ns)
-		return;
-	if (!parallel_channels_is_good(at.session, proof)) {
-		nopal_random_bytes(at.session, proof->bytes, sizeof(proof->bytes));
-		proof->made_ns = at.session->now_ns;
-	}
-	proof->asked = true;
-	proof->asked_ns = at.session->now_ns;
-	parallel_channels_send(at, PARALLEL_CHANNELS_CHALLENGE, path, proof->bytes);
+	memcpy(bytes, proof, PATH_QUESTION_BYTES);
+	nopal_control_send_by(at.session, segment, PATH_QUESTION_BYTES, path);
 }
 
 static enum nopal_verdict parallel_channels_on_any(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
+	struct parallel_channels *self = nopal_state(at);
+	struct path_question *question = &self->question[segment->path % NOPAL_PATHS_MAX];
+
 	if (segment->path == 0)
 		return NOPAL_CONTINUE;
-	nopal_shared_set(at, PARALLEL_CHANNELS_BESIDE,
-			 nopal_shared_get(at, PARALLEL_CHANNELS_BESIDE) + 1);
+	nopal_shared_get(at, PARALLEL_CHANNELS_BESIDE)++;
 	if (segment->path != NOPAL_PATH_NONE &&
 	    segment->kind != nopal_kind(at, PARALLEL_CHANNELS_RESPONSE) &&
-	    !nopal_path_is_open(at.session, segment->path))
-		parallel_channels_ask(at, segment->path);
+	    !nopal_path_is_open(at.session, segment->path) &&
+	    path_question_ask(at.session, question,
+			      nopal_shared_get(at, PARALLEL_CHANNELS_SMOOTHED)))
+		parallel_channels_send(at, PARALLEL_CHANNELS_CHALLENGE, segment->path,
+				       &question->bytes);
 	return NOPAL_CONTINUE;
 }
 
@@ -104,7 +72,7 @@ static enum nopal_verdict parallel_channels_on_any(struct nopal_at at,
 static enum nopal_verdict parallel_channels_on_challenge(struct nopal_at at,
 							 struct nopal_segment *segment)
 {
-	if (segment->body.length == PARALLEL_CHANNELS_BYTES)
+	if (segment->body.length == PATH_QUESTION_BYTES)
 		parallel_channels_send(at, PARALLEL_CHANNELS_RESPONSE, segment->path,
 				       segment->body.bytes);
 	return NOPAL_STOP;
@@ -114,13 +82,13 @@ static enum nopal_verdict parallel_channels_on_response(struct nopal_at at,
 							struct nopal_segment *segment)
 {
 	struct parallel_channels *self = nopal_state(at);
-	const struct parallel_channels_proof *proof;
+	const struct path_question *question;
 
-	if (segment->path >= NOPAL_PATHS_MAX || segment->body.length != PARALLEL_CHANNELS_BYTES)
+	if (segment->path >= NOPAL_PATHS_MAX || segment->body.length != PATH_QUESTION_BYTES)
 		return NOPAL_STOP;
-	proof = &self->proof[segment->path];
-	if (parallel_channels_is_good(at.session, proof) &&
-	    memcmp(proof->bytes, segment->body.bytes, sizeof(proof->bytes)) == 0)
+	question = &self->question[segment->path];
+	if (path_question_is_good(at.session, question) &&
+	    memcmp(&question->bytes, segment->body.bytes, sizeof(question->bytes)) == 0)
 		nopal_path_open(at.session, segment->path);
 	return NOPAL_STOP;
 }

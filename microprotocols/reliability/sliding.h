@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sliding.h -- what the files of sliding_window_fec share: its state, and its two halves,
- * sliding_sender.c and sliding_receiver.c.
+ * sliding.h -- the state of sliding_window_fec, and its two halves, sliding_sender.c and
+ * sliding_receiver.c.
  */
 #ifndef NOPAL_SLIDING_H
 #define NOPAL_SLIDING_H
@@ -92,7 +92,7 @@ void nopal__sliding_join(struct nopal_at at, struct nopal_segment *segment);
 /* Makes the repairs that are due; they leave by `leave`. */
 void nopal__sliding_repair(struct nopal_at at, void (*leave)(struct nopal_session *session,
 							     struct nopal_segment *segment));
-/* Says up to which source no repair is on its way, to those who wait. */
+/* Tells the resends that wait up to which source no repair is on its way. */
 void nopal__sliding_settle(struct nopal_at at);
 void nopal__sliding_sender_idle(struct nopal_at at);
 

@@ -14,7 +14,7 @@ enum {
 	SLIDING_STRAYS = 8, /* in a row show that the sender is there */
 };
 
-/* A repair is late by what overtakes it: symbols are kept for twice its window. */
+/* Segments overtake a repair: symbols are kept for twice its window. */
 static uint32_t sliding_ring(struct nopal_at at)
 {
 	const struct sliding_window_fec_parameters *set = nopal_parameters(at);
@@ -22,50 +22,32 @@ static uint32_t sliding_ring(struct nopal_at at)
 	return 2 * (uint32_t)set->window;
 }
 
-/* The sender is at `number`, with all that follows. */
-static void sliding_advance(struct nopal_at at, uint64_t number)
-{
-	struct sliding_window_fec *self = nopal_state(at);
-	uint64_t ring = sliding_ring(at);
-
-	self->latest = number;
-	nopal_serial_seen(at, SLIDING_SOURCE, number);
-	if (number >= ring)
-		nopal__equations_forget(&self->equations, number - ring + 1);
-}
-
-/* Is the source one that is remembered, or comes next?  It may be the newest then, and others be
+/* Is the source one that is remembered, or comes next?  In that case it may be the newest, and others
  * too old. */
 static bool sliding_is_near(struct nopal_at at, uint64_t number)
 {
 	struct sliding_window_fec *self = nopal_state(at);
 	uint64_t apart = number > self->latest ? number - self->latest : self->latest - number;
+	uint64_t ring = sliding_ring(at);
 
 	self->strays = apart < SLIDING_FAR ? 0 : self->strays + 1;
 	if (self->strays && self->strays < SLIDING_STRAYS)
 		return false;
 	if (self->strays)
 		self->equations.count = 0;
-	if (self->strays || number > self->latest)
-		sliding_advance(at, number);
-	return self->latest - number < sliding_ring(at);
+	if (self->strays || number > self->latest) {
+		self->latest = number;
+		nopal_serial_seen(at, SLIDING_SOURCE, number);
+		if (number >= ring)
+			nopal__equations_forget(&self->equations, number - ring + 1);
+	}
+	return self->latest - number < ring;
 }
 
 /* -------------------------------------------------------------------- what is known */
 
-static struct nopal_segment *sliding_unpack(struct nopal_at at, uint64_t number,
-					    const uint8_t *symbol, uint32_t length)
-{
-	struct nopal_segment *segment = nopal__symbol_unpack(at.session, symbol, length);
-
-	if (!segment || nopal_get(at, segment, SLIDING_SOURCE) == number)
-		return segment;
-	nopal_segment_drop(at.session, segment);
-	return NULL;
-}
-
-/* What is rebuilt arrives like others, and may settle more: the outermost goes on until nothing is
- * left. */
+/* A rebuilt segment arrives like others, and may settle more: the outermost call goes on until none
+ * is left. */
 static void sliding_solve(struct nopal_at at)
 {
 	struct sliding_window_fec *self = nopal_state(at);
@@ -77,11 +59,13 @@ static void sliding_solve(struct nopal_at at)
 	self->solving = true;
 	while (self->equations.count &&
 	       (length = nopal__equations_solve(&self->equations, &number, self->solved)) != 0) {
-		struct nopal_segment *segment = sliding_unpack(at, number, self->solved, length);
+		struct nopal_segment *segment =
+			nopal__symbol_unpack(at.session, self->solved, length);
 
 		if (!segment)
 			continue;
-		nopal_raise_SEGMENT_FROM_NET(at.session, segment);
+		if (nopal_get(at, segment, SLIDING_SOURCE) == number)
+			nopal_raise_SEGMENT_FROM_NET(at.session, segment);
 		nopal_segment_drop(at.session, segment);
 	}
 	self->solving = false;
@@ -137,15 +121,7 @@ static bool sliding_read(struct nopal_at at, const struct nopal_segment *segment
 	return true;
 }
 
-static bool sliding_has_all(const struct sliding_window_fec *self,
-			    const struct sliding_repair *repair)
-{
-	for (uint64_t at = repair->first; at <= repair->last; at++)
-		if (!nopal__sliding_has(&self->there, at))
-			return false;
-	return true;
-}
-
+/* Memory for the equations; false: over budget. */
 static bool sliding_prepare(struct nopal_at at)
 {
 	struct sliding_window_fec *self = nopal_state(at);
@@ -191,10 +167,15 @@ enum nopal_verdict nopal__sliding_on_repair(struct nopal_at at, struct nopal_seg
 	struct sliding_window_fec *self = nopal_state(at);
 	uint64_t ring = sliding_ring(at);
 	struct sliding_repair repair;
+	uint64_t missing;
 
 	if (!sliding_read(at, segment, self, &repair) || !sliding_is_near(at, repair.last) ||
-	    self->latest - repair.first >= ring || sliding_has_all(self, &repair) ||
-	    !sliding_prepare(at))
+	    self->latest - repair.first >= ring)
+		return NOPAL_CONTINUE;
+	missing = repair.first;
+	while (missing <= repair.last && nopal__sliding_has(&self->there, missing))
+		missing++;
+	if (missing > repair.last || !sliding_prepare(at))
 		return NOPAL_CONTINUE;
 	if (sliding_equation(self, &repair)) {
 		nopal__equations_add(&self->equations, repair.first);

@@ -36,38 +36,21 @@ void nopal__sliding_forget(struct nopal_session *session, struct sliding_symbols
 
 /* ----------------------------------------------------------------------- repairs */
 
-/* Bytes of the longest of the last sources. */
-static uint32_t sliding_length(const struct sliding_window_fec *self)
+/* The sum of the last sources, as long as the longest of them. */
+static struct nopal_segment *sliding_repair_new(struct nopal_at at)
 {
+	struct sliding_window_fec *self = nopal_state(at);
+	const struct sliding_symbols *sent = &self->sent;
 	uint32_t length = 0;
+	struct nopal_writer head;
+	struct nopal_segment *segment;
 
 	for (uint32_t i = 0; i < self->kept; i++) {
-		uint32_t used = self->sent.used[(self->newest - i) % self->sent.room];
+		uint32_t used = sent->used[(self->newest - i) % sent->room];
 
 		if (used > length)
 			length = used;
 	}
-	return length;
-}
-
-static void sliding_combine(const struct sliding_window_fec *self, uint32_t number, uint8_t *symbol)
-{
-	for (uint32_t i = 0; i < self->kept; i++) {
-		uint64_t source = self->newest - i;
-		size_t place = source % self->sent.room;
-
-		nopal__gf256_add(symbol, self->sent.bytes + place * self->room,
-				 nopal__sliding_factor(number, source), self->sent.used[place]);
-	}
-}
-
-static struct nopal_segment *sliding_repair_new(struct nopal_at at)
-{
-	struct sliding_window_fec *self = nopal_state(at);
-	uint32_t length = sliding_length(self);
-	struct nopal_writer head;
-	struct nopal_segment *segment;
-
 	if (SLIDING_HEAD_BYTES + length > nopal_control_limit(at, SLIDING_REPAIR))
 		return NULL;
 	segment = nopal_control_begin(at, SLIDING_REPAIR, SLIDING_HEAD_BYTES + length, &head);
@@ -79,12 +62,18 @@ static struct nopal_segment *sliding_repair_new(struct nopal_at at)
 	nopal_write(&head, self->kept, 1);
 	nopal_write(&head, length, SLIDING_SYMBOL_BYTES);
 	memset(head.at, 0, length);
-	sliding_combine(self, self->number, head.at);
+	for (uint32_t i = 0; i < self->kept; i++) {
+		uint64_t source = self->newest - i;
+		size_t place = source % sent->room;
+
+		nopal__gf256_add(head.at, sent->bytes + place * self->room,
+				 nopal__sliding_factor(self->number, source), sent->used[place]);
+	}
 	self->number++;
 	return segment;
 }
 
-/* What is let go may come back here: all is settled before. */
+/* All is settled before a repair leaves: a raise may come back here. */
 void nopal__sliding_repair(struct nopal_at at, void (*leave)(struct nopal_session *session,
 							     struct nopal_segment *segment))
 {
@@ -116,10 +105,8 @@ void nopal__sliding_settle(struct nopal_at at)
 	struct sliding_window_fec *self = nopal_state(at);
 	uint64_t window = (uint64_t)set->window;
 	uint64_t open = self->newest + 1;
-	const struct nopal_segment *first;
+	const struct nopal_segment *first = nopal__redundancy_open(at.session, &self->unsettled);
 
-	while ((first = nopal_queue_first(at.session, &self->unsettled)) != NULL && first->done)
-		nopal_queue_pop(&self->unsettled);
 	if (first)
 		open = nopal_get(at, first, SLIDING_REPAIR_GROUP);
 	else if (self->pending)
@@ -128,17 +115,6 @@ void nopal__sliding_settle(struct nopal_at at)
 }
 
 /* ----------------------------------------------------------------------- sources */
-
-/* How many repairs the next sources get: as many as the parameter allows, or as a policy says. */
-static uint32_t sliding_repairs(struct nopal_at at)
-{
-	const struct sliding_window_fec_parameters *set = nopal_parameters(at);
-	int64_t wanted = nopal_shared_get(at, SLIDING_PARITY_SEGMENTS);
-
-	if (wanted <= 0)
-		return 0;
-	return (uint32_t)(wanted < set->repairs ? wanted : set->repairs);
-}
 
 void nopal__sliding_join(struct nopal_at at, struct nopal_segment *segment)
 {
@@ -163,7 +139,8 @@ void nopal__sliding_join(struct nopal_at at, struct nopal_segment *segment)
 	self->newest = number;
 	self->newest_ns = at.session->now_ns;
 	if (!self->pending++)
-		self->repairs = sliding_repairs(at);
+		self->repairs = nopal__redundancy_wanted(at, SLIDING_PARITY_SEGMENTS,
+							 (uint32_t)set->repairs);
 }
 
 void nopal__sliding_sender_idle(struct nopal_at at)

@@ -22,23 +22,12 @@
  */
 #include "sliding.h"
 
-/* Of the playout delay, one half is for waiting, one for the way. */
-enum { SLIDING_PLAYOUT_PARTS = 2 };
-
 static void sliding_window_fec_when_flush(struct nopal_at at)
 {
 	const struct sliding_window_fec *self = nopal_state(at);
 
 	if (self->pending)
 		nopal__sliding_repair(at, nopal_raise_SEGMENT_TO_NET);
-}
-
-static int64_t sliding_window_fec_flush_ns(struct nopal_at at)
-{
-	const struct sliding_window_fec_parameters *set = nopal_parameters(at);
-	int64_t playout_ns = nopal_shared_get(at, SLIDING_PLAYOUT_DELAY) / SLIDING_PLAYOUT_PARTS;
-
-	return playout_ns && playout_ns < set->flush_ns ? playout_ns : set->flush_ns;
 }
 
 static enum nopal_verdict sliding_window_fec_on_send(struct nopal_at at,
@@ -54,7 +43,8 @@ static enum nopal_verdict sliding_window_fec_on_send(struct nopal_at at,
 		nopal__sliding_repair(at, nopal_queue_SEGMENT_TO_NET);
 	else if (self->pending == 1)
 		nopal_timer_start(at, SLIDING_FLUSH,
-				  at.session->now_ns + sliding_window_fec_flush_ns(at));
+				  at.session->now_ns + nopal__flush_ns(at, set->flush_ns,
+								       SLIDING_PLAYOUT_DELAY));
 	return NOPAL_CONTINUE;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbol.h -- a segment as redundancy codes over it, and back.
+ * symbol.h -- what redundancy codes have in common: a segment as they code over it, and back; how
+ * long to wait, and how much redundancy to make.
  *
  *   | length 2 | wire attributes and body | zeros up to the longest |
  */
@@ -9,7 +10,42 @@
 
 #include <nopal/microprotocol.h>
 
-enum { NOPAL__SYMBOL_LENGTH_BYTES = 2 };
+enum {
+	NOPAL__SYMBOL_LENGTH_BYTES = 2,
+	NOPAL__PLAYOUT_PARTS = 2, /* one half is for filling a block, one for the way */
+};
+
+/* How long segments wait for redundancy: `flush_ns`, or half the playout delay (a shared variable)
+ * where that is shorter. */
+static inline int64_t nopal__flush_ns(struct nopal_at at, int64_t flush_ns, unsigned playout_delay)
+{
+	int64_t playout_ns = nopal_shared_get(at, playout_delay) / NOPAL__PLAYOUT_PARTS;
+
+	return playout_ns && playout_ns < flush_ns ? playout_ns : flush_ns;
+}
+
+/* How many segments of redundancy to make: as many as the code has, or as a policy's shared variable
+ * says. */
+static inline uint32_t nopal__redundancy_wanted(struct nopal_at at, unsigned policy, uint32_t max)
+{
+	int64_t wanted = nopal_shared_get(at, policy);
+
+	if (wanted <= 0)
+		return 0;
+	return wanted < max ? (uint32_t)wanted : max;
+}
+
+/* The oldest segment of redundancy that may still arrive; NULL: there is none.  They leave in order,
+ * so this one tells of all. */
+static inline const struct nopal_segment *nopal__redundancy_open(struct nopal_session *session,
+								 struct nopal_queue *unsettled)
+{
+	const struct nopal_segment *first;
+
+	while ((first = nopal_queue_first(session, unsettled)) != NULL && first->done)
+		nopal_queue_pop(unsettled);
+	return first;
+}
 
 /* Bytes of the longest symbol on this path. */
 static inline uint32_t nopal__symbol_room(const struct nopal_session *session)
@@ -37,7 +73,7 @@ static inline uint32_t nopal__symbol_pack(struct nopal_at at, struct nopal_segme
 	return length ? length + NOPAL__SYMBOL_LENGTH_BYTES : 0;
 }
 
-/* What was rebuilt is believed when it is whole, with nothing but zeros behind it; else NULL. */
+/* A rebuilt segment is believed when it is whole, with nothing but zeros behind it; else NULL. */
 static inline struct nopal_segment *nopal__symbol_unpack(struct nopal_session *session,
 							 const uint8_t *symbol, uint32_t length)
 {
