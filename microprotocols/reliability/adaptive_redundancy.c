@@ -11,9 +11,9 @@
  * Paper:     Bridges et al., CTP, ToN 2007, section IV.B (policies apart from
  *            mechanisms); Bolot, Fosse-Parisis, Towsley, Adaptive FEC-based Error
  *            Control for Internet Telephony, INFOCOM 1999.
- * Differs:   the receiver reports, with acknowledgements or without: what was rebuilt is
- *            acknowledged like what arrived, so that acks tell what redundancy left over and not
- *            what the path lost.  The estimate rises twice as fast as it falls, and its standard
+ * Differs:   the receiver reports, with acknowledgements or without: a rebuilt segment is
+ *            acknowledged like one that arrived, so acks do not tell what the path lost.  The
+ *            estimate rises twice as fast as it falls, and its standard
  *            error is added.  Bursts longer than chance makes them are not foreseen: set `target`
  *            lower, or `least` higher, for these.  Redundancy is never exempt from congestion
  *            control.
@@ -40,7 +40,7 @@ enum {
 	ADAPTIVE_REDUNDANCY_MILLION = 1000000,
 	ADAPTIVE_REDUNDANCY_ROOT_BIT = 1 << 19, /* of half a million */
 };
-/* What the chances of all cases add up to. */
+/* The sum of the chances of all cases. */
 static const uint64_t ADAPTIVE_REDUNDANCY_SURELY = UINT64_C(1) << 32;
 
 struct adaptive_redundancy_parameters {
@@ -59,11 +59,11 @@ struct adaptive_redundancy {
 	uint32_t peer_latest, peer_came;
 };
 
-/* -------------------------------------------------------------- what the path lost */
+/* -------------------------------------------------------------- losses of the path */
 
 enum { ADAPTIVE_REDUNDANCY_BITS = 64 }; /* of `recent` */
 
-/* Has it come before, or so late that it counts as lost? */
+/* False: the packet has come before, or so late that it counts as lost. */
 static bool adaptive_redundancy_is_new(struct adaptive_redundancy *self, uint64_t reorder,
 				       uint64_t number)
 {
@@ -82,18 +82,7 @@ static bool adaptive_redundancy_is_new(struct adaptive_redundancy *self, uint64_
 	return true;
 }
 
-/* Those among the last `reorder` numbers that came: they are told later. */
-static uint64_t adaptive_redundancy_young(const struct adaptive_redundancy *self, uint64_t reorder)
-{
-	uint64_t young = self->recent & ((UINT64_C(1) << reorder) - 1);
-	uint64_t count = 0;
-
-	for (; young; young &= young - 1)
-		count++;
-	return count;
-}
-
-/* One number from far away is not believed; where the peer is there, what lies between says nothing
+/* One number from far away is not believed; where the peer is there, the numbers between say nothing
  * of losses. */
 static bool adaptive_redundancy_is_near(struct adaptive_redundancy *self, uint64_t number)
 {
@@ -111,7 +100,7 @@ static bool adaptive_redundancy_is_near(struct adaptive_redundancy *self, uint64
 	return true;
 }
 
-/* What redundancy rebuilt has no packet number. */
+/* A segment that redundancy rebuilt has no packet number. */
 static enum nopal_verdict adaptive_redundancy_on_carried(struct nopal_at at,
 							 struct nopal_segment *segment)
 {
@@ -132,6 +121,7 @@ static enum nopal_verdict adaptive_redundancy_on_turn_end(struct nopal_at at,
 	struct adaptive_redundancy *self = nopal_state(at);
 	struct nopal_writer writer;
 	uint64_t reorder = (uint64_t)set->reorder;
+	uint64_t came = self->came;
 	struct nopal_segment *report;
 
 	(void)subject;
@@ -141,15 +131,17 @@ static enum nopal_verdict adaptive_redundancy_on_turn_end(struct nopal_at at,
 				     ADAPTIVE_REDUNDANCY_REPORT_BYTES, &writer);
 	if (!report)
 		return NOPAL_CONTINUE;
+	/* The packets among the last `reorder` numbers are told later. */
+	for (uint64_t bit = 0; bit < reorder; bit++)
+		came -= self->recent >> bit & 1;
 	self->told = self->latest - reorder;
 	nopal_write(&writer, (uint32_t)self->told, ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
-	nopal_write(&writer, (uint32_t)(self->came - adaptive_redundancy_young(self, reorder)),
-		    ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
+	nopal_write(&writer, (uint32_t)came, ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
 	nopal_control_send(at.session, report, ADAPTIVE_REDUNDANCY_REPORT_BYTES);
 	return NOPAL_CONTINUE;
 }
 
-/* ------------------------------------------------------- what it takes to repair */
+/* ------------------------------------------------------------------ enough parity */
 
 /* chance[j]: that j of so many are lost; then of one more. */
 static void adaptive_redundancy_one_more(uint64_t chance[], uint64_t max, uint64_t loss_ppm)
@@ -162,7 +154,7 @@ static void adaptive_redundancy_one_more(uint64_t chance[], uint64_t max, uint64
 	chance[0] = chance[0] * there_ppm / ADAPTIVE_REDUNDANCY_MILLION;
 }
 
-/* The least parity that is enough, or `most`.  What rounding takes away counts as lost. */
+/* The least parity that is enough, or `most`.  The remainder of each rounding counts as lost. */
 static int64_t adaptive_redundancy_needed(const struct adaptive_redundancy_parameters *set,
 					  uint64_t sources, uint64_t loss_ppm)
 {
@@ -184,22 +176,16 @@ static int64_t adaptive_redundancy_needed(const struct adaptive_redundancy_param
 	return (int64_t)parity > set->min ? (int64_t)parity : set->min;
 }
 
-static uint64_t adaptive_redundancy_root(uint64_t square)
+/* The estimate plus its standard error, for `memory` packets: the root of p (1 - p) / memory. */
+static uint64_t adaptive_redundancy_feared(uint64_t loss_ppm, uint64_t memory)
 {
-	uint64_t root = 0;
+	uint64_t there_ppm = ADAPTIVE_REDUNDANCY_MILLION - loss_ppm;
+	uint64_t square = loss_ppm * there_ppm / memory, root = 0, max_ppm;
 
 	for (uint64_t bit = ADAPTIVE_REDUNDANCY_ROOT_BIT; bit; bit /= 2)
 		if ((root + bit) * (root + bit) <= square)
 			root += bit;
-	return root;
-}
-
-/* What the share may be when so much was seen of `memory` packets. */
-static uint64_t adaptive_redundancy_feared(uint64_t loss_ppm, uint64_t memory)
-{
-	uint64_t there_ppm = ADAPTIVE_REDUNDANCY_MILLION - loss_ppm;
-	uint64_t max_ppm = loss_ppm + adaptive_redundancy_root(loss_ppm * there_ppm / memory);
-
+	max_ppm = loss_ppm + root;
 	return max_ppm < ADAPTIVE_REDUNDANCY_MILLION ? max_ppm : ADAPTIVE_REDUNDANCY_MILLION;
 }
 
@@ -298,7 +284,7 @@ static const struct nopal_shared adaptive_redundancy_shared[] = {
 
 static const struct nopal_kind adaptive_redundancy_kinds[] = {
 	[ADAPTIVE_REDUNDANCY_LOSS_REPORT] = { "loss_report", NOPAL_KIND_CONTROL,
-					      "what the path lost" },
+					      "packets that came of the path's" },
 	{ 0 },
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * block.h -- what a receiver has of one block of an erasure code.
+ * block.h -- the symbols of one block of an erasure code.
  *
  *   sources arrive, in any order      parity arrives: it tells the shape
  *          +---------------------------------+
@@ -12,6 +12,8 @@
  */
 #ifndef NOPAL_BLOCK_H
 #define NOPAL_BLOCK_H
+
+#include <nopal/microprotocol.h>
 
 #include "erasure.h"
 
@@ -31,29 +33,26 @@ struct nopal__block {
 	uint32_t room;
 };
 
-/* Memory for k symbols, and its division. */
-static inline size_t nopal__block_memory(uint32_t k, uint32_t room)
+/* An empty block of at most k symbols of `room` bytes, in the memory that it had; false: over
+ * budget. */
+static inline bool nopal__block_begin(struct nopal_session *session, struct nopal__block *block,
+				      uint64_t number, uint32_t k, uint32_t room)
 {
-	return k * (sizeof(uint32_t) + sizeof(uint8_t) + (size_t)room);
-}
+	uint32_t *memory = block->used;
 
-static inline void nopal__block_init(struct nopal__block *block, uint32_t k, uint32_t room,
-				     void *memory)
-{
-	block->used = memory;
-	block->index = (uint8_t *)(block->used + k);
-	block->symbols = block->index + k;
-	block->room = room;
-}
-
-/* The same memory for another block. */
-static inline void nopal__block_reset(struct nopal__block *block, uint64_t number)
-{
-	*block = (struct nopal__block){ .number = number,
-					.used = block->used,
-					.index = block->index,
-					.symbols = block->symbols,
-					.room = block->room };
+	if (!memory)
+		memory = nopal_alloc(
+			session, k * (sizeof(*block->used) + sizeof(*block->index) + (size_t)room));
+	if (!memory)
+		return false;
+	*block = (struct nopal__block){
+		.number = number,
+		.used = memory,
+		.index = (uint8_t *)(memory + k),
+		.symbols = (uint8_t *)(memory + k) + k,
+		.room = room,
+	};
+	return true;
 }
 
 static inline bool nopal__block_has(const struct nopal__block *block, uint32_t index)
@@ -66,23 +65,15 @@ static inline uint8_t *nopal__block_symbol(const struct nopal__block *block, uin
 	return block->symbols + (size_t)place * block->room;
 }
 
-/* Has the block a place for this source? */
-static inline bool nopal__block_wants(const struct nopal__block *block, uint32_t index)
-{
-	return !nopal__block_has(block, index) && (!block->sources || index < block->sources);
-}
-
-/* Parity says what its block is like.  All must say the same, and no source may be there that such
- * a block does not have. */
+/* Parity tells the shape of its block.  All parity must tell the same, and no source may be there
+ * that such a block does not have. */
 static inline bool nopal__block_agree(struct nopal__block *block, uint32_t sources,
 				      uint32_t parities, uint32_t length)
 {
-	uint32_t i;
-
 	if (block->sources)
 		return sources == block->sources && parities == block->parities &&
 		       length == block->length;
-	for (i = 0; i < block->arrived; i++)
+	for (uint32_t i = 0; i < block->arrived; i++)
 		if (block->index[i] >= sources || block->used[i] > length)
 			return false;
 	block->sources = sources;
@@ -109,9 +100,8 @@ static inline bool nopal__block_add(struct nopal__block *block, uint32_t index, 
 static inline uint32_t nopal__block_missing(const struct nopal__block *block, uint8_t missing[])
 {
 	uint32_t count = 0;
-	uint32_t index;
 
-	for (index = 0; index < block->sources; index++)
+	for (uint32_t index = 0; index < block->sources; index++)
 		if (!nopal__block_has(block, index))
 			missing[count++] = (uint8_t)index;
 	return count;
@@ -120,9 +110,7 @@ static inline uint32_t nopal__block_missing(const struct nopal__block *block, ui
 /* Pads the first `sources` symbols; symbol[] points to them. */
 static inline void nopal__block_pad(const struct nopal__block *block, uint8_t *symbol[])
 {
-	uint32_t i;
-
-	for (i = 0; i < block->sources; i++) {
+	for (uint32_t i = 0; i < block->sources; i++) {
 		symbol[i] = nopal__block_symbol(block, i);
 		memset(symbol[i] + block->used[i], 0, block->length - block->used[i]);
 	}

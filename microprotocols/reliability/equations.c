@@ -140,25 +140,21 @@ void nopal__equations_forget(struct nopal__equations *all, uint64_t floor)
 			equations_drop(all, i);
 }
 
-static bool equation_is_solved(const struct nopal__equations *all,
-			       const struct nopal__equation *row)
-{
-	uint32_t unknowns = 0;
-
-	for (uint32_t i = 0; i < all->window && unknowns < 2; i++)
-		unknowns += row->factor[i] != 0;
-	return unknowns == 1;
-}
-
 uint32_t nopal__equations_solve(struct nopal__equations *all, uint64_t *ret_number, uint8_t *symbol)
 {
 	const struct nopal__equation *found = NULL;
 	uint32_t length;
 
-	for (uint32_t i = 0; i < all->count; i++)
-		if ((!found || all->row[i].first < found->first) &&
-		    equation_is_solved(all, &all->row[i]))
+	for (uint32_t i = 0; i < all->count; i++) {
+		uint32_t unknowns = 0;
+
+		if (found && all->row[i].first >= found->first)
+			continue;
+		for (uint32_t j = 0; j < all->window && unknowns < 2; j++)
+			unknowns += all->row[i].factor[j] != 0;
+		if (unknowns == 1)
 			found = &all->row[i];
+	}
 	if (!found)
 		return 0;
 	length = found->length;

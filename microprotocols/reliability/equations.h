@@ -45,7 +45,7 @@ void nopal__equation_unknown(const struct nopal__equations *all, struct nopal__e
 			     uint64_t number, uint8_t factor);
 void nopal__equation_known(struct nopal__equation *next, uint8_t factor, const uint8_t *symbol,
 			   uint32_t length);
-/* It has no unknown below `from`. */
+/* The next equation, which has no unknown below `from`, counts now. */
 void nopal__equations_add(struct nopal__equations *all, uint64_t from);
 
 /* The symbol is known now. */

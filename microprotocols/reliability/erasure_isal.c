@@ -41,10 +41,9 @@ static void erasure_fill(const struct nopal__erasure *erasure, uint32_t sources,
 {
 	size_t max = (size_t)erasure->sources * erasure->parities;
 	uint8_t *matrix = erasure->work + max * ERASURE_TABLE_BYTES;
-	uint32_t row, source;
 
-	for (row = 0; row < rows; row++)
-		for (source = 0; source < sources; source++)
+	for (uint32_t row = 0; row < rows; row++)
+		for (uint32_t source = 0; source < sources; source++)
 			matrix[row * sources + source] = erasure_coefficient(erasure, row, source);
 	ec_init_tables((int)sources, (int)rows, matrix, tables);
 }
@@ -85,32 +84,15 @@ void nopal__erasure_encode(struct nopal__erasure *erasure, uint32_t sources, uin
 	nopal__isal_done();
 }
 
-/* What a parity symbol contributes to the equations of the missing sources. */
-static void erasure_equations(const struct nopal__erasure *erasure,
-			      const struct nopal__erasure_task *task, uint8_t *square)
-{
-	uint32_t symbol, column;
-
-	for (symbol = 0; symbol < task->sources; symbol++) {
-		if (task->index[symbol] < erasure->sources)
-			continue;
-		for (column = 0; column < task->missing; column++)
-			*square++ =
-				erasure_coefficient(erasure, task->index[symbol] - erasure->sources,
-						    task->missing_index[column]);
-	}
-}
-
-/* A source that is there enters every equation of a parity: what is left of it after the
+/* The weight of a source that is there, which enters the equation of every parity, after the
  * inverse. */
 static uint8_t erasure_source_weight(const struct nopal__erasure *erasure,
 				     const struct nopal__erasure_task *task,
 				     const uint8_t *inverse_row, uint8_t source)
 {
 	uint8_t weight = 0;
-	uint32_t symbol;
 
-	for (symbol = 0; symbol < task->sources; symbol++) {
+	for (uint32_t symbol = 0; symbol < task->sources; symbol++) {
 		uint32_t index = task->index[symbol];
 
 		if (index >= erasure->sources)
@@ -127,9 +109,8 @@ static void erasure_row(const struct nopal__erasure *erasure,
 			uint8_t *row)
 {
 	const uint8_t *parity_weight = inverse_row;
-	uint32_t symbol;
 
-	for (symbol = 0; symbol < task->sources; symbol++)
+	for (uint32_t symbol = 0; symbol < task->sources; symbol++)
 		if (task->index[symbol] >= erasure->sources)
 			row[symbol] = *parity_weight++;
 		else
@@ -137,28 +118,26 @@ static void erasure_row(const struct nopal__erasure *erasure,
 							    task->index[symbol]);
 }
 
-/* Does `work` have the tables for these symbols already?  Those that are there say which are
- * missing. */
-static bool erasure_knows(const struct nopal__erasure *erasure,
-			  const struct nopal__erasure_task *task)
-{
-	return erasure->known == task->sources &&
-	       memcmp(erasure->pattern, task->index, task->sources) == 0;
-}
-
+/* Makes the tables in `work` for these symbols: `square` has the coefficients of the missing sources
+ * in the parity that is there. */
 static bool erasure_solve(struct nopal__erasure *erasure, const struct nopal__erasure_task *task)
 {
 	size_t max = (size_t)erasure->sources * erasure->parities;
 	uint8_t *matrix = erasure->work + max * ERASURE_TABLE_BYTES;
 	uint8_t *square = matrix + max;
-	uint8_t *inverse = square + max;
-	uint32_t row;
+	uint8_t *inverse = square + max, *next = square;
 
 	erasure->known = 0;
-	erasure_equations(erasure, task, square);
+	for (uint32_t symbol = 0; symbol < task->sources; symbol++) {
+		uint32_t index = task->index[symbol];
+
+		for (uint32_t i = 0; index >= erasure->sources && i < task->missing; i++)
+			*next++ = erasure_coefficient(erasure, index - erasure->sources,
+						      task->missing_index[i]);
+	}
 	if (gf_invert_matrix(square, inverse, (int)task->missing) != 0)
 		return false;
-	for (row = 0; row < task->missing; row++)
+	for (uint32_t row = 0; row < task->missing; row++)
 		erasure_row(erasure, task, inverse + row * task->missing,
 			    matrix + row * task->sources);
 	ec_init_tables((int)task->sources, (int)task->missing, matrix, erasure->work);
@@ -167,23 +146,20 @@ static bool erasure_solve(struct nopal__erasure *erasure, const struct nopal__er
 	return true;
 }
 
-static bool erasure_rebuild_cauchy(struct nopal__erasure *erasure,
-				   const struct nopal__erasure_task *task)
-{
-	if (!erasure_knows(erasure, task) && !erasure_solve(erasure, task))
-		return false;
-	ec_encode_data((int)task->length, (int)task->sources, (int)task->missing, erasure->work,
-		       (uint8_t **)(uintptr_t)task->symbol, (uint8_t **)(uintptr_t)task->rebuilt);
-	nopal__isal_done();
-	return true;
-}
-
 bool nopal__erasure_rebuild(struct nopal__erasure *erasure, const struct nopal__erasure_task *task)
 {
 	if (!task->missing || task->missing > erasure->parities || task->missing > task->sources)
 		return false;
-	if (erasure->code != NOPAL__XOR)
-		return erasure_rebuild_cauchy(erasure, task);
-	nopal__xor_sum(task->rebuilt[0], task->symbol, task->sources, task->length);
+	if (erasure->code == NOPAL__XOR) {
+		nopal__xor_sum(task->rebuilt[0], task->symbol, task->sources, task->length);
+		return true;
+	}
+	if ((erasure->known != task->sources ||
+	     memcmp(erasure->pattern, task->index, task->sources) != 0) &&
+	    !erasure_solve(erasure, task))
+		return false;
+	ec_encode_data((int)task->length, (int)task->sources, (int)task->missing, erasure->work,
+		       (uint8_t **)(uintptr_t)task->symbol, (uint8_t **)(uintptr_t)task->rebuilt);
+	nopal__isal_done();
 	return true;
 }

@@ -32,25 +32,11 @@ static inline void expiry_up(struct expiry *expiry, uint32_t at, struct expiry_e
 	expiry->heap[at] = entry;
 }
 
-static inline void expiry_down(struct expiry *expiry, struct expiry_entry entry)
+/* Throws messages out that are settled, and where that gives too little room, grows. */
+static inline int expiry_grow(struct nopal_session *session, struct expiry *expiry)
 {
-	uint32_t at = 0, child;
-
-	while ((child = 2 * at + 1) < expiry->count) {
-		if (child + 1 < expiry->count &&
-		    expiry->heap[child + 1].time_ns < expiry->heap[child].time_ns)
-			child++;
-		if (expiry->heap[child].time_ns >= entry.time_ns)
-			break;
-		expiry->heap[at] = expiry->heap[child];
-		at = child;
-	}
-	expiry->heap[at] = entry;
-}
-
-static inline void expiry_purge(struct nopal_session *session, struct expiry *expiry)
-{
-	uint32_t count = expiry->count;
+	uint32_t count = expiry->count, room = expiry->room ? expiry->room * 2 : EXPIRY_AT_FIRST;
+	struct expiry_entry *heap;
 
 	expiry->count = 0;
 	for (uint32_t i = 0; i < count; i++) {
@@ -59,13 +45,9 @@ static inline void expiry_purge(struct nopal_session *session, struct expiry *ex
 		if (nopal_message_find(session, entry.message))
 			expiry_up(expiry, expiry->count++, entry);
 	}
-}
-
-static inline int expiry_grow(struct nopal_session *session, struct expiry *expiry)
-{
-	uint32_t room = expiry->room ? expiry->room * 2 : EXPIRY_AT_FIRST;
-	struct expiry_entry *heap = nopal_alloc(session, room * sizeof(*heap));
-
+	if (expiry->count < expiry->room / 2)
+		return 0;
+	heap = nopal_alloc(session, room * sizeof(*heap));
 	if (!heap)
 		return -1;
 	for (uint32_t i = 0; i < expiry->count; i++)
@@ -80,11 +62,8 @@ static inline int expiry_grow(struct nopal_session *session, struct expiry *expi
 static inline int expiry_add(struct nopal_session *session, struct expiry *expiry, int64_t time_ns,
 			     struct nopal_handle message)
 {
-	if (expiry->count == expiry->room) {
-		expiry_purge(session, expiry);
-		if (expiry->count >= expiry->room / 2 && expiry_grow(session, expiry) < 0)
-			return -1;
-	}
+	if (expiry->count == expiry->room && expiry_grow(session, expiry) < 0)
+		return -1;
 	expiry_up(expiry, expiry->count++, (struct expiry_entry){ time_ns, message });
 	return 0;
 }
@@ -99,8 +78,19 @@ static inline int64_t expiry_next_ns(const struct expiry *expiry)
 static inline struct nopal_handle expiry_take(struct expiry *expiry)
 {
 	struct nopal_handle message = expiry->heap[0].message;
+	struct expiry_entry last = expiry->heap[--expiry->count];
+	uint32_t at = 0, child;
 
-	expiry_down(expiry, expiry->heap[--expiry->count]);
+	while ((child = 2 * at + 1) < expiry->count) {
+		if (child + 1 < expiry->count &&
+		    expiry->heap[child + 1].time_ns < expiry->heap[child].time_ns)
+			child++;
+		if (expiry->heap[child].time_ns >= last.time_ns)
+			break;
+		expiry->heap[at] = expiry->heap[child];
+		at = child;
+	}
+	expiry->heap[at] = last;
 	return message;
 }
 

@@ -17,7 +17,7 @@ struct nopal__block *nopal__fec_find(struct nopal_at at, uint64_t number)
 	const struct forward_error_correction_parameters *set = nopal_parameters(at);
 	struct forward_error_correction *self = nopal_state(at);
 	uint64_t blocks = (uint64_t)set->blocks;
-	/* It can come next, or is one of the last. */
+	/* The block can come next, or is one of the last. */
 	bool is_near = number > self->newest ? number - self->newest <= blocks
 					     : self->newest - number < blocks;
 	struct nopal__block *block;

@@ -25,17 +25,9 @@ struct nopal__block *nopal__fec_begin(struct nopal_at at, struct nopal__block *b
 				      uint64_t number)
 {
 	struct forward_error_correction *self = nopal_state(at);
-	uint32_t k = self->erasure.sources;
-	void *memory;
-
-	if (!block->symbols) {
-		memory = nopal_alloc(at.session, nopal__block_memory(k, self->room));
-		if (!memory)
-			return NULL;
-		nopal__block_init(block, k, self->room, memory);
-	}
-	nopal__block_reset(block, number);
-	return block;
+	return nopal__block_begin(at.session, block, number, self->erasure.sources, self->room)
+		       ? block
+		       : NULL;
 }
 
 void nopal__fec_forget(struct nopal_session *session, struct nopal__block *block)
@@ -71,26 +63,6 @@ static uint32_t fec_pack_members(struct nopal_at at, uint8_t *symbol[])
 	return block->length;
 }
 
-/* A parity segment with its head; the symbol goes to *ret_symbol. */
-static struct nopal_segment *fec_parity_new(struct nopal_at at, uint32_t row, uint32_t length,
-					    uint8_t **ret_symbol)
-{
-	struct forward_error_correction *self = nopal_state(at);
-	struct nopal_writer head;
-	struct nopal_segment *segment =
-		nopal_control_begin(at, FEC_PARITY, FEC_HEAD_BYTES + length, &head);
-
-	if (!segment)
-		return NULL;
-	nopal_set(at, segment, FEC_BLOCK, self->number);
-	nopal_set(at, segment, FEC_INDEX, self->erasure.sources + row);
-	nopal_write(&head, self->members, 1);
-	nopal_write(&head, self->members + self->parities, 1);
-	nopal_write(&head, length, FEC_SYMBOL_BYTES);
-	*ret_symbol = head.at;
-	return segment;
-}
-
 /* Makes the parity of the block; returns how many segments. */
 static uint32_t fec_make_parity(struct nopal_at at, struct nopal_segment *parity[])
 {
@@ -104,9 +76,17 @@ static uint32_t fec_make_parity(struct nopal_at at, struct nopal_segment *parity
 	if (!length || FEC_HEAD_BYTES + length > nopal_control_limit(at, FEC_PARITY))
 		return 0;
 	for (rows = 0; rows < self->parities; rows++) {
-		parity[rows] = fec_parity_new(at, rows, length, &symbol[rows]);
+		struct nopal_writer head;
+
+		parity[rows] = nopal_control_begin(at, FEC_PARITY, FEC_HEAD_BYTES + length, &head);
 		if (!parity[rows])
 			break;
+		nopal_set(at, parity[rows], FEC_BLOCK, self->number);
+		nopal_set(at, parity[rows], FEC_INDEX, self->erasure.sources + rows);
+		nopal_write(&head, self->members, 1);
+		nopal_write(&head, self->members + self->parities, 1);
+		nopal_write(&head, length, FEC_SYMBOL_BYTES);
+		symbol[rows] = head.at;
 	}
 	nopal__erasure_encode(&self->erasure, self->members, rows, length, source, symbol);
 	return rows;

@@ -72,7 +72,8 @@ static enum nopal_verdict forward_error_correction_on_data(struct nopal_at at,
 	if (index >= self->erasure.sources)
 		return NOPAL_CONTINUE;
 	block = nopal__fec_find(at, nopal_get(at, segment, FEC_BLOCK));
-	if (!block || !nopal__block_wants(block, (uint32_t)index))
+	if (!block || nopal__block_has(block, (uint32_t)index) ||
+	    (block->sources && index >= block->sources))
 		return NOPAL_CONTINUE;
 	bytes = nopal__fec_pack(at, segment, block);
 	if (bytes)

@@ -28,31 +28,24 @@ static uint64_t forward_point_order(struct nopal_at at)
 								    : PARTIAL_RELIABILITY_FIRST);
 }
 
-/* Until when the peer's cumulative ack should have moved. */
-static int64_t forward_point_wait(struct nopal_at at)
-{
-	const struct partial_reliability *self = nopal_state(at);
-	int64_t rtt_ns = nopal_shared_get(at, PARTIAL_RELIABILITY_RTT);
-	int64_t wait_ns = nopal_shared_get(at, PARTIAL_RELIABILITY_TIMEOUT);
-
-	if (rtt_ns)
-		wait_ns = rtt_ns + rtt_ns / PARTIAL_RELIABILITY_MARGIN;
-	if (wait_ns < FORWARD_POINT_MIN_NS)
-		wait_ns = FORWARD_POINT_MIN_NS;
-	return wait_ns << self->repeats;
-}
-
+/* Tells the point, and again unless the peer's cumulative ack moves in time. */
 static void forward_point_tell(struct nopal_at at)
 {
 	struct partial_reliability *self = nopal_state(at);
-	int64_t wait_ns = forward_point_wait(at);
+	int64_t rtt_ns = nopal_shared_get(at, PARTIAL_RELIABILITY_RTT);
+	int64_t wait_ns = nopal_shared_get(at, PARTIAL_RELIABILITY_TIMEOUT);
 	struct nopal_writer writer;
 	struct nopal_segment *segment = nopal_control_begin(at, PARTIAL_RELIABILITY_FORWARD,
 							    PARTIAL_RELIABILITY_BYTES, &writer);
 
 	self->told = self->open.base;
 	nopal_shared_set(at, PARTIAL_RELIABILITY_FORWARD_POINT, (int64_t)self->told);
-	nopal_timer_start(at, PARTIAL_RELIABILITY_AGAIN, at.session->now_ns + wait_ns);
+	if (rtt_ns)
+		wait_ns = rtt_ns + rtt_ns / PARTIAL_RELIABILITY_MARGIN;
+	if (wait_ns < FORWARD_POINT_MIN_NS)
+		wait_ns = FORWARD_POINT_MIN_NS;
+	nopal_timer_start(at, PARTIAL_RELIABILITY_AGAIN,
+			  at.session->now_ns + (wait_ns << self->repeats));
 	if (!segment)
 		return;
 	nopal_write(&writer, (uint32_t)self->told, PARTIAL_RELIABILITY_NUMBER_BYTES);
@@ -60,8 +53,8 @@ static void forward_point_tell(struct nopal_at at)
 	nopal_control_send(at.session, segment, PARTIAL_RELIABILITY_BYTES);
 }
 
-/* What is settled up to beyond the peer's cumulative ack was given up in part: the peer moves its
- * cumulative ack over all that arrived. */
+/* Where all is settled beyond the peer's cumulative ack, some segments were given up: the peer moves
+ * its cumulative ack over all that arrived. */
 enum nopal_verdict nopal__forward_point_on_turn_end(struct nopal_at at,
 						    struct nopal_session *subject)
 {

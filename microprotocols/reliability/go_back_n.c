@@ -3,9 +3,8 @@
  * go_back_n -- the peer takes only the next segment; what is timed out leaves again with all that
  * left after it.
  *
- * One of the ways to be reliable, with the acknowledgements that it needs and none that it does
- * not: a receiver that keeps nothing out of sequence has one number to tell.  With a window of 1 it
- * is stop-and-wait.
+ * The receiver keeps nothing out of sequence, so its acknowledgements are one number.  With a window
+ * of 1 this is stop-and-wait.
  *
  *   sender, window 4                        receiver
  *   data 7 ------------------------------>  7 is the next, and taken
@@ -31,14 +30,7 @@
 
 /* --------------------------------------------------------------- the receiver */
 
-/* One message is always taken, however large. */
-static bool go_back_n_has_room(struct nopal_at at, const struct go_back_n *self)
-{
-	const struct go_back_n_parameters *set = nopal_parameters(at);
-
-	return !self->held_bytes || self->held_bytes < set->buffer;
-}
-
+/* The next segment is taken where there is room; one message always is, however large. */
 static enum nopal_verdict go_back_n_on_from_net(struct nopal_at at, struct nopal_segment *segment)
 {
 	const struct go_back_n_parameters *set = nopal_parameters(at);
@@ -47,7 +39,8 @@ static enum nopal_verdict go_back_n_on_from_net(struct nopal_at at, struct nopal
 	if (set->piggyback)
 		nopal__go_back_sender_take_cumulative(at,
 						      nopal_get(at, segment, GO_BACK_N_CUMULATIVE));
-	if (nopal_get(at, segment, GO_BACK_N_NUMBER) == self->next && go_back_n_has_room(at, self))
+	if (nopal_get(at, segment, GO_BACK_N_NUMBER) == self->next &&
+	    (!self->held_bytes || self->held_bytes < set->buffer))
 		return NOPAL_CONTINUE;
 	self->owed = true;
 	return NOPAL_STOP;
@@ -81,7 +74,7 @@ static enum nopal_verdict go_back_n_on_consumed(struct nopal_at at, struct nopal
 	return NOPAL_CONTINUE;
 }
 
-/* Once a turn, after data that it could ride on. */
+/* An acknowledgement leaves once a turn, unless it rode on data before. */
 static enum nopal_verdict go_back_n_on_told(struct nopal_at at, struct nopal_session *subject)
 {
 	struct go_back_n *self = nopal_state(at);
@@ -121,7 +114,7 @@ static void go_back_n_idle(struct nopal_at at)
 }
 
 static const struct nopal_parameter go_back_n_parameters[] = {
-	/* Twice as many, and numbers modulo 2^32 would not tell which. */
+	/* A larger window would make numbers modulo 2^32 ambiguous. */
 	NOPAL_NUMBER(go_back_n, window, "window", COUNT, "128", "1", "2147483648",
 		     "segments that may be outstanding"),
 	NOPAL_NUMBER(go_back_n, timeout_ns, "timeout", TIME, "50ms", "1ms", "1min",
@@ -167,7 +160,7 @@ static const struct nopal_binding go_back_n_bindings[] = {
 	NOPAL_ON(SEND_SEGMENT, nopal__go_back_sender_on_send),
 	NOPAL_ON(SEGMENT_RESEND, nopal__go_back_sender_on_resend,
 		 .before = "rate_mechanism|window_mechanism"),
-	/* What is not taken now has not been seen. */
+	/* A segment that is not taken now has not been seen. */
 	NOPAL_ON(SEGMENT_FROM_NET, go_back_n_on_from_net, .before = "segment_numbers"),
 	NOPAL_ON(SEGMENT_FROM_NET, nopal__go_back_sender_on_ack,
 		 .kinds = NOPAL_OWN_KIND + GO_BACK_N_ACK),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * go_back_n.h -- what the files of go_back_n share: its state, and the handlers of its sender,
- * go_back_sender.c.
+ * go_back_n.h -- the state of go_back_n, and the handlers of its sender, go_back_sender.c.
  */
 #ifndef NOPAL_GO_BACK_N_H
 #define NOPAL_GO_BACK_N_H
@@ -53,7 +52,7 @@ nopal_SEGMENT_RECEIVED_handler nopal__go_back_sender_on_settled;
 nopal_SEGMENT_LOST_handler nopal__go_back_sender_on_lost;
 nopal_TURN_END_handler nopal__go_back_sender_on_turn_end;
 nopal_timer_handler nopal__go_back_sender_when_timed_out;
-/* What the peer waits for, modulo 2^32. */
+/* An acknowledgement: the number that the peer waits for, modulo 2^32. */
 void nopal__go_back_sender_take_cumulative(struct nopal_at at, uint64_t wire);
 
 #endif

@@ -33,19 +33,7 @@ enum nopal_verdict nopal__go_back_sender_on_to_net(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static void go_back_sender_fill_window(struct nopal_at at)
-{
-	struct go_back_n *self = nopal_state(at);
-	struct nopal_segment *segment;
-
-	while (self->waiting.count && (segment = nopal_queue_first(at.session, &self->waiting)) &&
-	       go_back_sender_in_window(at, self, segment)) {
-		nopal_queue_pop(&self->waiting);
-		nopal_release(at, segment, NOPAL_SEND);
-	}
-}
-
-/* What another asks for leaves, too: it is in the window. */
+/* A resend that another microprotocol asks for is in the window, and leaves. */
 enum nopal_verdict nopal__go_back_sender_on_resend(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
@@ -123,33 +111,27 @@ enum nopal_verdict nopal__go_back_sender_on_send(struct nopal_at at, struct nopa
 
 /* ----------------------------------------------------------------- going back */
 
-/* Transmissions that nobody has told of yet are off the network: the one that is timed out or lost,
- * and all after it, which the peer discards. */
-static void go_back_sender_tell(struct nopal_session *session, struct nopal_segment *segment,
-				bool timed_out)
-{
-	const struct nopal_transmission *transmission =
-		nopal_transmission_find(session, segment->packet_number);
-
-	if (!transmission || !transmission->open)
-		return;
-	nopal_segment_settle(session, segment);
-	if (timed_out)
-		nopal_raise_SEGMENT_TIMEOUT(session, segment);
-	else
-		nopal_raise_SEGMENT_LOST(session, segment);
-}
-
-/* All are told before the first asks to leave: gates count what is on its way. */
+/* Open transmissions are off the network: the one that is timed out or lost, and all after it, which
+ * the peer discards.  The status of all is settled before the first asks to leave: gates count
+ * segments on their way. */
 static void go_back_sender_back(struct nopal_at at, uint64_t from, bool timed_out)
 {
 	struct go_back_n *self = nopal_state(at);
 	struct nopal_segment *segment;
 
 	for (uint64_t number = from; number < self->sent.end; number++) {
+		const struct nopal_transmission *last = NULL;
+
 		segment = go_back_sender_find(at.session, self, number);
 		if (segment)
-			go_back_sender_tell(at.session, segment, timed_out);
+			last = nopal_transmission_find(at.session, segment->packet_number);
+		if (!last || !last->open)
+			continue;
+		nopal_segment_settle(at.session, segment);
+		if (timed_out)
+			nopal_raise_SEGMENT_TIMEOUT(at.session, segment);
+		else
+			nopal_raise_SEGMENT_LOST(at.session, segment);
 	}
 	self->asking = true;
 	for (uint64_t number = from; number < self->sent.end; number++) {
@@ -193,16 +175,21 @@ enum nopal_verdict nopal__go_back_sender_on_lost(struct nopal_at at, struct nopa
 	return NOPAL_CONTINUE;
 }
 
-/* A turn's end, so that gates look at what leaves again here. */
+/* Goes back, and fills the window, before gates look at the segments that wait. */
 enum nopal_verdict nopal__go_back_sender_on_turn_end(struct nopal_at at,
 						     struct nopal_session *subject)
 {
 	struct go_back_n *self = nopal_state(at);
+	struct nopal_segment *segment;
 
 	(void)subject;
 	if (self->lost)
 		go_back_sender_back(at, self->back, false);
-	go_back_sender_fill_window(at);
+	while (self->waiting.count && (segment = nopal_queue_first(at.session, &self->waiting)) &&
+	       go_back_sender_in_window(at, self, segment)) {
+		nopal_queue_pop(&self->waiting);
+		nopal_release(at, segment, NOPAL_SEND);
+	}
 	return NOPAL_CONTINUE;
 }
 
@@ -214,16 +201,6 @@ enum nopal_verdict nopal__go_back_sender_on_settled(struct nopal_at at,
 	nopal_release(at, segment, NOPAL_DONE);
 	nopal_release(at, segment, NOPAL_DEALLOCATE);
 	return NOPAL_CONTINUE;
-}
-
-static void go_back_sender_arrived(struct nopal_session *session, struct nopal_segment *segment,
-				   struct nopal_ack *ack)
-{
-	segment->outcome = NOPAL_OUTCOME_DELIVERED;
-	nopal_segment_settle(session, segment);
-	ack->newly_acked_segments++;
-	ack->newly_acked_bytes += segment->body.length;
-	nopal_raise_SEGMENT_RECEIVED(session, segment);
 }
 
 /* The segment below the cumulative ack came last.  Which of its transmissions it was shows only
@@ -258,8 +235,13 @@ static void go_back_sender_process(struct nopal_at at, uint64_t cumulative)
 		struct nopal_segment *segment = go_back_sender_find(at.session, self, number);
 
 		outstanding_take(&self->sent, number);
-		if (segment)
-			go_back_sender_arrived(at.session, segment, &ack);
+		if (!segment)
+			continue;
+		segment->outcome = NOPAL_OUTCOME_DELIVERED;
+		nopal_segment_settle(at.session, segment);
+		ack.newly_acked_segments++;
+		ack.newly_acked_bytes += segment->body.length;
+		nopal_raise_SEGMENT_RECEIVED(at.session, segment);
 	}
 	self->cumulative = cumulative;
 	self->vain = 0;

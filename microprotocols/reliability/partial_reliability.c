@@ -3,9 +3,9 @@
  * partial_reliability -- some messages need not arrive, or not after their time.
  *
  * A message may have a deadline, after which it is of no use, and a number of transmissions that
- * its segments are worth.  What has reached its end does not leave again, and what never left is
- * withdrawn.  The peer is told a point below which nothing new will come, and waits for nothing
- * there.
+ * its segments are worth.  A segment that has reached either does not leave again, and one that
+ * never left is withdrawn.  The peer is told a point below which nothing new will come, and waits
+ * for nothing there.
  *
  *   sender                                  receiver, in order
  *   1, reliable ---------------------- x
@@ -16,9 +16,9 @@
  *   forward: segment 3, order 3 ---------->  3 is delivered
  *        <-------------------- ack, cumulative ack 4
  *
- * What is in flight when its time ends may still arrive, and its loss is news for congestion
- * control: it is given up when it is known to be lost, and its message has the outcome that the
- * peer told.
+ * A segment in flight when its time ends may still arrive, and its loss is news for congestion
+ * control: the segment is given up when it is known to be lost, and its message has the outcome that
+ * the peer told.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.B, which makes room for
  *            this and does not have it; RFC 3758 (the forward point); Wang,
@@ -32,18 +32,8 @@
 
 /* ----------------------------------------------------------------- giving up */
 
-static bool partial_reliability_is_away(struct nopal_session *session,
-					const struct nopal_segment *segment)
-{
-	const struct nopal_transmission *transmission = NULL;
-
-	if (segment->transmissions && !segment->wanted)
-		transmission = nopal_transmission_find(session, segment->packet_number);
-	return transmission && transmission->open;
-}
-
-/* All segments of a message that are not settled; what is away is when its status is known.  Each
- * of them may end the message, and the application may send another one then. */
+/* Gives up all segments of a message that are not settled; one on its way when its status is known.
+ * Each of them may end the message, and the application may send another one then. */
 static void partial_reliability_give_up(struct nopal_at at, const struct nopal_message *message)
 {
 	struct partial_reliability *self = nopal_state(at);
@@ -51,6 +41,7 @@ static void partial_reliability_give_up(struct nopal_at at, const struct nopal_m
 	uint64_t next = nopal_get(at, message, PARTIAL_RELIABILITY_NEXT);
 
 	for (; number < next; number++) {
+		const struct nopal_transmission *away = NULL;
 		struct nopal_segment *segment;
 
 		if (!outstanding_is_open(&self->open, number))
@@ -59,7 +50,9 @@ static void partial_reliability_give_up(struct nopal_at at, const struct nopal_m
 		if (!segment)
 			continue;
 		segment->last = true;
-		if (partial_reliability_is_away(at.session, segment))
+		if (segment->transmissions && !segment->wanted)
+			away = nopal_transmission_find(at.session, segment->packet_number);
+		if (away && away->open)
 			continue;
 		outstanding_take(&self->open, number);
 		nopal_segment_abandon(at.session, segment);
@@ -89,7 +82,7 @@ static void partial_reliability_when_expired(struct nopal_at at)
 	partial_reliability_watch(at);
 }
 
-/* ------------------------------------------------------------- what is sent */
+/* -------------------------------------------------------------------- sending */
 
 static enum nopal_verdict partial_reliability_on_opened(struct nopal_at at,
 							struct nopal_session *subject)
@@ -108,24 +101,18 @@ static enum nopal_verdict partial_reliability_on_opened(struct nopal_at at,
 
 /* The application's own deadline, or the session's; a message that says NOPAL_NEVER has none in any
  * case. */
-static int64_t partial_reliability_expiry(struct nopal_at at, const struct nopal_message *message)
-{
-	const struct partial_reliability_parameters *set = nopal_parameters(at);
-	uint64_t lasts_ns = nopal_get(at, message, PARTIAL_RELIABILITY_DEADLINE);
-
-	if (!lasts_ns)
-		lasts_ns = (uint64_t)set->deadline_ns;
-	if (!lasts_ns || lasts_ns >= (uint64_t)(NOPAL_NEVER - message->created_ns))
-		return NOPAL_NEVER;
-	return message->created_ns + (int64_t)lasts_ns;
-}
-
 static enum nopal_verdict partial_reliability_on_from_user(struct nopal_at at,
 							   struct nopal_message *message)
 {
+	const struct partial_reliability_parameters *set = nopal_parameters(at);
 	struct partial_reliability *self = nopal_state(at);
-	int64_t expires_ns = partial_reliability_expiry(at, message);
+	uint64_t lasts_ns = nopal_get(at, message, PARTIAL_RELIABILITY_DEADLINE);
+	int64_t expires_ns = NOPAL_NEVER;
 
+	if (!lasts_ns)
+		lasts_ns = (uint64_t)set->deadline_ns;
+	if (lasts_ns && lasts_ns < (uint64_t)(NOPAL_NEVER - message->created_ns))
+		expires_ns = message->created_ns + (int64_t)lasts_ns;
 	nopal_set(at, message, PARTIAL_RELIABILITY_EXPIRES, (uint64_t)expires_ns);
 	if (expires_ns == NOPAL_NEVER)
 		return NOPAL_CONTINUE;
@@ -137,8 +124,10 @@ static enum nopal_verdict partial_reliability_on_from_user(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* A segment starts with what its message knows of the segments before it. */
-static void partial_reliability_place(struct nopal_at at, struct nopal_segment *segment)
+/* A segment starts with the attributes that its message has from the segments before it.  The
+ * message may have waited for the session to open, and be of no use now. */
+static enum nopal_verdict partial_reliability_on_cut(struct nopal_at at,
+						     struct nopal_segment *segment)
 {
 	struct partial_reliability *self = nopal_state(at);
 	struct nopal_message *message = segment->message;
@@ -149,19 +138,9 @@ static void partial_reliability_place(struct nopal_at at, struct nopal_segment *
 		nopal_set(at, message, PARTIAL_RELIABILITY_FIRST, number);
 	}
 	nopal_set(at, message, PARTIAL_RELIABILITY_NEXT, number + 1);
-	if (nopal_has(at, PARTIAL_RELIABILITY_MESSAGE))
-		number = nopal_get(at, segment, PARTIAL_RELIABILITY_MESSAGE);
-	self->order_end = number + 1;
-}
-
-/* A message may have waited for the session to open, and be of no use now. */
-static enum nopal_verdict partial_reliability_on_cut(struct nopal_at at,
-						     struct nopal_segment *segment)
-{
-	struct partial_reliability *self = nopal_state(at);
-	uint64_t number = nopal_get(at, segment, PARTIAL_RELIABILITY_NUMBER);
-
-	partial_reliability_place(at, segment);
+	self->order_end = 1 + (nopal_has(at, PARTIAL_RELIABILITY_MESSAGE)
+				       ? nopal_get(at, segment, PARTIAL_RELIABILITY_MESSAGE)
+				       : number);
 	if (outstanding_add(at.session, &self->open, number, segment->handle) < 0) {
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no room to keep track of a segment");

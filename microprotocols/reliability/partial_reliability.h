@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * partial_reliability.h -- what the files of partial_reliability share: its state, and
- * forward_point.c, which tells the peer what was given up, and hears it.
+ * partial_reliability.h -- the state of partial_reliability, and the handlers of forward_point.c,
+ * which tells the peer which segments were given up, and hears it.
  */
 #ifndef NOPAL_PARTIAL_RELIABILITY_H
 #define NOPAL_PARTIAL_RELIABILITY_H

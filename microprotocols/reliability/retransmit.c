@@ -11,8 +11,7 @@
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.C and figure 4.
  * Differs:   asks the runtime for a new transmission instead of clearing and setting its send bit,
- * so
- *            that windows and rates must agree to each resend; gives up on a segment that timed out
+ *            so that windows and rates must agree to each resend; gives up on a segment that timed out
  *            `attempts` times.  A reported loss shows that the peer lives and is not counted; where
  *            acks say nothing of segments above the cumulative ack, so does any ack that moves the
  *            cumulative ack, and the count begins anew.
@@ -24,8 +23,8 @@ struct retransmit_parameters {
 };
 
 struct retransmit {
-	uint64_t
-		progress; /* acks that moved a cumulative ack and say nothing of segments above it */
+	/* acks that moved a cumulative ack and say nothing of segments above it */
+	uint64_t progress;
 };
 
 /* attributes */
@@ -51,26 +50,20 @@ static enum nopal_verdict retransmit_on_lost(struct nopal_at at, struct nopal_se
 	return NOPAL_CONTINUE;
 }
 
-/* Timeouts of the segment, this one with them, since the peer was last seen to live. */
-static uint64_t retransmit_timeouts(struct nopal_at at, struct nopal_segment *segment)
+/* Timeouts of a segment are counted since the peer was last seen to live. */
+static enum nopal_verdict retransmit_on_timeout(struct nopal_at at, struct nopal_segment *segment)
 {
+	const struct retransmit_parameters *set = nopal_parameters(at);
 	const struct retransmit *self = nopal_state(at);
 	uint64_t timeouts = 1;
 
+	if (segment->last)
+		return NOPAL_CONTINUE;
 	if (nopal_get(at, segment, RETRANSMIT_PROGRESS) == self->progress)
 		timeouts += nopal_get(at, segment, RETRANSMIT_TIMEOUTS);
 	nopal_set(at, segment, RETRANSMIT_PROGRESS, self->progress);
 	nopal_set(at, segment, RETRANSMIT_TIMEOUTS, timeouts);
-	return timeouts;
-}
-
-static enum nopal_verdict retransmit_on_timeout(struct nopal_at at, struct nopal_segment *segment)
-{
-	const struct retransmit_parameters *set = nopal_parameters(at);
-
-	if (segment->last)
-		return NOPAL_CONTINUE;
-	if (retransmit_timeouts(at, segment) >= (uint64_t)set->attempts)
+	if (timeouts >= (uint64_t)set->attempts)
 		nopal_session_break(at.session, NOPAL_GAVE_UP,
 				    "the peer fell silent: a segment used up its attempts");
 	else
