@@ -60,7 +60,7 @@ static inline void label_graph_look(struct label_graph *graph, uint64_t label,
 	*list = node;
 }
 
-/* Does a way lead from one of these predecessors to the label? */
+/* Does a path lead from one of these predecessors to the label? */
 static inline bool label_graph_reaches(struct label_graph *graph,
 				       const uint64_t after[LABEL_GRAPH_AFTER], uint64_t label)
 {
@@ -81,30 +81,26 @@ static inline bool label_graph_reaches(struct label_graph *graph,
 	return false;
 }
 
-/* May a message with this label be sent after those?  0, -EEXIST: one with this label was, -ELOOP:
- * they wait for it. */
-static inline int label_graph_judge(struct label_graph *graph, uint64_t label,
-				    const uint64_t after[LABEL_GRAPH_AFTER])
-{
-	const struct label_node *node = nopal_map_get(&graph->nodes, label);
-
-	for (unsigned i = 0; i < LABEL_GRAPH_AFTER; i++)
-		if (after[i] == label)
-			return -ELOOP;
-	if (!node)
-		return 0;
-	if (node->sent)
-		return -EEXIST;
-	return label_graph_reaches(graph, after, label) ? -ELOOP : 0;
-}
-
-/* It is sent.  Negative: over budget. */
-static inline int label_graph_sent(struct nopal_session *session, struct label_graph *graph,
+/* Remembers a message with this label, sent after those, or says why it may not be sent: -EEXIST, a
+ * message with the label was sent; -ELOOP, those wait for it; -ENOBUFS, over budget. */
+static inline int label_graph_send(struct nopal_session *session, struct label_graph *graph,
 				   uint32_t room, uint64_t label,
 				   const uint64_t after[LABEL_GRAPH_AFTER])
 {
 	struct label_node *node;
 
+	if (!graph->ring)
+		graph->ring = nopal_alloc(session, room * sizeof(*graph->ring));
+	if (!graph->ring)
+		return -ENOBUFS;
+	for (unsigned i = 0; i < LABEL_GRAPH_AFTER; i++)
+		if (after[i] == label)
+			return -ELOOP;
+	node = nopal_map_get(&graph->nodes, label);
+	if (node && node->sent)
+		return -EEXIST;
+	if (node && label_graph_reaches(graph, after, label))
+		return -ELOOP;
 	for (unsigned i = 0; i < LABEL_GRAPH_AFTER; i++)
 		if (after[i] && !nopal_map_get(&graph->nodes, after[i]) &&
 		    !label_graph_add(session, graph, room, after[i]))
@@ -118,21 +114,6 @@ static inline int label_graph_sent(struct nopal_session *session, struct label_g
 	for (unsigned i = 0; i < LABEL_GRAPH_AFTER; i++)
 		node->after[i] = after[i];
 	return 0;
-}
-
-/* Judges and remembers: 0, or why the message may not be sent. */
-static inline int label_graph_send(struct nopal_session *session, struct label_graph *graph,
-				   uint32_t room, uint64_t label,
-				   const uint64_t after[LABEL_GRAPH_AFTER])
-{
-	int error;
-
-	if (!graph->ring)
-		graph->ring = nopal_alloc(session, room * sizeof(*graph->ring));
-	if (!graph->ring)
-		return -ENOBUFS;
-	error = label_graph_judge(graph, label, after);
-	return error ? error : label_graph_sent(session, graph, room, label, after);
 }
 
 #endif

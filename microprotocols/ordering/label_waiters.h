@@ -2,8 +2,8 @@
 /*
  * label_waiters.h -- messages that wait for others by their labels, as a receiver keeps them.
  *
- * A waiter hangs in one list for each label that it lacks; when a message with the label is
- * delivered, the list is taken down, and who lacks nothing any more is ready.  All waiters are in a
+ * A waiter is in one list for each label that it lacks; when a message with the label is delivered,
+ * the list is taken down, and each waiter that lacks nothing any more is ready.  All waiters are in a
  * list by due time, too: those that are hurried, and behind them the others, by age.  The labels
  * that were delivered last are remembered, in a ring.
  */
@@ -25,7 +25,7 @@ struct label_link {
 
 struct label_waiter {
 	struct label_waiter *older, *newer; /* or the next free one */
-	struct label_waiter *after_it;	    /* ready: the next; given up: who asked */
+	struct label_waiter *after_it;	    /* ready: the next; given up: the one that lacks it */
 	struct nopal_handle message;
 	uint64_t label;	 /* its own, or 0 */
 	int64_t due_ns;	 /* it waits no longer */
@@ -74,15 +74,20 @@ static inline bool label_learn(struct nopal_session *session, struct label_waite
 
 /* ------------------------------------------------------------------ the lists */
 
-static inline void label_list_add(struct label_waiters *all, struct label_waiter *waiter)
+/* Behind `last`; NULL: at the front. */
+static inline void label_list_add(struct label_waiters *all, struct label_waiter *waiter,
+				  struct label_waiter *last)
 {
-	waiter->older = all->newest;
-	waiter->newer = NULL;
-	if (all->newest)
-		all->newest->newer = waiter;
+	waiter->older = last;
+	waiter->newer = last ? last->newer : all->oldest;
+	if (waiter->newer)
+		waiter->newer->older = waiter;
+	else
+		all->newest = waiter;
+	if (last)
+		last->newer = waiter;
 	else
 		all->oldest = waiter;
-	all->newest = waiter;
 	all->count++;
 }
 
@@ -104,21 +109,9 @@ static inline void label_list_remove(struct label_waiters *all, struct label_wai
 /* From among those that wait by age to the end of those that are hurried. */
 static inline void label_list_hurry(struct label_waiters *all, struct label_waiter *waiter)
 {
-	struct label_waiter *last = all->hurried;
-
 	label_list_remove(all, waiter);
-	waiter->older = last;
-	waiter->newer = last ? last->newer : all->oldest;
-	if (waiter->newer)
-		waiter->newer->older = waiter;
-	else
-		all->newest = waiter;
-	if (last)
-		last->newer = waiter;
-	else
-		all->oldest = waiter;
+	label_list_add(all, waiter, all->hurried);
 	all->hurried = waiter;
-	all->count++;
 }
 
 /* In front of the others that lack the label.  False: over budget. */
@@ -157,7 +150,7 @@ static inline void label_link_remove(struct nopal_session *session, struct label
 
 /* ---------------------------------------------------------------- the waiters */
 
-/* Takes it out, wherever it hangs; the record is free again. */
+/* Takes the waiter out of all lists; its record is free again. */
 static inline void label_waiter_remove(struct nopal_session *session, struct label_waiters *all,
 				       struct label_waiter *waiter)
 {
@@ -184,7 +177,7 @@ static inline struct label_waiter *label_waiter_new(struct nopal_session *sessio
 	if (!waiter)
 		return NULL;
 	*waiter = (struct label_waiter){ .message = message, .label = label };
-	label_list_add(all, waiter);
+	label_list_add(all, waiter, all->newest);
 	if (label && nopal_map_put(session, &all->waiting, label, waiter) < 0) {
 		label_waiter_remove(session, all, waiter);
 		return NULL;
@@ -192,7 +185,7 @@ static inline struct label_waiter *label_waiter_new(struct nopal_session *sessio
 	return waiter;
 }
 
-/* The label is delivered: who lacked nothing else is ready, the oldest first. */
+/* The label is delivered: the waiters that lacked nothing else are ready, the oldest first. */
 static inline void label_wake(struct label_waiters *all, uint64_t label)
 {
 	struct label_link *link = nopal_map_take(&all->lacking, label), *next;

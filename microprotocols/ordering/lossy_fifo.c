@@ -4,7 +4,7 @@
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.E.
  * Differs:   a gap costs at most `delay` from the arrival of the first message
- *            behind it; what waits is bounded, and goes when the peer closes.
+ *            behind it; waiting messages are bounded, and delivered when the peer closes.
  */
 #include <nopal/microprotocol.h>
 
@@ -37,48 +37,46 @@ static struct lossy_fifo_early *lossy_fifo_at(struct nopal_at at, struct lossy_f
 	return &self->ring[(self->head + place) % (uint32_t)set->waiting];
 }
 
-/* Delivers the waiting message with the lowest number.  All is settled before the release: a
- * delivery may come back to this session. */
-static void lossy_fifo_deliver_first(struct nopal_at at)
+/* Delivers from the front all messages below `number`, and those that follow without a gap.  All is
+ * settled before each release: a delivery may come back to this session. */
+static void lossy_fifo_deliver_below(struct nopal_at at, uint64_t number)
 {
 	const struct lossy_fifo_parameters *set = nopal_parameters(at);
 	struct lossy_fifo *self = nopal_state(at);
-	struct lossy_fifo_early early = *lossy_fifo_at(at, self, 0);
-	struct nopal_message *message = nopal_message_find(at.session, early.message);
-
-	self->head = (self->head + 1) % (uint32_t)set->waiting;
-	self->count--;
-	if (early.first < self->expected) { /* overlaps what went before */
-		if (message)
-			nopal_message_discard(at.session, message);
-		return;
-	}
-	self->expected = early.next;
-	if (message)
-		nopal_message_release(at, message);
-}
-
-/* Delivers from the front all that is below `number`, and what follows on it without a gap. */
-static void lossy_fifo_deliver_below(struct nopal_at at, uint64_t number)
-{
-	struct lossy_fifo *self = nopal_state(at);
 
 	while (self->count) {
-		uint64_t first = lossy_fifo_at(at, self, 0)->first;
+		struct lossy_fifo_early early = *lossy_fifo_at(at, self, 0);
+		struct nopal_message *message;
 
-		if (first >= number && first > self->expected)
+		if (early.first >= number && early.first > self->expected)
 			break;
-		lossy_fifo_deliver_first(at);
+		message = nopal_message_find(at.session, early.message);
+		self->head = (self->head + 1) % (uint32_t)set->waiting;
+		self->count--;
+		if (early.first < self->expected) { /* it overlaps earlier ones */
+			if (message)
+				nopal_message_discard(at.session, message);
+			continue;
+		}
+		self->expected = early.next;
+		if (message)
+			nopal_message_release(at, message);
 	}
 }
 
-/* Puts a message in its place, most often the last; false: one with the same number waits
- * already. */
-static bool lossy_fifo_insert(struct nopal_at at, struct lossy_fifo *self,
-			      const struct lossy_fifo_early *early)
+/* Puts a message in its place, most often the last; false: one with the same number waits already,
+ * or there is no memory.  The timer stands at the earliest due time or before it: deliveries in the
+ * meantime cost one expiry too many at most. */
+static bool lossy_fifo_keep(struct nopal_at at, const struct lossy_fifo_early *early)
 {
+	const struct lossy_fifo_parameters *set = nopal_parameters(at);
+	struct lossy_fifo *self = nopal_state(at);
 	uint32_t place = self->count, last = place;
 
+	if (!self->ring)
+		self->ring = nopal_alloc(at.session, (size_t)set->waiting * sizeof(*self->ring));
+	if (!self->ring)
+		return false;
 	while (place && lossy_fifo_at(at, self, place - 1)->first > early->first)
 		place--;
 	if (place && lossy_fifo_at(at, self, place - 1)->first == early->first)
@@ -86,20 +84,6 @@ static bool lossy_fifo_insert(struct nopal_at at, struct lossy_fifo *self,
 	for (self->count++; last > place; last--)
 		*lossy_fifo_at(at, self, last) = *lossy_fifo_at(at, self, last - 1);
 	*lossy_fifo_at(at, self, place) = *early;
-	return true;
-}
-
-/* The timer stands at the earliest due time or before it: what is delivered in the meantime costs
- * one expiry too many at most. */
-static bool lossy_fifo_keep(struct nopal_at at, const struct lossy_fifo_early *early)
-{
-	const struct lossy_fifo_parameters *set = nopal_parameters(at);
-	struct lossy_fifo *self = nopal_state(at);
-
-	if (!self->ring)
-		self->ring = nopal_alloc(at.session, (size_t)set->waiting * sizeof(*self->ring));
-	if (!self->ring || !lossy_fifo_insert(at, self, early))
-		return false;
 	if (!nopal_timer_running(at, LOSSY_FIFO_TIMED_OUT))
 		nopal_timer_start(at, LOSSY_FIFO_TIMED_OUT, early->due_ns);
 	return true;

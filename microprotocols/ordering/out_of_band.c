@@ -2,8 +2,8 @@
 /*
  * out_of_band -- what cannot wait is delivered as it arrives, past any order.
  *
- * Whatever holds messages back for their order or their time keeps its place for it, so all others
- * are delivered as if nothing had happened.  Where it shall also be first to leave, the application
+ * An order or a jitter buffer that holds the message back keeps its place, so all others are
+ * delivered as if nothing had happened.  For a message that is to leave first, too, the application
  * says `urgent` as well.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.E.

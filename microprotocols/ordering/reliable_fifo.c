@@ -3,12 +3,14 @@
  * reliable_fifo -- deliver every message in the order of sending.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.E.
- * Differs:   takes the order from whichever of message or segment numbers is
- *            there; bounds what may wait, and breaks the session rather than
- *            drop a message that the peer was told has arrived.  What the peer
- *            gave up is skipped, and nothing is waited for once it has closed.
- *            Among many, what is for one alone has no place among what is for all.
+ * Differs:   takes the order from message numbers, else from segment numbers;
+ *            bounds how many messages may wait, and breaks the session rather than
+ *            drop a message that the peer was told has arrived.  Messages that the
+ *            peer gave up are skipped, and nothing is waited for once it has closed.
+ *            Among many, a message for one alone has no place in the order.
  */
+#include <stdlib.h>
+
 #include <nopal/microprotocol.h>
 
 struct reliable_fifo_parameters {
@@ -21,28 +23,11 @@ enum { /* attributes */
        RELIABLE_FIFO_DESTINATION,
 };
 enum { RELIABLE_FIFO_INITIAL_PEER }; /* shared variables */
-enum { RELIABLE_FIFO_GAPS = 3 };     /* Knuth, volume 3, 5.2.1 */
 
 struct reliable_fifo {
 	uint64_t expected;	  /* number of the next message to deliver */
 	struct nopal_map waiting; /* arrived early, by their first number */
 };
-
-/* A handle as a map's value; never NULL, for a living generation is odd. */
-static void *reliable_fifo_ticket(struct nopal_handle handle)
-{
-	_Static_assert(sizeof(uintptr_t) >= sizeof(struct nopal_handle),
-		       "a pointer has room for a handle");
-	return (void *)(uintptr_t)((uint64_t)handle.index << 32 | handle.generation);
-}
-
-static struct nopal_handle reliable_fifo_handle(const void *ticket)
-{
-	uint64_t value = (uintptr_t)ticket;
-
-	return (struct nopal_handle){ .index = (uint32_t)(value >> 32),
-				      .generation = (uint32_t)value };
-}
 
 /* The expected number moves before the message does: a delivery may come back to this session. */
 static void reliable_fifo_deliver(struct nopal_at at, struct nopal_message *message)
@@ -58,12 +43,14 @@ static void reliable_fifo_deliver_waiting(struct nopal_at at)
 	struct reliable_fifo *self = nopal_state(at);
 
 	while (self->waiting.used) {
-		void *ticket = nopal_map_take(&self->waiting, self->expected);
+		uint64_t ticket = (uintptr_t)nopal_map_take(&self->waiting, self->expected);
+		struct nopal_handle handle = { .index = (uint32_t)(ticket >> 32),
+					       .generation = (uint32_t)ticket };
 		struct nopal_message *message;
 
 		if (!ticket)
 			break;
-		message = nopal_message_find(at.session, reliable_fifo_handle(ticket));
+		message = nopal_message_find(at.session, handle);
 		if (message)
 			reliable_fifo_deliver(at, message);
 		else /* it was discarded, as a jitter buffer may */
@@ -71,52 +58,28 @@ static void reliable_fifo_deliver_waiting(struct nopal_at at)
 	}
 }
 
-/* Shell's sort with Knuth's gaps: what comes from a map has no order to spoil. */
-static void reliable_fifo_sort(uint64_t *numbers, uint32_t count)
+static int reliable_fifo_by_number(const void *one, const void *other)
 {
-	uint32_t gap = 1;
+	uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
 
-	while (gap < count / RELIABLE_FIFO_GAPS)
-		gap = gap * RELIABLE_FIFO_GAPS + 1;
-	for (; gap; gap /= RELIABLE_FIFO_GAPS) {
-		for (uint32_t i = gap; i < count; i++) {
-			uint64_t number = numbers[i];
-			uint32_t at = i;
-
-			for (; at >= gap && numbers[at - gap] > number; at -= gap)
-				numbers[at] = numbers[at - gap];
-			numbers[at] = number;
-		}
-	}
+	return (a > b) - (a < b);
 }
 
-/* The numbers below `end` that wait, in order; the caller frees.  NULL: none does, or there is no
- * memory. */
-static uint64_t *reliable_fifo_numbers(struct nopal_session *session,
-				       const struct reliable_fifo *self, uint64_t end,
-				       uint32_t *ret_count)
+/* No other message below `end` will come: those that wait for one are delivered in order, and those
+ * that follow them. */
+static void reliable_fifo_skip(struct nopal_at at, uint64_t end)
 {
+	struct reliable_fifo *self = nopal_state(at);
 	uint64_t *numbers = NULL;
 	uint32_t count = 0;
 
 	if (self->waiting.used)
-		numbers = nopal_alloc(session, self->waiting.used * sizeof(*numbers));
+		numbers = nopal_alloc(at.session, self->waiting.used * sizeof(*numbers));
 	for (uint32_t i = 0; numbers && i < self->waiting.room; i++)
 		if (self->waiting.slots[i].value && self->waiting.slots[i].key < end)
 			numbers[count++] = self->waiting.slots[i].key;
 	if (numbers)
-		reliable_fifo_sort(numbers, count);
-	*ret_count = count;
-	return numbers;
-}
-
-/* Nothing below `end` will come that has not: what waits for it goes, and what follows. */
-static void reliable_fifo_skip(struct nopal_at at, uint64_t end)
-{
-	struct reliable_fifo *self = nopal_state(at);
-	uint32_t count;
-	uint64_t *numbers = reliable_fifo_numbers(at.session, self, end, &count);
-
+		qsort(numbers, count, sizeof(*numbers), reliable_fifo_by_number);
 	for (uint32_t i = 0; i < count; i++) {
 		if (self->expected < numbers[i])
 			self->expected = numbers[i];
@@ -128,15 +91,18 @@ static void reliable_fifo_skip(struct nopal_at at, uint64_t end)
 	reliable_fifo_deliver_waiting(at);
 }
 
+/* The map's value is the message's handle; never NULL, for a living generation is odd. */
 static void reliable_fifo_keep(struct nopal_at at, struct nopal_message *message)
 {
 	const struct reliable_fifo_parameters *set = nopal_parameters(at);
 	struct reliable_fifo *self = nopal_state(at);
 	uint64_t first = nopal_get(at, message, RELIABLE_FIFO_FIRST);
-	void *ticket = reliable_fifo_ticket(message->handle);
+	uintptr_t ticket = (uint64_t)message->handle.index << 32 | message->handle.generation;
 
+	_Static_assert(sizeof(ticket) >= sizeof(struct nopal_handle),
+		       "a pointer has room for a handle");
 	if (self->waiting.used >= set->waiting ||
-	    nopal_map_put(at.session, &self->waiting, first, ticket) < 0)
+	    nopal_map_put(at.session, &self->waiting, first, (void *)ticket) < 0)
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "too many messages wait for a predecessor");
 }
@@ -183,7 +149,7 @@ static enum nopal_verdict reliable_fifo_on_gave_up(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* All that the peer sent it knows to have arrived, or gave up. */
+/* Each message of the peer's has arrived, or was given up. */
 static enum nopal_verdict reliable_fifo_on_peer_closed(struct nopal_at at,
 						       struct nopal_session *subject)
 {
@@ -245,7 +211,7 @@ const struct nopal_microprotocol nopal_reliable_fifo = {
 	.abi = NOPAL_ABI,
 	.name = "reliable_fifo",
 	.family = "ordering",
-	.many = true /* what comes from many is for one alone */,
+	.many = true,
 	.summary = "deliver every message in the order of sending",
 	.provides = NOPAL_ROLES({ "order", true }, { "reliable_order" }),
 	.standard = "order",

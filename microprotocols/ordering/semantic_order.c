@@ -4,17 +4,16 @@
  *
  * The application gives a message a label, and names the labels of up to four predecessors; one of
  * them may be sent later.  The receiver delivers a message in the turn in which the last of its
- * predecessors was delivered, or at once:
- * what is not named is not waited for.
+ * predecessors was delivered, or at once: it waits for no other message.
  *
  *   sent:      1    2 after 1    3    4 after 2, 3
  *   arrives:   2, 3, 1, 4        2 waits for 1; 3 goes at once; 4 goes at once
  *   delivered: 3, 1, 2, 4
  *
- * Where what is missing does not come, or not for long, a message goes after `delay` (`patience`
- * where somebody resends), and before it those of its predecessors that have come and wait
- * themselves.  Where the peer gave messages up, one waits only `delay` more when all that was sent
- * before it is settled.
+ * Where a predecessor does not come, a message is delivered after `delay` (`patience` where lost
+ * segments are resent), behind those of its predecessors that have come and wait themselves.  Where
+ * the peer gave messages up, a message waits only `delay` more when all that was sent before it is
+ * settled.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.E.
  * Differs:   names at most four predecessors; refuses a label that is in use
@@ -50,39 +49,32 @@ enum {
 struct semantic_order {
 	struct label_graph sent;
 	struct label_waiters arrived;
-	bool busy;     /* it delivers: who comes back finds the lists as they are */
-	bool gave_up;  /* the peer did, some message */
-	bool look;     /* at who waits: there is another, or */
+	bool busy;     /* it delivers: a delivery that comes back leaves the lists alone */
+	bool gave_up;  /* the peer gave a message up */
+	bool look;     /* at the waiters: there is another, or */
 	int64_t floor; /* this has moved */
 };
 
 /* --------------------------------------------------------------------- sending */
 
-/* Why the message cannot be sent, or 0. */
-static int semantic_order_judge(struct nopal_at at, const struct nopal_message *message)
+/* No message can wait for one without a label. */
+static enum nopal_verdict semantic_order_on_from_user(struct nopal_at at,
+						      struct nopal_message *message)
 {
 	const struct semantic_order_parameters *set = nopal_parameters(at);
 	struct semantic_order *self = nopal_state(at);
 	uint64_t label = nopal_get(at, message, SEMANTIC_ORDER_LABEL);
 	uint64_t after[LABEL_GRAPH_AFTER];
+	int error = label > UINT32_MAX ? -EINVAL : 0;
 
 	for (unsigned i = 0; i < LABEL_GRAPH_AFTER; i++) {
 		after[i] = nopal_get(at, message, SEMANTIC_ORDER_AFTER + i);
 		if (after[i] > UINT32_MAX || (after[i] && i && !set->travels[i]))
-			return -EINVAL;
+			error = -EINVAL;
 	}
-	if (label > UINT32_MAX)
-		return -EINVAL;
-	if (!label) /* nobody can wait for it */
-		return 0;
-	return label_graph_send(at.session, &self->sent, (uint32_t)set->labels, label, after);
-}
-
-static enum nopal_verdict semantic_order_on_from_user(struct nopal_at at,
-						      struct nopal_message *message)
-{
-	int error = semantic_order_judge(at, message);
-
+	if (!error && label)
+		error = label_graph_send(at.session, &self->sent, (uint32_t)set->labels, label,
+					 after);
 	if (!error)
 		return NOPAL_CONTINUE;
 	nopal_message_refuse(at.session, message, error);
@@ -114,9 +106,9 @@ static void semantic_order_drain(struct nopal_at at)
 	self->busy = busy;
 }
 
-/* The oldest has waited long enough for what has not come; what has come, and waits itself, goes
- * before it.  A stack through the waiters: the last one asked for is on top.  Nobody is ready here:
- * the list of those and the stack share a link. */
+/* The oldest has waited long enough; the predecessors that have come, and wait themselves, go before
+ * it.  A stack through the waiters: the last one asked for is on top.  None is ready here: the list
+ * of the ready ones and the stack share a link. */
 static void semantic_order_give_up(struct nopal_at at)
 {
 	struct semantic_order *self = nopal_state(at);
@@ -144,8 +136,8 @@ static void semantic_order_give_up(struct nopal_at at)
 	self->busy = false;
 }
 
-/* Until none is left that was due at `until_ns`.  Who is ready goes first: others may have
- * delivered in this turn what it waited for. */
+/* Until none is left that was due at `until_ns`.  The ready ones go first: others may have delivered
+ * their predecessors in this turn. */
 static void semantic_order_give_up_due(struct nopal_at at, int64_t until_ns)
 {
 	struct semantic_order *self = nopal_state(at);
@@ -171,24 +163,6 @@ static void semantic_order_when_timed_out(struct nopal_at at)
 
 /* --------------------------------------------------------------------- arriving */
 
-/* Names what the message lacks; false: over budget. */
-static bool semantic_order_lack(struct nopal_at at, const struct nopal_message *message,
-				struct label_waiter *waiter)
-{
-	struct semantic_order *self = nopal_state(at);
-
-	for (unsigned i = 0; i < LABEL_WAITERS_AFTER; i++) {
-		uint64_t label = nopal_get(at, message, SEMANTIC_ORDER_AFTER + i);
-		bool known = !label || label_is_known(&self->arrived, label);
-
-		for (unsigned j = 0; j < waiter->lacks; j++)
-			known |= waiter->link[j].label == label;
-		if (!known && !label_link_add(at.session, &self->arrived, waiter, label))
-			return false;
-	}
-	return true;
-}
-
 static bool semantic_order_is_free(struct nopal_at at, const struct nopal_message *message)
 {
 	const struct semantic_order *self = nopal_state(at);
@@ -202,18 +176,7 @@ static bool semantic_order_is_free(struct nopal_at at, const struct nopal_messag
 	return true;
 }
 
-/* Where there is no room, the one that waits the longest goes. */
-static void semantic_order_make_room(struct nopal_at at)
-{
-	const struct semantic_order_parameters *set = nopal_parameters(at);
-	struct semantic_order *self = nopal_state(at);
-
-	semantic_order_drain(at);
-	if (self->arrived.count >= set->waiting && !self->busy)
-		semantic_order_give_up(at);
-}
-
-/* Keeps a message that lacks others. */
+/* Keeps a message, with the labels that it lacks; false: over budget. */
 static bool semantic_order_keep(struct nopal_at at, const struct nopal_message *message)
 {
 	const struct semantic_order_parameters *set = nopal_parameters(at);
@@ -223,8 +186,17 @@ static bool semantic_order_keep(struct nopal_at at, const struct nopal_message *
 
 	waiter = label_waiter_new(at.session, &self->arrived, message->handle,
 				  nopal_get(at, message, SEMANTIC_ORDER_LABEL));
-	if (!waiter || !semantic_order_lack(at, message, waiter))
+	if (!waiter)
 		return false;
+	for (unsigned i = 0; i < LABEL_WAITERS_AFTER; i++) {
+		uint64_t label = nopal_get(at, message, SEMANTIC_ORDER_AFTER + i);
+		bool known = !label || label_is_known(&self->arrived, label);
+
+		for (unsigned j = 0; j < waiter->lacks; j++)
+			known |= waiter->link[j].label == label;
+		if (!known && !label_link_add(at.session, &self->arrived, waiter, label))
+			return false;
+	}
 	if (nopal_has(at, SEMANTIC_ORDER_SEGMENT))
 		waiter->number = nopal_get(at, message, SEMANTIC_ORDER_SEGMENT);
 	self->look = true;
@@ -237,10 +209,14 @@ static bool semantic_order_keep(struct nopal_at at, const struct nopal_message *
 static enum nopal_verdict semantic_order_on_from_net(struct nopal_at at,
 						     struct nopal_message *message)
 {
+	const struct semantic_order_parameters *set = nopal_parameters(at);
+	const struct semantic_order *self = nopal_state(at);
 	bool is_free = message->delivered || semantic_order_is_free(at, message);
 
-	if (!is_free) { /* who goes now may be all that it waits for */
-		semantic_order_make_room(at);
+	if (!is_free) { /* the messages that go now may be all that it waits for */
+		semantic_order_drain(at);
+		if (self->arrived.count >= set->waiting && !self->busy)
+			semantic_order_give_up(at); /* the oldest makes room */
 		is_free = semantic_order_is_free(at, message);
 	}
 	if (is_free) {
@@ -255,7 +231,7 @@ static enum nopal_verdict semantic_order_on_from_net(struct nopal_at at,
 	return NOPAL_STOP;
 }
 
-/* The application gets it next; who waits for it goes after that. */
+/* The application gets the message next; those that wait for it go after that. */
 static enum nopal_verdict semantic_order_on_to_user(struct nopal_at at,
 						    struct nopal_message *message)
 {
@@ -272,15 +248,26 @@ static enum nopal_verdict semantic_order_on_to_user(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* Whose predecessors were sent before it has all of them, or some were given up; what is still to
- * be sent has `delay` left to come. */
-static void semantic_order_hurry(struct nopal_at at)
+/* Delivers the messages that others made ready in this turn.  Once all that was sent before a waiter
+ * is settled, its predecessors that were sent before it have come or were given up; those still to be
+ * sent have `delay` left to come. */
+static enum nopal_verdict semantic_order_on_turn_end(struct nopal_at at,
+						     struct nopal_session *subject)
 {
 	const struct semantic_order_parameters *set = nopal_parameters(at);
 	struct semantic_order *self = nopal_state(at);
-	struct label_waiter *waiter = self->arrived.hurried, *newer;
+	int64_t floor = nopal_shared_get(at, SEMANTIC_ORDER_FLOOR);
 	int64_t due_ns = at.session->now_ns + set->delay_ns;
+	struct label_waiter *waiter, *newer;
 
+	(void)subject;
+	semantic_order_drain(at);
+	self->look |= floor != self->floor;
+	if (!self->gave_up || !self->look || self->busy)
+		return NOPAL_CONTINUE;
+	self->look = false;
+	self->floor = floor;
+	waiter = self->arrived.hurried;
 	waiter = waiter ? waiter->newer : self->arrived.oldest;
 	for (; waiter; waiter = newer) {
 		newer = waiter->newer;
@@ -291,6 +278,7 @@ static void semantic_order_hurry(struct nopal_at at)
 		label_list_hurry(&self->arrived, waiter);
 	}
 	semantic_order_watch(at);
+	return NOPAL_CONTINUE;
 }
 
 static enum nopal_verdict semantic_order_on_gave_up(struct nopal_at at,
@@ -300,24 +288,6 @@ static enum nopal_verdict semantic_order_on_gave_up(struct nopal_at at,
 
 	(void)forward;
 	self->gave_up = self->look = true;
-	return NOPAL_CONTINUE;
-}
-
-/* For what somebody else delivered in this turn, and for what is settled. */
-static enum nopal_verdict semantic_order_on_turn_end(struct nopal_at at,
-						     struct nopal_session *subject)
-{
-	struct semantic_order *self = nopal_state(at);
-	int64_t floor = nopal_shared_get(at, SEMANTIC_ORDER_FLOOR);
-
-	(void)subject;
-	semantic_order_drain(at);
-	self->look |= floor != self->floor;
-	if (!self->gave_up || !self->look || self->busy)
-		return NOPAL_CONTINUE;
-	self->look = false;
-	self->floor = floor;
-	semantic_order_hurry(at);
 	return NOPAL_CONTINUE;
 }
 

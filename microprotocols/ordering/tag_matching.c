@@ -14,10 +14,10 @@
  * of sending, whatever the order of arrival, and that is MPI's rule.  The order does not wait for a
  * receive: what nobody asked for does not keep back what was sent after it.
  *
- * What waits is unread: flow control counts it, and the sender waits before the bounds here are
- * reached.  Who asks for messages behind a window full of others waits for ever, as with any
- * buffer.  Without flow control, `unexpected` is where the session breaks: what the peer was told
- * has arrived is not dropped.
+ * A waiting message is unread: flow control counts it, and the sender waits before the bounds here
+ * are reached.  An application that asks for messages behind a window full of others waits for ever,
+ * as with any buffer.  Without flow control the session breaks at `unexpected`: a message that the
+ * peer was told has arrived is not dropped.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section VII: matching in the manner of
  *            MPI, among the work that is to come.
@@ -168,24 +168,17 @@ static void tag_matching_pair(struct nopal_at at, struct tag_matching *self,
 	tag_matching_link(self, &self->due, self->due.last, place);
 }
 
-/* The oldest receive that takes this tag; 0: none. */
-static uint32_t tag_matching_receive(const struct tag_matching *self, uint64_t tag)
-{
-	uint32_t place = self->posted.first;
-
-	while (place && (self->pool[place].tag ^ tag) & self->pool[place].mask)
-		place = self->pool[place].behind;
-	return place;
-}
-
-/* The first of `coming`, which nobody else holds any more. */
+/* Matches the first of `coming`, which nobody else holds any more, with the oldest receive that
+ * takes its tag. */
 static void tag_matching_match(struct nopal_at at, struct nopal_message *message)
 {
 	const struct tag_matching_parameters *set = nopal_parameters(at);
 	struct tag_matching *self = nopal_state(at);
-	uint32_t place = self->coming.first;
-	uint32_t receive = tag_matching_receive(self, self->pool[place].tag);
+	uint32_t place = self->coming.first, receive = self->posted.first;
 
+	while (receive &&
+	       (self->pool[receive].tag ^ self->pool[place].tag) & self->pool[receive].mask)
+		receive = self->pool[receive].behind;
 	if (receive) {
 		tag_matching_pair(at, self, &self->coming, place, message,
 				  self->pool[receive].cookie);
@@ -201,8 +194,8 @@ static void tag_matching_match(struct nopal_at at, struct nopal_message *message
 	}
 }
 
-/* Matches what others have let go; they do so in order, so that who is still held keeps back only
- * what is held, too. */
+/* Matches the messages that others have let go; they do so in order, so a message that is held keeps
+ * back only others that are held, too. */
 static void tag_matching_settle(struct nopal_at at)
 {
 	struct tag_matching *self = nopal_state(at);
@@ -224,21 +217,16 @@ static void tag_matching_settle(struct nopal_at at)
 
 /* ----------------------------------------------------------------- handlers */
 
-static bool tag_matching_travels(uint64_t bits)
-{
-	return bits <= UINT32_MAX;
-}
-
 static enum nopal_verdict tag_matching_on_from_user(struct nopal_at at,
 						    struct nopal_message *message)
 {
-	if (tag_matching_travels(nopal_get(at, message, TAG_MATCHING_TAG)))
+	if (nopal_get(at, message, TAG_MATCHING_TAG) <= UINT32_MAX) /* it travels */
 		return NOPAL_CONTINUE;
 	nopal_message_refuse(at.session, message, -ERANGE);
 	return NOPAL_STOP;
 }
 
-/* Among those that others hold, in its place: most often the last. */
+/* Puts the message among those that others hold, in its place: most often the last. */
 static bool tag_matching_keep(struct nopal_at at, const struct nopal_message *message)
 {
 	struct tag_matching *self = nopal_state(at);
@@ -314,7 +302,7 @@ static int tag_matching_post(struct nopal_at at, const struct nopal_receive *rec
 	struct tag_matching *self = nopal_state(at);
 	uint32_t place;
 
-	if (!tag_matching_travels(receive->tag & receive->mask))
+	if ((receive->tag & receive->mask) > UINT32_MAX)
 		return -ERANGE;
 	if (self->posted.count >= set->posted)
 		return -ENOBUFS;
@@ -358,8 +346,8 @@ static const struct nopal_parameter tag_matching_parameters[] = {
 	{ 0 },
 };
 
-/* What is late or out of band is known first; what is consumed in the end of a turn, flow control
- * tells in the same. */
+/* Behind the parts that know which messages are late or out of band; before flow control, which tells
+ * at the end of the turn which messages were consumed in it. */
 static const struct nopal_binding tag_matching_bindings[] = {
 	NOPAL_ON(MSG_FROM_USER, tag_matching_on_from_user, .before = "message_segments"),
 	NOPAL_ON(MSG_FROM_NET, tag_matching_on_from_net, .after = "order|out_of_band|flow_control"),
