@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel_receiver.c -- channel_repair at those who hear: what is missing, when to ask for it, and
- * what to report.
+ * channel_receiver.c -- channel_repair at a destination: which segments are missing, when to ask for
+ * them, and reports.
  *
- * Who misses something waits for a random time before it asks, so that of many that miss the same
- * one asks first.  The sender tells all what it will multicast again; who misses nothing else waits
- * for that, and so stays silent.
+ * A destination that misses a segment waits for a random time before it asks, so that of many that
+ * miss the same one asks first.  The sender tells all which numbers it will multicast again; a
+ * destination that misses no other waits for those, and so stays silent.
  *
- * Where what fills a hole is no repair, the path reorders, and by how much is measured as in
- * rack_detection.  From then on nobody asks for a hole that is younger than that and a quarter
- * more; what came late is not counted as missing.
+ * Where a segment fills a hole and is no repair, the path reorders, and by how much is measured as in
+ * rack_detection.  From then on a destination does not ask for a hole that is younger than that and a
+ * quarter more; a late segment is not counted as missing.
  */
 #include "channel_repair.h"
 
@@ -64,12 +64,6 @@ static uint64_t receiver_next(const struct channel_receiver *self, uint64_t from
 	return nopal_numbers_next(&self->seen, from, self->top, !missing);
 }
 
-/* The end of what is asked for: a path that reorders may still bring the rest. */
-static uint64_t receiver_ripe(const struct channel_receiver *self)
-{
-	return self->late_ns ? self->ripe : self->top;
-}
-
 static void receiver_write(const struct channel_receiver *self, uint64_t ripe,
 			   struct nopal_writer *writer)
 {
@@ -92,15 +86,8 @@ static void receiver_write(const struct channel_receiver *self, uint64_t ripe,
 	}
 }
 
-/* What comes now may be what was asked for. */
-static void receiver_asked(struct channel_receiver *self, uint64_t ripe)
-{
-	self->asked = true;
-	self->repairs = ripe;
-	if (self->persist && --self->persist == 0)
-		self->late_ns = 0;
-}
-
+/* Asks for numbers up to the ripe ones, for a path that reorders may still bring the rest.  From now
+ * on a segment may be one that was asked for. */
 void nopal__channel_ask(struct nopal_at at)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(at);
@@ -112,7 +99,7 @@ void nopal__channel_ask(struct nopal_at at)
 
 	if (!receiver_misses(self))
 		return;
-	ripe = receiver_ripe(self);
+	ripe = self->late_ns ? self->ripe : self->top;
 	if (receiver_next(self, self->seen.floor, true) >= ripe) {
 		receiver_wait(at, 0);
 		return;
@@ -124,12 +111,15 @@ void nopal__channel_ask(struct nopal_at at)
 	if (!nak)
 		return;
 	receiver_write(self, ripe, &writer);
-	receiver_asked(self, ripe);
+	self->asked = true;
+	self->repairs = ripe;
+	if (self->persist && --self->persist == 0)
+		self->late_ns = 0;
 	nopal_shared_get(at, CHANNEL_REPAIR_NAKS)++;
 	nopal_control_send(at.session, nak, nopal_written(&writer));
 }
 
-/* Is all that is missing here in what comes again? */
+/* Will all missing segments come again? */
 static bool receiver_covered(const struct channel_receiver *self, struct nopal_reader reader)
 {
 	struct channel_ranges ranges = nopal__channel_ranges(reader);
@@ -171,7 +161,8 @@ void nopal__channel_tell(struct nopal_at at)
 	self->missing -= (int64_t)missing;
 }
 
-/* Soon, but not all at once; or now, when it is much. */
+/* A report leaves after a random time, for not all destinations are to report at once; or now, when
+ * it is about many segments. */
 static void receiver_report(struct nopal_at at)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(at);
@@ -203,8 +194,8 @@ static bool receiver_prepare(struct nopal_at at)
 	return false;
 }
 
-/* Where its part begins: nobody waits for what was before. */
-void nopal__channel_point(struct nopal_at at, const struct nopal_segment *segment)
+/* Where the destination's part begins: it waits for no segment before that. */
+enum nopal_verdict nopal__channel_point(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct channel_receiver *self = receiver_of(at);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
@@ -214,7 +205,7 @@ void nopal__channel_point(struct nopal_at at, const struct nopal_segment *segmen
 
 	if (!nopal_is_destination(at.session) || self->first || !first ||
 	    !nopal_read_complete(&reader) || !receiver_prepare(at))
-		return;
+		return NOPAL_CONTINUE;
 	nopal_numbers_skip(&self->seen, first);
 	nopal_serial_seen(at, CHANNEL_REPAIR_NUMBER, first);
 	self->first = first;
@@ -224,10 +215,11 @@ void nopal__channel_point(struct nopal_at at, const struct nopal_segment *segmen
 		self->top = first;
 	nopal_raise_FORWARD_RECEIVED(at.session, &forward);
 	receiver_look(at);
+	return NOPAL_CONTINUE;
 }
 
-/* A number that is known to exist, and those before it.  What left before the first that came by
- * the channel comes by our own session, and nothing is missing of it. */
+/* All numbers below `end` are known to exist.  Segments that left before the first that came by the
+ * channel come by our own session, and none of them is missing. */
 static void receiver_up_to(struct nopal_session *session, struct channel_receiver *self,
 			   uint64_t end)
 {
@@ -256,8 +248,8 @@ static int64_t receiver_found_ns(const struct channel_receiver *self, uint64_t n
 	return left ? self->holes[at].found_ns : 0;
 }
 
-/* Nobody is known to have asked for what fills this hole: it was late.  What takes as long as a
- * repair may is one, whose announcement got lost. */
+/* No destination is known to have asked for the segment that fills this hole: it was late.  One that
+ * takes as long as a repair may is a repair whose announcement got lost. */
 static void receiver_late(struct nopal_at at, uint64_t number)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(at);
@@ -273,7 +265,7 @@ static void receiver_late(struct nopal_at at, uint64_t number)
 		self->late_ns = late_ns;
 }
 
-/* What was rebuilt, or comes by our own session, did not come by the channel; of repairs no round
+/* Rebuilt segments, and those of our own session, did not come by the channel; of repairs no round
  * trip is known. */
 static void receiver_note(struct nopal_at at, uint64_t number, bool multicast)
 {
@@ -315,8 +307,8 @@ enum nopal_verdict nopal__channel_data(struct nopal_at at, struct nopal_segment 
 									    : NOPAL_CONTINUE;
 }
 
-/* How far the sender is, and what it multicasts again. */
-void nopal__channel_top(struct nopal_at at, const struct nopal_segment *segment)
+/* The sender's highest number, and the numbers that it multicasts again. */
+enum nopal_verdict nopal__channel_top(struct nopal_at at, struct nopal_segment *segment)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(at);
 	struct channel_receiver *self = receiver_of(at);
@@ -325,7 +317,7 @@ void nopal__channel_top(struct nopal_at at, const struct nopal_segment *segment)
 
 	if (reader.bad || !self->first || segment->path != NOPAL_PATH_CHANNEL ||
 	    end > self->seen.floor + (uint64_t)set->window)
-		return;
+		return NOPAL_CONTINUE;
 	receiver_up_to(at.session, self, end);
 	if (nopal_read_left(&reader) && end > self->repairs)
 		self->repairs = end;
@@ -333,8 +325,9 @@ void nopal__channel_top(struct nopal_at at, const struct nopal_segment *segment)
 		nopal_shared_get(at, CHANNEL_REPAIR_SUPPRESSED) += !self->asked;
 		self->asked = false;
 		receiver_wait(at, set->again_ns);
-		return;
+		return NOPAL_CONTINUE;
 	}
 	receiver_look(at);
 	receiver_report(at);
+	return NOPAL_CONTINUE;
 }

@@ -4,14 +4,14 @@
  *
  * Paper:     Adamson, Bormann, Handley, Macker: NORM, RFC 5740 (negative acks after
  *            a random time, and those of others suppressed); Gemmell and others,
- *            PGM, RFC 3208 (who asked is told to all before the repair comes).
+ *            PGM, RFC 3208 (all are told of an ask before the repair comes).
  * Differs:   asks and reports travel by the session that each destination has: so
  *            they do not get lost, and receivers need not hear each other.  A report
  *            says below which number nothing is missing; by that each copy gets its
- *            outcome, and who counts them (fan_out) knows nothing of channels.  Of whom
- *            no report moves for `patience` is thought to hear no more, and what it
- *            misses comes by its own session from then on.  Nothing is urgent that
- *            is for all, but for parity.
+ *            outcome, and fan_out, which counts them, knows nothing of channels.  A
+ *            destination whose reports do not move for `patience` is thought to hear no
+ *            more, and the segments that it misses come by its own session from then on.
+ *            Of the segments for all, only parity is urgent.
  * Wire:      point: the first number 8, and the first message 8, of a destination that has opened;
  *            nak: first missing number 8, how many (varint), and for each range more the gap to it
  *            (varint) and its length (varint); report: cumulative ack 8, the number that came last
@@ -21,11 +21,9 @@
  */
 #include "channel_repair.h"
 
-/* ----------------------------------------------------------- who speaks */
-
-/* Data overtake nothing: they would be gone for who joins before the rest has left, and in the
- * middle of what is for it.  What makes up for losses does: in line behind all that waits it would
- * come when everything had been asked for. */
+/* Data overtake nothing: they would be gone for a destination that joins before the rest has left,
+ * and in the middle of its part.  Parity does: in line behind all that waits it would come when
+ * everything had been asked for. */
 static enum nopal_verdict channel_repair_on_to_net(struct nopal_at at,
 						   struct nopal_segment *segment)
 {
@@ -35,87 +33,6 @@ static enum nopal_verdict channel_repair_on_to_net(struct nopal_at at,
 		segment->urgent = false;
 	return NOPAL_CONTINUE;
 }
-
-static enum nopal_verdict channel_repair_on_send(struct nopal_at at, struct nopal_segment *segment)
-{
-	nopal__channel_sent(at, segment);
-	return NOPAL_CONTINUE;
-}
-
-static enum nopal_verdict channel_repair_on_copy(struct nopal_at at, struct nopal_copy *copy)
-{
-	nopal__channel_counted(at, copy->segment);
-	return NOPAL_CONTINUE;
-}
-
-static enum nopal_verdict channel_repair_on_done(struct nopal_at at, struct nopal_segment *segment)
-{
-	nopal__channel_counted(at, segment);
-	return NOPAL_CONTINUE;
-}
-
-static enum nopal_verdict channel_repair_on_added(struct nopal_at at,
-						  struct nopal_destination *destination)
-{
-	nopal__channel_added(at, destination);
-	return NOPAL_CONTINUE;
-}
-
-static enum nopal_verdict channel_repair_on_opened(struct nopal_at at,
-						   struct nopal_destination *destination)
-{
-	if (!nopal_is_destination(at.session))
-		nopal__channel_opened(at, destination);
-	return NOPAL_CONTINUE;
-}
-
-static enum nopal_verdict channel_repair_on_joined(struct nopal_at at,
-						   struct nopal_destination *destination)
-{
-	nopal__channel_heard(at, destination);
-	return NOPAL_CONTINUE;
-}
-
-static enum nopal_verdict channel_repair_on_ended(struct nopal_at at,
-						  struct nopal_destination *destination)
-{
-	nopal__channel_ended(at, destination);
-	return NOPAL_CONTINUE;
-}
-
-static enum nopal_verdict channel_repair_on_nak(struct nopal_at at, struct nopal_segment *segment)
-{
-	nopal__channel_nak(at, segment);
-	return NOPAL_CONTINUE;
-}
-
-static enum nopal_verdict channel_repair_on_report(struct nopal_at at,
-						   struct nopal_segment *segment)
-{
-	nopal__channel_report(at, segment);
-	return NOPAL_CONTINUE;
-}
-
-/* ------------------------------------------------------------ who hears */
-
-static enum nopal_verdict channel_repair_on_point(struct nopal_at at, struct nopal_segment *segment)
-{
-	nopal__channel_point(at, segment);
-	return NOPAL_CONTINUE;
-}
-
-static enum nopal_verdict channel_repair_on_data(struct nopal_at at, struct nopal_segment *segment)
-{
-	return nopal__channel_data(at, segment);
-}
-
-static enum nopal_verdict channel_repair_on_top(struct nopal_at at, struct nopal_segment *segment)
-{
-	nopal__channel_top(at, segment);
-	return NOPAL_CONTINUE;
-}
-
-/* ----------------------------------------------------------------- tables */
 
 static int channel_repair_open(struct nopal_at at)
 {
@@ -191,23 +108,23 @@ static const struct nopal_timer channel_repair_timers[] = {
 /* Copies are counted first; an id is known before its point; and what is coded over has its
  * number. */
 static const struct nopal_binding channel_repair_bindings[] = {
-	NOPAL_ON(SEND_SEGMENT, channel_repair_on_send, .before = "redundancy"),
+	NOPAL_ON(SEND_SEGMENT, nopal__channel_sent, .before = "redundancy"),
 	NOPAL_ON(SEGMENT_TO_NET, channel_repair_on_to_net, .kinds = NOPAL_CARRIED,
 		 .before = "rate_mechanism"),
-	NOPAL_ON(COPY_DONE, channel_repair_on_copy, .before = "fan_out"),
-	NOPAL_ON(SEGMENT_DONE, channel_repair_on_done),
-	NOPAL_ON(DESTINATION_ADDED, channel_repair_on_added),
-	NOPAL_ON(DESTINATION_OPENED, channel_repair_on_opened, .after = "channel"),
-	NOPAL_ON(DESTINATION_JOINED, channel_repair_on_joined),
-	NOPAL_ON(DESTINATION_ENDED, channel_repair_on_ended),
-	NOPAL_ON(SEGMENT_FROM_NET, channel_repair_on_data),
-	NOPAL_ON(SEGMENT_FROM_NET, channel_repair_on_point,
+	NOPAL_ON(COPY_DONE, nopal__channel_on_copy, .before = "fan_out"),
+	NOPAL_ON(SEGMENT_DONE, nopal__channel_on_done),
+	NOPAL_ON(DESTINATION_ADDED, nopal__channel_added),
+	NOPAL_ON(DESTINATION_OPENED, nopal__channel_opened, .after = "channel"),
+	NOPAL_ON(DESTINATION_JOINED, nopal__channel_heard),
+	NOPAL_ON(DESTINATION_ENDED, nopal__channel_ended),
+	NOPAL_ON(SEGMENT_FROM_NET, nopal__channel_data),
+	NOPAL_ON(SEGMENT_FROM_NET, nopal__channel_point,
 		 .kinds = NOPAL_OWN_KIND + CHANNEL_REPAIR_POINT),
-	NOPAL_ON(SEGMENT_FROM_NET, channel_repair_on_nak,
+	NOPAL_ON(SEGMENT_FROM_NET, nopal__channel_nak,
 		 .kinds = NOPAL_OWN_KIND + CHANNEL_REPAIR_NAK),
-	NOPAL_ON(SEGMENT_FROM_NET, channel_repair_on_report,
+	NOPAL_ON(SEGMENT_FROM_NET, nopal__channel_report,
 		 .kinds = NOPAL_OWN_KIND + CHANNEL_REPAIR_REPORT),
-	NOPAL_ON(SEGMENT_FROM_NET, channel_repair_on_top,
+	NOPAL_ON(SEGMENT_FROM_NET, nopal__channel_top,
 		 .kinds = NOPAL_OWN_KIND + CHANNEL_REPAIR_TOP),
 	{ 0 },
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel_repair.h -- what channel_repair (what both ends do), channel_sender.c and
- * channel_receiver.c share.
+ * channel_repair.h -- the state of channel_repair, and the handlers of its two halves,
+ * channel_sender.c and channel_receiver.c.
  */
 #ifndef NOPAL_CHANNEL_REPAIR_H
 #define NOPAL_CHANNEL_REPAIR_H
@@ -17,7 +17,7 @@ struct channel_repair_parameters {
 /* attributes */
 enum {
 	CHANNEL_REPAIR_NUMBER,
-	CHANNEL_REPAIR_AGE, /* destinations that hear since then had it so */
+	CHANNEL_REPAIR_AGE, /* destinations that have joined since then had it so */
 	CHANNEL_REPAIR_DESTINATION,
 	CHANNEL_REPAIR_MESSAGE,
 };
@@ -51,10 +51,10 @@ enum {
 		CHANNEL_REPAIR_NUMBER_BYTES + CHANNEL_REPAIR_RANGES * CHANNEL_REPAIR_RANGE_BYTES,
 };
 
-/* What the sender notes of a destination. */
+/* The sender's notes of a destination. */
 enum {
 	CHANNEL_REPAIR_CUMULATIVE, /* below it all has its outcome, as far as it was multicast */
-	CHANNEL_REPAIR_SINCE,	   /* the age with which it began to hear */
+	CHANNEL_REPAIR_SINCE,	   /* the age with which it joined */
 	CHANNEL_REPAIR_RTT,	   /* smoothed, ns */
 	CHANNEL_REPAIR_STAYS,	   /* since when its cumulative ack does, below the end; 0: no */
 	CHANNEL_REPAIR_FIRST,	   /* number that is for it */
@@ -73,7 +73,7 @@ struct channel_sender {
 
 struct channel_receiver {
 	struct nopal_numbers seen;
-	/* What is for it; first 0: it has not been told yet. */
+	/* Where its part begins; first 0: not told yet. */
 	uint64_t first, order;
 	uint64_t top; /* one past the highest number that is known to exist */
 	uint64_t latest;
@@ -132,21 +132,18 @@ static inline bool nopal__channel_next(struct channel_ranges *ranges)
 }
 
 /* channel_sender.c */
-void nopal__channel_sent(struct nopal_at at, struct nopal_segment *segment);
-void nopal__channel_counted(struct nopal_at at, const struct nopal_segment *segment);
-void nopal__channel_added(struct nopal_at at, struct nopal_destination *destination);
-void nopal__channel_opened(struct nopal_at at, struct nopal_destination *destination);
-void nopal__channel_heard(struct nopal_at at, struct nopal_destination *destination);
-void nopal__channel_ended(struct nopal_at at, struct nopal_destination *destination);
-void nopal__channel_nak(struct nopal_at at, const struct nopal_segment *segment);
-void nopal__channel_report(struct nopal_at at, const struct nopal_segment *segment);
-void nopal__channel_remind(struct nopal_at at);
+nopal_SEND_SEGMENT_handler nopal__channel_sent;
+nopal_COPY_DONE_handler nopal__channel_on_copy;
+nopal_SEGMENT_DONE_handler nopal__channel_on_done;
+nopal_DESTINATION_ADDED_handler nopal__channel_added;
+nopal_DESTINATION_OPENED_handler nopal__channel_opened;
+nopal_DESTINATION_JOINED_handler nopal__channel_heard;
+nopal_DESTINATION_ENDED_handler nopal__channel_ended;
+nopal_SEGMENT_FROM_NET_handler nopal__channel_nak, nopal__channel_report;
+nopal_timer_handler nopal__channel_remind;
 
 /* channel_receiver.c */
-void nopal__channel_point(struct nopal_at at, const struct nopal_segment *segment);
-enum nopal_verdict nopal__channel_data(struct nopal_at at, struct nopal_segment *segment);
-void nopal__channel_top(struct nopal_at at, const struct nopal_segment *segment);
-void nopal__channel_ask(struct nopal_at at);
-void nopal__channel_tell(struct nopal_at at);
+nopal_SEGMENT_FROM_NET_handler nopal__channel_point, nopal__channel_data, nopal__channel_top;
+nopal_timer_handler nopal__channel_ask, nopal__channel_tell;
 
 #endif

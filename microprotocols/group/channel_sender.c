@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel_sender.c -- channel_repair at the one who speaks: who has what, and what is multicast
- * once more.
+ * channel_sender.c -- channel_repair at the sender: which destinations have a segment, and which
+ * segments are multicast once more.
  *
- * Of each number that was multicast the segment is kept until everybody has it.  A destination has
- * a cumulative ack; what a report lifts it over has its outcome.  Which numbers it had by the
- * channel, and which by its own session, follows from ages: the age counts how often somebody began
- * to hear, and is noted of a segment as it leaves.
+ * Of each number that was multicast the segment is kept until all destinations have it.  A
+ * destination has a cumulative ack; the numbers over which a report lifts it have their outcome.
+ * Which numbers it had by the channel, and which by its own session, follows from ages: the age
+ * counts how often a destination joined, and is noted of a segment as it leaves.
  */
 #include "channel_repair.h"
 
@@ -31,17 +31,17 @@ static struct channel_sender *sender_of(struct nopal_at at)
 /* ---------------------------------------------------------------- transmissions */
 
 /* Numbers count first transmissions: who opens meanwhile begins with the next. */
-void nopal__channel_sent(struct nopal_at at, struct nopal_segment *segment)
+enum nopal_verdict nopal__channel_sent(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct channel_sender *self = sender_of(at);
 
 	if (segment->transmissions != 1 || nopal_is_for_one(at.session, segment))
-		return;
+		return NOPAL_CONTINUE;
 	if (self->next > UINT32_MAX) {
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "there are no more numbers for segments to "
 				    "all: open the group again");
-		return;
+		return NOPAL_CONTINUE;
 	}
 	if (!self->next) {
 		self->next = SENDER_FIRST_NUMBER;
@@ -58,29 +58,37 @@ void nopal__channel_sent(struct nopal_at at, struct nopal_segment *segment)
 				    "no room to keep track of a segment");
 	else if (!nopal_timer_running(at, CHANNEL_REPAIR_REMIND))
 		nopal_timer_start(at, CHANNEL_REPAIR_REMIND, at.session->now_ns + self->remind_ns);
+	return NOPAL_CONTINUE;
 }
 
-/* A copy of it has its outcome, or it is done without any. */
-void nopal__channel_counted(struct nopal_at at, const struct nopal_segment *segment)
+/* A copy of the segment has its outcome, or the segment is done without any. */
+enum nopal_verdict nopal__channel_on_done(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct channel_sender *self = sender_of(at);
 	uint64_t number = nopal_get(at, segment, CHANNEL_REPAIR_NUMBER);
 
 	if (!segment->copies && outstanding_is_open(&self->multicast, number))
 		outstanding_take(&self->multicast, number);
+	return NOPAL_CONTINUE;
+}
+
+enum nopal_verdict nopal__channel_on_copy(struct nopal_at at, struct nopal_copy *copy)
+{
+	return nopal__channel_on_done(at, copy->segment);
 }
 
 /* -------------------------------------------------------------- destinations */
 
-/* What is for one that joins: all that leaves from now on, but for the rest of a message that has
- * begun. */
-void nopal__channel_added(struct nopal_at at, struct nopal_destination *destination)
+/* The part of a destination that joins: all segments that leave from now on, but for the rest of a
+ * message that has begun. */
+enum nopal_verdict nopal__channel_added(struct nopal_at at, struct nopal_destination *destination)
 {
 	struct channel_sender *self = sender_of(at);
 
 	nopal_repair(destination)[CHANNEL_REPAIR_FIRST] =
 		self->next ? self->next : SENDER_FIRST_NUMBER;
 	nopal_repair(destination)[CHANNEL_REPAIR_ORDER] = self->order;
+	return NOPAL_CONTINUE;
 }
 
 /* A control segment that begins with a number. */
@@ -94,19 +102,22 @@ static struct nopal_segment *sender_numbered(struct nopal_at at, unsigned kind, 
 	return segment;
 }
 
-void nopal__channel_opened(struct nopal_at at, struct nopal_destination *destination)
+enum nopal_verdict nopal__channel_opened(struct nopal_at at, struct nopal_destination *destination)
 {
 	struct nopal_writer writer;
-	struct nopal_segment *point =
-		sender_numbered(at, CHANNEL_REPAIR_POINT, CHANNEL_REPAIR_POINT_BYTES,
-				nopal_repair(destination)[CHANNEL_REPAIR_FIRST], &writer);
+	struct nopal_segment *point;
 
+	if (nopal_is_destination(at.session))
+		return NOPAL_CONTINUE;
+	point = sender_numbered(at, CHANNEL_REPAIR_POINT, CHANNEL_REPAIR_POINT_BYTES,
+				nopal_repair(destination)[CHANNEL_REPAIR_FIRST], &writer);
 	if (!point)
-		return;
+		return NOPAL_CONTINUE;
 	nopal_write(&writer, nopal_repair(destination)[CHANNEL_REPAIR_ORDER],
 		    CHANNEL_REPAIR_NUMBER_BYTES);
 	nopal_set(at, point, CHANNEL_REPAIR_DESTINATION, destination->id);
 	nopal_control_send(at.session, point, CHANNEL_REPAIR_POINT_BYTES);
+	return NOPAL_CONTINUE;
 }
 
 /* The segment of a number that the destination had by the channel and whose outcome is open; NULL:
@@ -134,7 +145,7 @@ static uint64_t sender_from(const struct channel_sender *self,
 	return cumulative > self->multicast.base ? cumulative : self->multicast.base;
 }
 
-/* All that it had by the channel, up to before a number, has its outcome. */
+/* The segments below `end` that the destination had by the channel have their outcome. */
 static void sender_settle(struct nopal_at at, struct nopal_destination *destination, uint64_t end,
 			  enum nopal_outcome outcome)
 {
@@ -152,45 +163,41 @@ static void sender_settle(struct nopal_at at, struct nopal_destination *destinat
 	}
 }
 
-/* What the channel did not bring it comes by its own session. */
-static void sender_give(struct nopal_at at, struct nopal_destination *destination)
-{
-	struct channel_sender *self = sender_of(at);
-	uint32_t index = nopal_destination_find(at.session, destination->id);
-	uint64_t number = sender_from(self, destination);
-
-	for (; number < self->multicast.end; number++) {
-		struct nopal_segment *segment = sender_copy(at, destination, number);
-
-		if (segment)
-			nopal_copy_give(at.session, segment, index);
-	}
-	nopal_repair(destination)[CHANNEL_REPAIR_CUMULATIVE] = self->multicast.end;
-}
-
-void nopal__channel_heard(struct nopal_at at, struct nopal_destination *destination)
+/* To a destination that has left the channel its own session brings the segments that it missed. */
+enum nopal_verdict nopal__channel_heard(struct nopal_at at, struct nopal_destination *destination)
 {
 	struct channel_sender *self = sender_of(at);
 
 	if (!destination->joined) {
-		sender_give(at, destination);
-		return;
+		uint32_t index = nopal_destination_find(at.session, destination->id);
+		uint64_t number = sender_from(self, destination);
+
+		for (; number < self->multicast.end; number++) {
+			struct nopal_segment *segment = sender_copy(at, destination, number);
+
+			if (segment)
+				nopal_copy_give(at.session, segment, index);
+		}
+		nopal_repair(destination)[CHANNEL_REPAIR_CUMULATIVE] = self->multicast.end;
+		return NOPAL_CONTINUE;
 	}
 	nopal_repair(destination)[CHANNEL_REPAIR_CUMULATIVE] = self->multicast.base;
 	nopal_repair(destination)[CHANNEL_REPAIR_SINCE] = ++self->age;
 	nopal_repair(destination)[CHANNEL_REPAIR_STAYS] = 0;
+	return NOPAL_CONTINUE;
 }
 
-/* Nobody knows what it had of that. */
-void nopal__channel_ended(struct nopal_at at, struct nopal_destination *destination)
+/* Which segments it had remains unknown. */
+enum nopal_verdict nopal__channel_ended(struct nopal_at at, struct nopal_destination *destination)
 {
 	struct channel_sender *self = sender_of(at);
 
 	if (destination->joined)
 		sender_settle(at, destination, self->multicast.end, NOPAL_OUTCOME_UNKNOWN);
+	return NOPAL_CONTINUE;
 }
 
-/* Whose message it is; NULL: of one that does not hear the channel. */
+/* The destination that sent the segment; NULL: it has not joined the channel. */
 static struct nopal_destination *sender_whose(struct nopal_at at,
 					      const struct nopal_segment *segment)
 {
@@ -206,7 +213,7 @@ static struct nopal_destination *sender_whose(struct nopal_at at,
 
 /* ------------------------------------------------------------------- reports */
 
-/* A round trip: of what left once, its report, and not how long it waited there. */
+/* A round trip: from the only transmission of a segment to its report, without the wait there. */
 static void sender_sample(struct nopal_at at, struct nopal_channel_report *report, uint64_t latest,
 			  int64_t delay_ns)
 {
@@ -229,7 +236,7 @@ static void sender_sample(struct nopal_at at, struct nopal_channel_report *repor
 	*known = (uint64_t)rtt_ns;
 }
 
-void nopal__channel_report(struct nopal_at at, const struct nopal_segment *segment)
+enum nopal_verdict nopal__channel_report(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct nopal_destination *destination = sender_whose(at, segment);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
@@ -244,17 +251,18 @@ void nopal__channel_report(struct nopal_at at, const struct nopal_segment *segme
 	};
 
 	if (!destination || !nopal_read_complete(&reader))
-		return;
+		return NOPAL_CONTINUE;
 	sender_sample(at, &report, latest, (int64_t)delay_us * NOPAL_MICROSECOND);
 	if (cumulative > nopal_repair(destination)[CHANNEL_REPAIR_CUMULATIVE])
 		nopal_repair(destination)[CHANNEL_REPAIR_STAYS] = 0;
 	sender_settle(at, destination, cumulative, NOPAL_OUTCOME_DELIVERED);
 	nopal_raise_CHANNEL_REPORT(at.session, &report);
+	return NOPAL_CONTINUE;
 }
 
 /* ------------------------------------------------------------------- repairs */
 
-/* Tells all what is there and, where it is a nak's answer, what comes again. */
+/* Tells all destinations which numbers exist and, in answer to a nak, which come again. */
 static void sender_top(struct nopal_at at, const struct nopal_body *ranges)
 {
 	struct channel_sender *self = sender_of(at);
@@ -279,7 +287,7 @@ enum sender_repair {
 	SENDER_TOO_LATE, /* it is done, and never leaves again */
 };
 
-/* What is to be done for a number, and where it is to `leave`, doing it. */
+/* Whether a number is to be repaired; with `leave` the repair leaves. */
 static enum sender_repair sender_repair(struct nopal_at at, struct nopal_destination *destination,
 					uint64_t number, bool leave)
 {
@@ -303,68 +311,39 @@ static enum sender_repair sender_repair(struct nopal_at at, struct nopal_destina
 	return SENDER_REPAIRED;
 }
 
-/* The most that is to be done for a number of [first, end). */
-static enum sender_repair sender_repair_range(struct nopal_at at,
-					      struct nopal_destination *destination,
-					      const struct channel_ranges *range, bool leave)
-{
-	struct channel_sender *self = sender_of(at);
-	uint64_t number = sender_from(self, destination), end = range->end;
-	enum sender_repair max = SENDER_NOTHING;
-
-	if (number < range->first)
-		number = range->first;
-	if (end > self->multicast.end)
-		end = self->multicast.end;
-	for (; number < end && max < SENDER_TOO_LATE; number++) {
-		enum sender_repair one = sender_repair(at, destination, number, leave);
-
-		if (one > max)
-			max = one;
-	}
-	return max;
-}
-
-/* The most for all that is asked for. */
+/* The same for all numbers that are asked for: the worst of them. */
 static enum sender_repair sender_repair_all(struct nopal_at at,
 					    struct nopal_destination *destination,
 					    const struct nopal_body *asked, bool leave)
 {
+	struct channel_sender *self = sender_of(at);
 	struct channel_ranges ranges = nopal__channel_ranges(nopal_body_reader(asked));
 	enum sender_repair max = SENDER_NOTHING;
 
 	while (max < SENDER_TOO_LATE && nopal__channel_next(&ranges)) {
-		enum sender_repair one = sender_repair_range(at, destination, &ranges, leave);
+		uint64_t number = sender_from(self, destination);
 
-		if (one > max)
-			max = one;
+		if (number < ranges.first)
+			number = ranges.first;
+		for (; number < ranges.end && number < self->multicast.end; number++) {
+			enum sender_repair one = sender_repair(at, destination, number, leave);
+
+			if (one > max)
+				max = one;
+			if (max == SENDER_TOO_LATE)
+				break;
+		}
 	}
 	return max;
 }
 
-/* All are told before the repairs come, so that who misses the same stays silent. Reports count
- * numbers that are new: of lost repairs only naks tell. */
-static void sender_answer(struct nopal_at at, struct nopal_destination *destination,
-			  const struct nopal_body *asked)
+/* All destinations are told before the repairs come, so that those that miss the same stay silent.
+ * Reports count new numbers: of lost repairs only naks tell. */
+enum nopal_verdict nopal__channel_nak(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct channel_sender *self = sender_of(at);
-	struct nopal_channel_report report = {
-		.destination = destination,
-		.rtt_ns = (int64_t)nopal_repair(destination)[CHANNEL_REPAIR_RTT],
-	};
-
-	sender_top(at, asked);
-	self->lost = 0;
-	sender_repair_all(at, destination, asked, true);
-	report.missing = self->lost;
-	report.rows = 1;
-	if (self->lost)
-		nopal_raise_CHANNEL_REPORT(at.session, &report);
-}
-
-void nopal__channel_nak(struct nopal_at at, const struct nopal_segment *segment)
-{
 	struct nopal_destination *destination = sender_whose(at, segment);
+	struct nopal_channel_report report = { .destination = destination, .rows = 1 };
 	enum sender_repair max = SENDER_NOTHING;
 
 	if (destination)
@@ -372,14 +351,22 @@ void nopal__channel_nak(struct nopal_at at, const struct nopal_segment *segment)
 	if (max == SENDER_TOO_LATE)
 		nopal_destination_joined(
 			at.session, nopal_destination_find(at.session, destination->id), false);
-	else if (max == SENDER_REPAIRED)
-		sender_answer(at, destination, &segment->body);
+	if (max != SENDER_REPAIRED)
+		return NOPAL_CONTINUE;
+	report.rtt_ns = (int64_t)nopal_repair(destination)[CHANNEL_REPAIR_RTT];
+	sender_top(at, &segment->body);
+	self->lost = 0;
+	sender_repair_all(at, destination, &segment->body, true);
+	report.missing = self->lost;
+	if (self->lost)
+		nopal_raise_CHANNEL_REPORT(at.session, &report);
+	return NOPAL_CONTINUE;
 }
 
 /* ----------------------------------------------------------------- reminders */
 
-/* Whose cumulative ack does not move does not hear the channel any more, or its nak and report
- * would have come. */
+/* A destination whose cumulative ack does not move does not hear the channel any more, or its nak and
+ * report would have come. */
 static void sender_look(struct nopal_at at, uint32_t index)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(at);
