@@ -3,59 +3,27 @@
  * fixed_rate_jitter -- deliver messages a fixed time apart.
  *
  * The first message is delivered `delay` after it came, and each other one as many intervals later
- * as its number is higher: a missing message leaves its place empty.  What comes after its time is
- * dropped.  Nothing goes before what has a lower number: an order may have released both.
+ * as its number is higher: a missing message leaves its place empty.  A message that comes after its
+ * time is dropped.  None goes before one with a lower number: an order may have released both.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.E.
- * Differs:   places are numbers, so that a loss does not shift what follows; what
- *            waits is bounded; a sender that paused gets a new schedule, behind
- *            what waits in the old one; what was overtaken is no sign of a pause;
- *            when the peer closes, what waits goes at once.
+ * Differs:   places are numbers, so that a loss does not shift later messages;
+ *            waiting messages are bounded; a sender that paused gets a new schedule,
+ *            behind the messages of the old one; a message that was overtaken is no
+ *            sign of a pause; when the peer closes, waiting messages go at once.
  */
 #include "playout.h"
 
 struct fixed_rate_jitter_parameters {
-	int64_t interval_ns;
 	struct playout_limits limits;
+	int64_t interval_ns;
 };
-
-enum { FIXED_RATE_JITTER_FIRST, FIXED_RATE_JITTER_USELESS }; /* attributes */
-enum { FIXED_RATE_JITTER_DROPPED };			     /* shared variables */
-enum { FIXED_RATE_JITTER_DUE };				     /* timers */
 
 /* Numbers that lie further apart have nothing to do with each other. */
 enum { FIXED_RATE_JITTER_APART = 1 << 20 };
 
-static void fixed_rate_jitter_when_due(struct nopal_at at)
-{
-	const struct fixed_rate_jitter_parameters *set = nopal_parameters(at);
-	struct playout *playout = nopal_state(at);
-
-	playout_deliver(at, playout, &set->limits, at.session->now_ns);
-	playout_watch(at, FIXED_RATE_JITTER_DUE, playout, &set->limits);
-}
-
-/* When the number is due; long ago, where that is out of reach, or where what has a higher one
- * went. */
-static int64_t fixed_rate_jitter_due(struct nopal_at at, const struct playout *playout,
-				     uint64_t number)
-{
-	const struct fixed_rate_jitter_parameters *set = nopal_parameters(at);
-	int64_t apart = (int64_t)(number - playout->zero_mark);
-
-	if (apart > FIXED_RATE_JITTER_APART || apart < -FIXED_RATE_JITTER_APART ||
-	    number < playout->passed)
-		return INT64_MIN;
-	return playout->zero_ns + apart * set->interval_ns;
-}
-
-static void fixed_rate_jitter_drop(struct nopal_at at, struct nopal_message *message)
-{
-	nopal_shared_get(at, FIXED_RATE_JITTER_DROPPED)++;
-	nopal_set(at, message, FIXED_RATE_JITTER_USELESS, 1);
-}
-
-/* A schedule that begins with this number, behind what waits.  False: that is too far away. */
+/* A schedule that begins with this number, behind the waiting messages.  False: that is too far
+ * away. */
 static bool fixed_rate_jitter_begin(struct nopal_at at, uint64_t number)
 {
 	const struct fixed_rate_jitter_parameters *set = nopal_parameters(at);
@@ -71,7 +39,8 @@ static bool fixed_rate_jitter_begin(struct nopal_at at, uint64_t number)
 	return playout_fits(playout, &set->limits, number, playout->zero_ns, at.session->now_ns);
 }
 
-/* False: its time has passed, or is far away. */
+/* When the number is due.  False: its time has passed, as where a message with a higher number went,
+ * or is far away. */
 static bool fixed_rate_jitter_place(struct nopal_at at, uint64_t number, int64_t *ret_due_ns)
 {
 	const struct fixed_rate_jitter_parameters *set = nopal_parameters(at);
@@ -80,7 +49,11 @@ static bool fixed_rate_jitter_place(struct nopal_at at, uint64_t number, int64_t
 	bool fits = false;
 
 	if (playout->begun) {
-		due_ns = fixed_rate_jitter_due(at, playout, number);
+		int64_t apart = (int64_t)(number - playout->zero_mark);
+
+		if (apart <= FIXED_RATE_JITTER_APART && apart >= -FIXED_RATE_JITTER_APART &&
+		    number >= playout->passed)
+			due_ns = playout->zero_ns + apart * set->interval_ns;
 		fits = playout_fits(playout, &set->limits, number, due_ns, at.session->now_ns);
 	}
 	if (!playout->begun || playout->strays >= set->limits.strays) {
@@ -96,48 +69,14 @@ static bool fixed_rate_jitter_place(struct nopal_at at, uint64_t number, int64_t
 static enum nopal_verdict fixed_rate_jitter_on_message(struct nopal_at at,
 						       struct nopal_message *message)
 {
-	const struct fixed_rate_jitter_parameters *set = nopal_parameters(at);
-	struct playout *playout = nopal_state(at);
-	uint64_t number = nopal_get(at, message, FIXED_RATE_JITTER_FIRST);
-	struct playout_entry entry = { .number = number,
-				       .bytes = message->length,
-				       .message = message->handle };
+	uint64_t number = nopal_get(at, message, PLAYOUT_MARK);
+	int64_t due_ns;
 
-	if (!fixed_rate_jitter_place(at, number, &entry.due_ns))
-		fixed_rate_jitter_drop(at, message);
-	else if (!playout_fit_in(playout, &set->limits, &entry))
-		nopal_set(at, message, FIXED_RATE_JITTER_USELESS, 1);
-	else if (!playout_add(at.session, playout, &set->limits, &entry))
-		fixed_rate_jitter_drop(at, message);
+	if (fixed_rate_jitter_place(at, number, &due_ns))
+		playout_keep(at, message, number, due_ns);
 	else
-		playout_watch(at, FIXED_RATE_JITTER_DUE, playout, &set->limits);
+		playout_drop(at, message);
 	return NOPAL_CONTINUE;
-}
-
-/* After the order has seen it. */
-static enum nopal_verdict fixed_rate_jitter_on_useless(struct nopal_at at,
-						       struct nopal_message *message)
-{
-	if (!nopal_get(at, message, FIXED_RATE_JITTER_USELESS))
-		return NOPAL_CONTINUE;
-	nopal_message_discard(at.session, message);
-	return NOPAL_STOP;
-}
-
-static enum nopal_verdict fixed_rate_jitter_on_peer_closed(struct nopal_at at,
-							   struct nopal_session *subject)
-{
-	const struct fixed_rate_jitter_parameters *set = nopal_parameters(at);
-	struct playout *playout = nopal_state(at);
-
-	(void)subject;
-	playout_deliver(at, playout, &set->limits, INT64_MAX);
-	return NOPAL_CONTINUE;
-}
-
-static void fixed_rate_jitter_idle(struct nopal_at at)
-{
-	playout_idle(at.session, nopal_state(at));
 }
 
 static const struct nopal_parameter fixed_rate_jitter_parameters[] = {
@@ -149,22 +88,12 @@ static const struct nopal_parameter fixed_rate_jitter_parameters[] = {
 
 static const struct nopal_binding fixed_rate_jitter_bindings[] = {
 	NOPAL_ON(MSG_FROM_NET, fixed_rate_jitter_on_message, .before = "order|partial_order"),
-	NOPAL_ON(MSG_FROM_NET, fixed_rate_jitter_on_useless, .after = "order|partial_order"),
-	NOPAL_ON(PEER_CLOSED, fixed_rate_jitter_on_peer_closed, .after = "order"),
+	NOPAL_ON(MSG_FROM_NET, playout_on_useless, .after = "order|partial_order"),
+	NOPAL_ON(PEER_CLOSED, playout_on_peer_closed, .after = "order"),
 	{ 0 },
 };
 
-static const struct nopal_attribute fixed_rate_jitter_attributes[] = {
-	[FIXED_RATE_JITTER_FIRST] = { "order_first", NOPAL_READ },
-	[FIXED_RATE_JITTER_USELESS] = { "jitter_useless", NOPAL_WRITE, "1: it has no time" },
-	{ 0 },
-};
-
-static const struct nopal_shared fixed_rate_jitter_shared[] = {
-	[FIXED_RATE_JITTER_DROPPED] = { "jitter_dropped", NOPAL_WRITE, 0,
-					"messages too late, or without room" },
-	{ 0 },
-};
+static const struct nopal_shared fixed_rate_jitter_shared[] = { PLAYOUT_DROPPED_ROW, { 0 } };
 
 static const struct nopal_promise fixed_rate_jitter_promises[] = {
 	{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
@@ -186,11 +115,12 @@ const struct nopal_microprotocol nopal_fixed_rate_jitter = {
 	.promises = fixed_rate_jitter_promises,
 	.parameters_size = sizeof(struct fixed_rate_jitter_parameters),
 	.parameters = fixed_rate_jitter_parameters,
-	.attributes = fixed_rate_jitter_attributes,
+	.attributes = NOPAL_ATTRIBUTES([PLAYOUT_MARK] = { "order_first", NOPAL_READ },
+				       PLAYOUT_USELESS_ROW),
 	.shared = fixed_rate_jitter_shared,
 	.holds = NOPAL_HOLDS({ "its time has come", NOPAL_DELIVER, NOPAL_DATA }),
-	.timers = NOPAL_TIMERS([FIXED_RATE_JITTER_DUE] = { "due", fixed_rate_jitter_when_due }),
+	.timers = NOPAL_TIMERS([PLAYOUT_DUE] = { "due", playout_when_due }),
 	.bindings = fixed_rate_jitter_bindings,
 	.state_size = sizeof(struct playout),
-	.idle = fixed_rate_jitter_idle,
+	.idle = playout_idle,
 };

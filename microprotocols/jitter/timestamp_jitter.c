@@ -4,42 +4,27 @@
  *
  * A message has the timestamp that the application gave it, or the time of its sending.  The first
  * one is delivered `delay` after it came, and each other one as much later as its timestamp says:
- * to one tick of the clock, whatever the network did, unless it came too late for that.  Where
- * messages have numbers, none goes before one that was sent before it and waits: a timestamp that
- * goes back does not break an order.
+ * to one tick of the clock, whatever the network did, unless the message came too late for that.
+ * Where messages have numbers, none goes before one that was sent before it and waits: a timestamp
+ * that goes back does not break an order.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.E; RFC 3550, section 5.1
  *            (a timestamp of 32 bits in units of the medium).
- * Differs:   what waits is bounded; a sender whose clock jumped gets a new
- *            schedule; when the peer closes, what waits goes at once.
+ * Differs:   waiting messages are bounded; a sender whose clock jumped gets a new
+ *            schedule; when the peer closes, waiting messages go at once.
  * Wire:      timestamp: its lower 32 bits.
  */
 #include "playout.h"
 
 struct timestamp_jitter_parameters {
-	int64_t clock, late;
 	struct playout_limits limits;
+	int64_t clock, late;
 };
 
-/* attributes */
-enum {
-	TIMESTAMP_JITTER_TIMESTAMP,
-	TIMESTAMP_JITTER_USELESS,
-	TIMESTAMP_JITTER_FIRST,
-};
-enum { TIMESTAMP_JITTER_DROPPED, TIMESTAMP_JITTER_LATE }; /* shared variables */
-enum { TIMESTAMP_JITTER_DUE };				  /* timers */
+enum { TIMESTAMP_JITTER_FIRST = PLAYOUT_ATTRIBUTES }; /* attributes */
+enum { TIMESTAMP_JITTER_LATE = PLAYOUT_SHARED };      /* shared variables */
 enum { TIMESTAMP_JITTER_WIRE_BYTES = 4 };
 enum { TIMESTAMP_JITTER_DROP, TIMESTAMP_JITTER_DELIVER }; /* of `late` */
-
-static void timestamp_jitter_when_due(struct nopal_at at)
-{
-	const struct timestamp_jitter_parameters *set = nopal_parameters(at);
-	struct playout *playout = nopal_state(at);
-
-	playout_deliver(at, playout, &set->limits, at.session->now_ns);
-	playout_watch(at, TIMESTAMP_JITTER_DUE, playout, &set->limits);
-}
 
 /* ------------------------------------------------------------------ the clock */
 
@@ -48,17 +33,11 @@ static enum nopal_verdict timestamp_jitter_on_from_user(struct nopal_at at,
 {
 	const struct timestamp_jitter_parameters *set = nopal_parameters(at);
 
-	if (!nopal_get(at, message, TIMESTAMP_JITTER_TIMESTAMP))
-		nopal_set(at, message, TIMESTAMP_JITTER_TIMESTAMP,
+	if (!nopal_get(at, message, PLAYOUT_MARK))
+		nopal_set(at, message, PLAYOUT_MARK,
 			  nopal_scale((uint64_t)message->created_ns, (uint64_t)set->clock,
 				      NOPAL_SECOND));
 	return NOPAL_CONTINUE;
-}
-
-/* From one mark to the other, the short way around the 32 bits. */
-static int64_t timestamp_jitter_ticks(uint64_t from, uint64_t to)
-{
-	return (int32_t)((uint32_t)to - (uint32_t)from);
 }
 
 static int64_t timestamp_jitter_ns(struct nopal_at at, int64_t ticks)
@@ -71,34 +50,27 @@ static int64_t timestamp_jitter_ns(struct nopal_at at, int64_t ticks)
 	return (int64_t)nopal_scale((uint64_t)ticks, NOPAL_SECOND, clock);
 }
 
-/* Moves the schedule on by whole seconds, which are whole numbers of ticks: so nothing is ever
- * rounded twice. */
-static void timestamp_jitter_move(struct nopal_at at, struct playout *playout, int64_t ticks)
-{
-	const struct timestamp_jitter_parameters *set = nopal_parameters(at);
-	int64_t seconds = ticks / set->clock;
-
-	if (seconds > 0)
-		playout_move(playout, playout->zero_mark + (uint64_t)(seconds * set->clock),
-			     playout->zero_ns + seconds * NOPAL_SECOND);
-}
-
 /* ------------------------------------------------------------------- arrivals */
 
-/* False: its time has passed, or is far away. */
+/* When the mark is due.  False: its time has passed, or is far away.  The schedule moves on by whole
+ * seconds, which are whole numbers of ticks: so nothing is ever rounded twice. */
 static bool timestamp_jitter_place(struct nopal_at at, uint64_t mark, uint64_t number,
 				   int64_t *ret_due_ns)
 {
 	const struct timestamp_jitter_parameters *set = nopal_parameters(at);
 	struct playout *playout = nopal_state(at);
-	int64_t ticks = timestamp_jitter_ticks(playout->zero_mark, mark);
+	/* the short way around the 32 bits */
+	int64_t ticks = (int32_t)((uint32_t)mark - (uint32_t)playout->zero_mark);
+	int64_t seconds = ticks / set->clock;
 
 	*ret_due_ns = playout->zero_ns + timestamp_jitter_ns(at, ticks);
 	if (number && number < playout->passed)
 		*ret_due_ns = INT64_MIN;
 	if (playout->begun &&
 	    playout_fits(playout, &set->limits, number, *ret_due_ns, at.session->now_ns)) {
-		timestamp_jitter_move(at, playout, ticks);
+		if (seconds > 0)
+			playout_move(playout, playout->zero_mark + (uint64_t)(seconds * set->clock),
+				     playout->zero_ns + seconds * NOPAL_SECOND);
 		return true;
 	}
 	if (playout->begun && playout->strays < set->limits.strays)
@@ -108,74 +80,24 @@ static bool timestamp_jitter_place(struct nopal_at at, uint64_t mark, uint64_t n
 	return playout_fits(playout, &set->limits, number, playout->zero_ns, at.session->now_ns);
 }
 
-static void timestamp_jitter_drop(struct nopal_at at, struct nopal_message *message)
-{
-	nopal_shared_get(at, TIMESTAMP_JITTER_DROPPED)++;
-	nopal_set(at, message, TIMESTAMP_JITTER_USELESS, 1);
-}
-
-static void timestamp_jitter_keep(struct nopal_at at, struct nopal_message *message,
-				  struct playout_entry *entry)
-{
-	const struct timestamp_jitter_parameters *set = nopal_parameters(at);
-	struct playout *playout = nopal_state(at);
-
-	if (!playout_fit_in(playout, &set->limits, entry))
-		nopal_set(at, message, TIMESTAMP_JITTER_USELESS, 1);
-	else if (!playout_add(at.session, playout, &set->limits, entry))
-		timestamp_jitter_drop(at, message);
-	playout_watch(at, TIMESTAMP_JITTER_DUE, playout, &set->limits);
-}
-
 static enum nopal_verdict timestamp_jitter_on_message(struct nopal_at at,
 						      struct nopal_message *message)
 {
 	const struct timestamp_jitter_parameters *set = nopal_parameters(at);
-	struct playout *playout = nopal_state(at);
-	uint64_t mark = nopal_get(at, message, TIMESTAMP_JITTER_TIMESTAMP);
-	struct playout_entry entry = {
-		.number = nopal_get(at, message, TIMESTAMP_JITTER_FIRST),
-		.bytes = message->length,
-		.message = message->handle,
-	};
+	uint64_t mark = nopal_get(at, message, PLAYOUT_MARK);
+	uint64_t number = nopal_get(at, message, TIMESTAMP_JITTER_FIRST);
+	int64_t due_ns;
 
-	if (timestamp_jitter_place(at, mark, entry.number, &entry.due_ns)) {
-		timestamp_jitter_keep(at, message, &entry);
-	} else if (set->late == TIMESTAMP_JITTER_DROP || entry.due_ns > at.session->now_ns) {
-		timestamp_jitter_drop(at, message);
+	if (timestamp_jitter_place(at, mark, number, &due_ns)) {
+		playout_keep(at, message, number, due_ns);
+	} else if (set->late == TIMESTAMP_JITTER_DROP || due_ns > at.session->now_ns) {
+		playout_drop(at, message);
 	} else {
 		nopal_shared_get(at, TIMESTAMP_JITTER_LATE)++;
-		entry.due_ns = at.session->now_ns;
-		timestamp_jitter_keep(at, message, &entry);
-		playout_deliver(at, playout, &set->limits, at.session->now_ns);
+		playout_keep(at, message, number, at.session->now_ns);
+		playout_deliver(at, nopal_state(at), &set->limits, at.session->now_ns);
 	}
 	return NOPAL_CONTINUE;
-}
-
-/* After the order has seen it. */
-static enum nopal_verdict timestamp_jitter_on_useless(struct nopal_at at,
-						      struct nopal_message *message)
-{
-	if (!nopal_get(at, message, TIMESTAMP_JITTER_USELESS))
-		return NOPAL_CONTINUE;
-	nopal_message_discard(at.session, message);
-	return NOPAL_STOP;
-}
-
-static enum nopal_verdict timestamp_jitter_on_peer_closed(struct nopal_at at,
-							  struct nopal_session *subject)
-{
-	const struct timestamp_jitter_parameters *set = nopal_parameters(at);
-	struct playout *playout = nopal_state(at);
-
-	(void)subject;
-	playout_deliver(at, playout, &set->limits, INT64_MAX);
-	return NOPAL_CONTINUE;
-}
-
-static void timestamp_jitter_idle(struct nopal_at at)
-{
-	playout_idle(at.session, nopal_state(at));
 }
 
 static const struct nopal_parameter timestamp_jitter_parameters[] = {
@@ -190,24 +112,22 @@ static const struct nopal_parameter timestamp_jitter_parameters[] = {
 static const struct nopal_binding timestamp_jitter_bindings[] = {
 	NOPAL_ON(MSG_FROM_USER, timestamp_jitter_on_from_user, .before = "message_segments"),
 	NOPAL_ON(MSG_FROM_NET, timestamp_jitter_on_message, .before = "order|partial_order"),
-	NOPAL_ON(MSG_FROM_NET, timestamp_jitter_on_useless, .after = "order|partial_order"),
-	NOPAL_ON(PEER_CLOSED, timestamp_jitter_on_peer_closed, .after = "order"),
+	NOPAL_ON(MSG_FROM_NET, playout_on_useless, .after = "order|partial_order"),
+	NOPAL_ON(PEER_CLOSED, playout_on_peer_closed, .after = "order"),
 	{ 0 },
 };
 
 static const struct nopal_attribute timestamp_jitter_attributes[] = {
-	[TIMESTAMP_JITTER_TIMESTAMP] = { "timestamp", NOPAL_PROPERTY,
-					 "when it is of the medium, in ticks; 0: when it is sent",
-					 .wire_bytes = TIMESTAMP_JITTER_WIRE_BYTES,
-					 .kinds = NOPAL_DATA },
-	[TIMESTAMP_JITTER_USELESS] = { "jitter_useless", NOPAL_WRITE, "1: it has no time" },
+	[PLAYOUT_MARK] = { "timestamp", NOPAL_PROPERTY,
+			   "when it is of the medium, in ticks; 0: when it is sent",
+			   .wire_bytes = TIMESTAMP_JITTER_WIRE_BYTES, .kinds = NOPAL_DATA },
+	PLAYOUT_USELESS_ROW,
 	[TIMESTAMP_JITTER_FIRST] = { "order_first", NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 
 static const struct nopal_shared timestamp_jitter_shared[] = {
-	[TIMESTAMP_JITTER_DROPPED] = { "jitter_dropped", NOPAL_WRITE, 0,
-				       "messages too late, or without room" },
+	PLAYOUT_DROPPED_ROW,
 	[TIMESTAMP_JITTER_LATE] = { "jitter_late", NOPAL_WRITE, 0,
 				    "messages that were delivered late" },
 	{ 0 },
@@ -239,8 +159,8 @@ const struct nopal_microprotocol nopal_timestamp_jitter = {
 	.attributes = timestamp_jitter_attributes,
 	.shared = timestamp_jitter_shared,
 	.holds = NOPAL_HOLDS({ "its time has come", NOPAL_DELIVER, NOPAL_DATA }),
-	.timers = NOPAL_TIMERS([TIMESTAMP_JITTER_DUE] = { "due", timestamp_jitter_when_due }),
+	.timers = NOPAL_TIMERS([PLAYOUT_DUE] = { "due", playout_when_due }),
 	.bindings = timestamp_jitter_bindings,
 	.state_size = sizeof(struct playout),
-	.idle = timestamp_jitter_idle,
+	.idle = playout_idle,
 };
