@@ -6,15 +6,15 @@
  *            over the last while, and losses) and 4.2.3 (CBAL); Mitzenmacher, The power of two
  *            choices in randomized load balancing, IEEE TPDS 2001; Dahlin,
  *            Interpreting stale load information, IEEE TPDS 2000.
- * Differs:   the least loaded of all would draw everybody at once: of two that
- *            are drawn, the less loaded one is taken.  What is known grows old: it
- *            halves with every `memory`, so that who was slow is tried again.
- *            What a destination did not get goes to another one, and never to one
- *            that has it, or may have it.
+ * Differs:   the least loaded of all would draw all messages at once: of two that
+ *            are drawn, the less loaded one is taken.  Measurements grow old: they
+ *            halve with every `memory`, so that a slow destination is tried again.
+ *            A message that a destination did not get goes to another one, and never
+ *            to one that has it, or may have it.
  *
  * Load is the smoothed time from transmission to arrival of a copy, once for each that is under
- * way, doubled for each loss of late.  What the application sends to one by name goes there,
- * whatever its load; what a destination answers has one way.
+ * way, doubled for each recent loss.  A message that the application sends to one destination by
+ * name goes there, whatever its load; so does an answer.
  */
 #include <string.h>
 
@@ -26,7 +26,7 @@ struct balance_parameters {
 
 enum { BALANCE_ATTEMPTS }; /* attributes */
 
-/* What is noted of a destination. */
+/* Notes of a destination. */
 enum {
 	BALANCE_TIME_NS,
 	BALANCE_LOSSES, /* of late, in BALANCE_ONE-ths */
@@ -40,14 +40,14 @@ enum {
 	BALANCE_AGES_MAX = 32,
 	BALANCE_ROWS = 16, /* at first */
 };
-/* Of whom nothing is known, or who is near: what losses are multiplied with. */
+/* The time of a destination that is near, or not measured yet: losses multiply it. */
 #define BALANCE_MIN_NS NOPAL_MILLISECOND
 
 struct balance {
 	uint32_t *open; /* indices of those that may be drawn */
 	uint32_t room;
 	/* By the segment's handle, `copies` each: ids of those that have it, may have it, or are
-	 * being given it; 0: somebody is wanted here. */
+	 * being given it; 0: a destination is wanted here. */
 	uint32_t *given;
 	uint32_t rows;
 };
@@ -109,18 +109,6 @@ static uint32_t *balance_row(const struct balance_parameters *set, const struct 
 	return self->given + segment->handle.index * (size_t)set->copies;
 }
 
-static bool balance_row_begin(struct nopal_session *session, const struct balance_parameters *set,
-			      struct balance *self, const struct nopal_segment *segment)
-{
-	if (segment->transmissions > 1)
-		return true;
-	if (segment->handle.index >= self->rows &&
-	    !balance_grow(session, set, self, segment->handle.index))
-		return false;
-	memset(balance_row(set, self, segment), 0, (size_t)set->copies * sizeof(*self->given));
-	return true;
-}
-
 /* Where `id` stands in the row; NULL: nowhere. */
 static uint32_t *balance_find(const struct balance_parameters *set, uint32_t *row, uint32_t id)
 {
@@ -132,27 +120,19 @@ static uint32_t *balance_find(const struct balance_parameters *set, uint32_t *ro
 
 /* ------------------------------------------------------------------- choice */
 
-static bool balance_room_for(struct nopal_session *session, struct balance *self, uint32_t count)
-{
-	if (count <= self->room)
-		return true;
-	nopal_free(session, self->open);
-	self->room = 0;
-	self->open = nopal_alloc(session, 2 * count * sizeof(*self->open));
-	if (!self->open)
-		return false;
-	self->room = 2 * count;
-	return true;
-}
-
-/* Those that may be drawn; returns how many. */
+/* Lists the destinations that may be drawn; returns how many. */
 static uint32_t balance_candidates(struct nopal_session *session,
 				   const struct balance_parameters *set, struct balance *self,
 				   uint32_t *row, bool again)
 {
 	uint32_t count = nopal_destination_count(session), open = 0;
 
-	if (!balance_room_for(session, self, count))
+	if (count > self->room) {
+		nopal_free(session, self->open);
+		self->open = nopal_alloc(session, 2 * count * sizeof(*self->open));
+		self->room = self->open ? 2 * count : 0;
+	}
+	if (!self->open)
 		return 0;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct nopal_destination *one = nopal_destination_at(session, i);
@@ -182,21 +162,8 @@ static uint32_t balance_of_two(struct nopal_session *session, const struct balan
 	return at[load[1] < load[0]];
 }
 
-/* One of `open[0..left)`, which goes to the end of the list. */
-static uint32_t balance_take(struct nopal_session *session, const struct balance_parameters *set,
-			     struct balance *self, uint32_t left)
-{
-	uint32_t at = left == 1 ? 0 : balance_of_two(session, set, self, left);
-	uint32_t index = self->open[at];
-	struct nopal_destination *one = nopal_destination_at(session, index);
-
-	self->open[at] = self->open[left - 1];
-	self->open[left - 1] = index;
-	one->note[BALANCE_UNDER_WAY]++;
-	return one->id;
-}
-
-/* To as many as are wanted, and to nobody twice. */
+/* Chooses as many destinations as are wanted, none twice: those that are drawn go to the end of the
+ * list. */
 static void balance_choose(struct nopal_session *session, const struct balance_parameters *set,
 			   struct balance *self, const struct nopal_segment *segment)
 {
@@ -204,8 +171,16 @@ static void balance_choose(struct nopal_session *session, const struct balance_p
 	uint32_t count = balance_candidates(session, set, self, row, segment->transmissions > 1);
 	uint32_t left = count;
 
-	for (; left && (wanted = balance_find(set, row, 0)); left--)
-		*wanted = balance_take(session, set, self, left);
+	for (; left && (wanted = balance_find(set, row, 0)); left--) {
+		uint32_t at = left == 1 ? 0 : balance_of_two(session, set, self, left);
+		uint32_t index = self->open[at];
+		struct nopal_destination *one = nopal_destination_at(session, index);
+
+		self->open[at] = self->open[left - 1];
+		self->open[left - 1] = index;
+		one->note[BALANCE_UNDER_WAY]++;
+		*wanted = one->id;
+	}
 	nopal_copies_choose(session, count ? self->open + left : NULL, count - left);
 }
 
@@ -216,16 +191,23 @@ static enum nopal_verdict balance_on_send(struct nopal_at at, struct nopal_segme
 
 	if (nopal_is_for_one(at.session, segment))
 		return NOPAL_CONTINUE;
-	if (balance_row_begin(at.session, set, self, segment))
-		balance_choose(at.session, set, self, segment);
-	else
-		nopal_copies_choose(at.session, NULL, 0);
+	if (segment->transmissions == 1) {
+		if (segment->handle.index >= self->rows &&
+		    !balance_grow(at.session, set, self, segment->handle.index)) {
+			nopal_copies_choose(at.session, NULL, 0);
+			return NOPAL_CONTINUE;
+		}
+		memset(balance_row(set, self, segment), 0,
+		       (size_t)set->copies * sizeof(*self->given));
+	}
+	balance_choose(at.session, set, self, segment);
 	return NOPAL_CONTINUE;
 }
 
 /* -------------------------------------------------------------------- outcomes */
 
-/* Of whom nobody can say, it may have it. */
+/* Is the message known not to be there?  Where the outcome is unknown, it may be, unless the
+ * destination has gone. */
 static bool balance_lacks(const struct nopal_copy *copy)
 {
 	if (copy->outcome == NOPAL_OUTCOME_UNKNOWN)
@@ -233,8 +215,8 @@ static bool balance_lacks(const struct nopal_copy *copy)
 	return copy->outcome == NOPAL_OUTCOME_LOST || copy->outcome == NOPAL_OUTCOME_EXPIRED;
 }
 
-/* How long it took to fail says nothing of how quick it is: who refuses at once would draw all.  Of
- * a message that left again, nobody knows when this copy did. */
+/* The time of a failure is no measure of load: a destination that refuses at once would draw all.  Of
+ * a message that left again, it is not known when this copy did. */
 static void balance_learn(const struct nopal_session *session, const struct balance_parameters *set,
 			  const struct nopal_copy *copy)
 {
@@ -259,29 +241,26 @@ static void balance_learn(const struct nopal_session *session, const struct bala
 			((BALANCE_SMOOTH - 1) * note[BALANCE_TIME_NS] + took_ns) / BALANCE_SMOOTH;
 }
 
-/* It is wanted elsewhere. */
-static void balance_again(struct nopal_at at, const struct nopal_copy *copy)
+/* A message that the destination lacks goes to another one. */
+static enum nopal_verdict balance_on_copy(struct nopal_at at, struct nopal_copy *copy)
 {
 	const struct balance_parameters *set = nopal_parameters(at);
 	const struct balance *self = nopal_state(at);
 	struct nopal_segment *segment = copy->segment;
 	uint64_t attempts = nopal_get(at, segment, BALANCE_ATTEMPTS);
-	uint32_t *place = balance_find(set, balance_row(set, self, segment), copy->destination->id);
+	uint32_t *place;
 
+	if (nopal_is_for_one(at.session, segment))
+		return NOPAL_CONTINUE;
+	balance_learn(at.session, set, copy);
+	if (!balance_lacks(copy))
+		return NOPAL_CONTINUE;
+	place = balance_find(set, balance_row(set, self, segment), copy->destination->id);
 	if (!place || segment->done || attempts == (uint64_t)set->attempts)
-		return;
+		return NOPAL_CONTINUE;
 	*place = 0;
 	nopal_set(at, segment, BALANCE_ATTEMPTS, attempts + 1);
 	nopal_segment_resend(at, segment);
-}
-
-static enum nopal_verdict balance_on_copy(struct nopal_at at, struct nopal_copy *copy)
-{
-	if (nopal_is_for_one(at.session, copy->segment))
-		return NOPAL_CONTINUE;
-	balance_learn(at.session, nopal_parameters(at), copy);
-	if (balance_lacks(copy))
-		balance_again(at, copy);
 	return NOPAL_CONTINUE;
 }
 

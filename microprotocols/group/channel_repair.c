@@ -87,14 +87,10 @@ static const struct nopal_shared channel_repair_shared[] = {
 };
 
 static const struct nopal_kind channel_repair_kinds[] = {
-	[CHANNEL_REPAIR_POINT] = { "point", NOPAL_KIND_CONTROL,
-				   "the first number of who has opened", .around = 0 },
-	[CHANNEL_REPAIR_NAK] = { "nak", NOPAL_KIND_CONTROL, "numbers that did not come",
-				 .around = 0 },
-	[CHANNEL_REPAIR_REPORT] = { "report", NOPAL_KIND_CONTROL,
-				    "what came, and below what all did", .around = 0 },
-	[CHANNEL_REPAIR_TOP] = { "top", NOPAL_KIND_CONTROL, "what exists, and what comes again",
-				 .around = 0 },
+	[CHANNEL_REPAIR_POINT] = { "point", NOPAL_KIND_CONTROL, "a destination's first number" },
+	[CHANNEL_REPAIR_NAK] = { "nak", NOPAL_KIND_CONTROL, "numbers that did not come" },
+	[CHANNEL_REPAIR_REPORT] = { "report", NOPAL_KIND_CONTROL, "the numbers that came" },
+	[CHANNEL_REPAIR_TOP] = { "top", NOPAL_KIND_CONTROL, "the highest number, and repairs" },
 	{ 0 },
 };
 

@@ -7,15 +7,15 @@
  * Differs:   destinations are sessions of their own: each has its own handshake,
  *            numbers and congestion control, and resends to the silent alone are
  *            what each of them does by itself.
- *            A message is for those that are there when it leaves.  Whom the
- *            application removes, nobody waits for.
- *            One that is far behind does not hold up the others: it leaves the
- *            group, or misses what it is too slow for.
+ *            A message is for the destinations that are there when it leaves.  A
+ *            destination that the application removes is not waited for.  A slow
+ *            destination does not hold up the others: it leaves the group, or misses
+ *            messages until it has caught up.
  *
  * The outcome of a message is `arrived` when enough have it, at once and for good; it is `missing`
  * as soon as so many cannot come together any more.  Where the layer below cannot tell, it is
- * unknown.  Where what is missing has expired on the way to one of them, so has the message; and
- * where all whom it was for were removed, nobody waits for it.
+ * unknown.  Where a missing copy has expired, so has the message; and where all of its destinations
+ * were removed, the message is waived.
  */
 #include <nopal/microprotocol.h>
 
@@ -34,47 +34,35 @@ enum {
 	FAN_OUT_EXPIRED,
 };
 
-/* ------------------------------------------------------------ who is too slow */
+/* ------------------------------------------------------------ slow destinations */
 
-/* What the quickest of those that take have before them. */
-static uint64_t fan_out_min(const struct nopal_session *session)
-{
-	uint32_t count = nopal_destination_count(session);
-	uint64_t min = UINT64_MAX;
-
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t backlog = nopal_destination_backlog(session, i);
-
-		if (nopal_destination_takes(nopal_destination_at(session, i)) && backlog < min)
-			min = backlog;
-	}
-	return min;
-}
-
-static void fan_out_look(struct nopal_at at, uint32_t index, uint64_t min)
-{
-	const struct fan_out_parameters *set = nopal_parameters(at);
-	struct nopal_destination *destination = nopal_destination_at(at.session, index);
-	uint64_t backlog = nopal_destination_backlog(at.session, index);
-
-	destination->paused = backlog > min && backlog - min > (uint64_t)set->backlog;
-	if (destination->paused && set->slow == FAN_OUT_LEAVE)
-		nopal_destination_break(at.session, index, NOPAL_RESOURCE,
-					"it is too far behind the others");
-}
-
+/* Pauses, or breaks, the destinations whose backlog is too far above the smallest one. */
 static enum nopal_verdict fan_out_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
+	const struct fan_out_parameters *set = nopal_parameters(at);
 	uint32_t count = nopal_destination_count(at.session);
-	uint64_t min = fan_out_min(at.session);
+	uint64_t min = UINT64_MAX;
 
 	(void)segment;
-	for (uint32_t i = 0; i < count; i++)
-		fan_out_look(at, i, min);
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t backlog = nopal_destination_backlog(at.session, i);
+
+		if (nopal_destination_takes(nopal_destination_at(at.session, i)) && backlog < min)
+			min = backlog;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		struct nopal_destination *destination = nopal_destination_at(at.session, i);
+		uint64_t backlog = nopal_destination_backlog(at.session, i);
+
+		destination->paused = backlog > min && backlog - min > (uint64_t)set->backlog;
+		if (destination->paused && set->slow == FAN_OUT_LEAVE)
+			nopal_destination_break(at.session, i, NOPAL_RESOURCE,
+						"it is too far behind the others");
+	}
 	return NOPAL_CONTINUE;
 }
 
-/* --------------------------------------------------------------- who has it */
+/* -------------------------------------------------------------------- outcomes */
 
 static void fan_out_add(struct nopal_at at, struct nopal_segment *segment, unsigned attribute,
 			uint64_t more)
@@ -90,12 +78,6 @@ static void fan_out_done(struct nopal_at at, struct nopal_segment *segment,
 	nopal_release(at, segment, NOPAL_DONE);
 }
 
-/* So many cannot have it any more. */
-static enum nopal_outcome fan_out_missing(struct nopal_at at, const struct nopal_segment *segment)
-{
-	return nopal_get(at, segment, FAN_OUT_EXPIRED) ? NOPAL_OUTCOME_EXPIRED : NOPAL_OUTCOME_LOST;
-}
-
 static void fan_out_judge(struct nopal_at at, struct nopal_segment *segment)
 {
 	uint64_t needed = nopal_get(at, segment, FAN_OUT_NEEDED);
@@ -109,7 +91,9 @@ static void fan_out_judge(struct nopal_at at, struct nopal_segment *segment)
 			fan_out_done(at, segment,
 				     needed ? NOPAL_OUTCOME_UNKNOWN : NOPAL_OUTCOME_WAIVED);
 		else if (!segment->copies || arrived + unknown + segment->copies < needed)
-			fan_out_done(at, segment, fan_out_missing(at, segment));
+			fan_out_done(at, segment,
+				     nopal_get(at, segment, FAN_OUT_EXPIRED) ? NOPAL_OUTCOME_EXPIRED
+									     : NOPAL_OUTCOME_LOST);
 	}
 	if (!segment->copies && nopal_holds(at, segment, NOPAL_DEALLOCATE))
 		nopal_release(at, segment, NOPAL_DEALLOCATE);
@@ -118,9 +102,8 @@ static void fan_out_judge(struct nopal_at at, struct nopal_segment *segment)
 static enum nopal_verdict fan_out_on_leave(struct nopal_at at, struct nopal_segment *segment)
 {
 	const struct fan_out_parameters *set = nopal_parameters(at);
-	bool to_one = nopal_is_for_one(at.session, segment);
 
-	if (to_one)
+	if (nopal_is_for_one(at.session, segment))
 		nopal_set(at, segment, FAN_OUT_NEEDED, 1);
 	else if (set->acks)
 		nopal_set(at, segment, FAN_OUT_NEEDED, (uint64_t)set->acks);
@@ -131,36 +114,28 @@ static enum nopal_verdict fan_out_on_leave(struct nopal_at at, struct nopal_segm
 	return NOPAL_CONTINUE;
 }
 
-/* It is not needed, where all are.  Where all to whom it went were removed, nobody can say: in good
- * order they get it still. */
-static void fan_out_removed(struct nopal_at at, struct nopal_segment *segment)
-{
-	fan_out_add(at, segment, FAN_OUT_NEEDED, (uint64_t)-1);
-	if (!nopal_get(at, segment, FAN_OUT_NEEDED))
-		fan_out_add(at, segment, FAN_OUT_UNKNOWN, 1);
-}
-
-/* What never opened has got nothing, unless it was removed in good order: it may open yet. */
-static bool fan_out_may_have_it(const struct nopal_copy *copy)
-{
-	return copy->outcome == NOPAL_OUTCOME_UNKNOWN &&
-	       (copy->destination->open || copy->destination->removed);
-}
-
-/* Before anybody gives it to others in place of this one. */
+/* Runs before the message is given to other destinations in place of this one.  The copy of one that
+ * was removed is not needed where all are; where all were removed, the outcome is unknown: in good
+ * order they get the message still.  A destination that never opened has got nothing, unless it was
+ * removed in good order: it may open yet. */
 static enum nopal_verdict fan_out_on_copy(struct nopal_at at, struct nopal_copy *copy)
 {
 	const struct fan_out_parameters *set = nopal_parameters(at);
+	const struct nopal_destination *destination = copy->destination;
 	struct nopal_segment *segment = copy->segment;
 
-	if (copy->outcome == NOPAL_OUTCOME_DELIVERED)
+	if (copy->outcome == NOPAL_OUTCOME_DELIVERED) {
 		fan_out_add(at, segment, FAN_OUT_ARRIVED, 1);
-	else if (copy->destination->removed && !set->acks)
-		fan_out_removed(at, segment);
-	else if (fan_out_may_have_it(copy))
+	} else if (destination->removed && !set->acks) {
+		fan_out_add(at, segment, FAN_OUT_NEEDED, (uint64_t)-1);
+		if (!nopal_get(at, segment, FAN_OUT_NEEDED))
+			fan_out_add(at, segment, FAN_OUT_UNKNOWN, 1);
+	} else if (copy->outcome == NOPAL_OUTCOME_UNKNOWN &&
+		   (destination->open || destination->removed)) {
 		fan_out_add(at, segment, FAN_OUT_UNKNOWN, 1);
-	else if (copy->outcome == NOPAL_OUTCOME_EXPIRED)
+	} else if (copy->outcome == NOPAL_OUTCOME_EXPIRED) {
 		fan_out_add(at, segment, FAN_OUT_EXPIRED, 1);
+	}
 	return NOPAL_CONTINUE;
 }
 

@@ -4,15 +4,15 @@
  *
  * Paper:     Bridges et al., CTP, ToN 2007, conclusion (multicast and groups are
  *            among what is to come); RFC 1112 and RFC 4291, section 2.7.
- * Differs:   each destination is a session of its own all the same: by that it
- *            joins, asks and answers, and by that it gets everything until it has
- *            been seen to hear the channel.  So a network without multicast, or
- *            one that has it in parts, costs copies and nothing else.
+ * Differs:   each destination is a session of its own all the same: by that session it
+ *            joins, asks and answers, and gets everything until it has been seen to
+ *            hear the channel.  So a network without multicast, or with multicast in
+ *            parts, costs copies and nothing else.
  * Wire:      channel: id of the channel 4, to a destination that has opened; probe (through the
  *            channel) and heard, its answer: nothing.
  *
- * Both ends need the same address.  The id is random, so groups may share it.  A destination that
- * is spoken to by the other family gets copies.
+ * Both ends need the same address.  The id is random, so groups may share the address.  A destination
+ * whose session uses the other address family gets copies.
  */
 #include <nopal/microprotocol.h>
 
@@ -35,29 +35,24 @@ struct multicast {
 	bool joined;
 };
 
-/* ------------------------------------------------------------- who speaks */
+/* ---------------------------------------------------------------- the sender */
 
-static bool multicast_somebody_is_deaf(const struct nopal_session *session)
-{
-	uint32_t count = nopal_destination_count(session);
-
-	for (uint32_t i = 0; i < count; i++) {
-		const struct nopal_destination *one = nopal_destination_at(session, i);
-
-		if (one->open && !one->joined && nopal_destination_takes(one) &&
-		    nopal_channel_reaches(session, i))
-			return true;
-	}
-	return false;
-}
-
+/* Probes the channel while a destination that could has not joined. */
 static void multicast_when_try(struct nopal_at at)
 {
 	const struct multicast_parameters *set = nopal_parameters(at);
 	struct multicast *self = nopal_state(at);
+	uint32_t count = nopal_destination_count(at.session);
+	bool deaf = false;
 	struct nopal_segment *probe;
 
-	if (self->tries >= set->probes || !multicast_somebody_is_deaf(at.session))
+	for (uint32_t i = 0; i < count && !deaf; i++) {
+		const struct nopal_destination *one = nopal_destination_at(at.session, i);
+
+		deaf = one->open && !one->joined && nopal_destination_takes(one) &&
+		       nopal_channel_reaches(at.session, i);
+	}
+	if (self->tries >= set->probes || !deaf)
 		return;
 	probe = nopal_control_bare(at, MULTICAST_PROBE);
 	if (probe)
@@ -116,7 +111,7 @@ static enum nopal_verdict multicast_on_heard(struct nopal_at at, struct nopal_se
 	return NOPAL_CONTINUE;
 }
 
-/* -------------------------------------------------------------- who hears */
+/* ----------------------------------------------------------- a destination */
 
 static enum nopal_verdict multicast_on_channel(struct nopal_at at, struct nopal_segment *segment)
 {
@@ -143,24 +138,20 @@ static enum nopal_verdict multicast_on_probe(struct nopal_at at, struct nopal_se
 	return NOPAL_CONTINUE;
 }
 
-/* What is in ff01::/16 leaves no host, and what is in ff00::/16 nobody may use. */
-static bool multicast_leaves(const struct nopal_address *group)
-{
-	enum { SCOPE_AT = 1, SCOPE = 0x0f, LINK_LOCAL = 2 };
-
-	return nopal_address_is_v4(group) || (group->ip[SCOPE_AT] & SCOPE) >= LINK_LOCAL;
-}
-
+/* Datagrams to ff01::/16 leave no host, and ff00::/16 is reserved. */
 static void multicast_validate(const void *parameters, struct nopal_problems *problems)
 {
+	enum { SCOPE_AT = 1, SCOPE = 0x0f, LINK_LOCAL = 2 };
 	const struct multicast_parameters *set = parameters;
+	bool leaves =
+		nopal_address_is_v4(&set->group) || (set->group.ip[SCOPE_AT] & SCOPE) >= LINK_LOCAL;
 
 	if (!nopal_address_is_multicast(&set->group))
 		nopal_problem(problems, "group", "it is no multicast address",
 			      "write one of 224.0.0.0/4 or of ff00::/8, like "
 			      "239.77.0.1:9077 or [ff15::4d:1]:9077");
-	else if (!multicast_leaves(&set->group))
-		nopal_problem(problems, "group", "what is sent there leaves no host",
+	else if (!leaves)
+		nopal_problem(problems, "group", "a datagram to this address leaves no host",
 			      "write ff02 for this link, ff05 or ff15 for this "
 			      "site, or ff0e or ff1e for everywhere");
 }
@@ -182,10 +173,9 @@ static const struct nopal_parameter multicast_parameters[] = {
 };
 
 static const struct nopal_kind multicast_kinds[] = {
-	[MULTICAST_CHANNEL] = { "channel", NOPAL_KIND_CONTROL, "which channel is the group's",
-				.around = 0 },
-	[MULTICAST_PROBE] = { "probe", NOPAL_KIND_CONTROL, "who hears this?", .around = 0 },
-	[MULTICAST_HEARD] = { "heard", NOPAL_KIND_CONTROL, "I do", .around = 0 },
+	[MULTICAST_CHANNEL] = { "channel", NOPAL_KIND_CONTROL, "the group's channel" },
+	[MULTICAST_PROBE] = { "probe", NOPAL_KIND_CONTROL, "asks the channel for listeners" },
+	[MULTICAST_HEARD] = { "heard", NOPAL_KIND_CONTROL, "the probe has arrived" },
 	{ 0 },
 };
 
@@ -208,8 +198,8 @@ static const struct nopal_relation multicast_needs[] = {
 };
 
 static const struct nopal_relation multicast_excludes[] = {
-	{ "whole_messages", "a datagram takes no more than its network does", .unless = NULL },
-	{ "destination_choice", "what is for all is not for a choice of them", .unless = NULL },
+	{ "whole_messages", "a datagram takes no more than its network does" },
+	{ "destination_choice", "a message for all is not for a choice of them" },
 	{ 0 },
 };
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * receiver_path.h -- what a sender to many knows of the path to one of them, by its reports: is it
- * congested at this rate, or does it lose some whatever the rate is?
+ * receiver_path.h -- the path to one of many destinations, as its reports show it: is the path
+ * congested at this rate, or does it lose segments whatever the rate is?
  *
  * A loss is congestion where a queue stands, as one does before it overflows.  Where none stands,
- * for it is short, numbers tell: when of those that are judged together more are lost than are at a
- * rate that the path surely carries, by three standard deviations.  Those in a row count once, for
- * what drops one may drop the next, too, and these are no two events.  More than a tenth is never
- * random.
+ * for it is short, numbers tell: of the segments that are judged together more are lost than at a
+ * rate that the path surely carries, by three standard deviations.  Losses in a row count once, for
+ * the same event may drop several segments.  A share of more than a tenth is never random.
  *
- * So much of the rate passes as arrives of what leaves, times the time in which it left over the
- * time in which it arrived, which is longer by what the queue grew meanwhile.
+ * The share of the rate that passes is the share of the segments that arrives, times the time in
+ * which they left over the time in which they arrived, which is longer by the growth of the queue.
  *
  * After Fu, Liew, TCP Veno, JSAC 2003 (by a queue random losses are told from others); Cardwell and
  * others, BBR, 2016 (losses at slow rates are random, see random_loss.h); Casetti and others, TCP
@@ -22,7 +21,7 @@
 #include "../congestion/standing_queue.h"
 
 enum {
-	RECEIVER_PATH_ONE = 1 << 20,	 /* all of something */
+	RECEIVER_PATH_ONE = 1 << 20,	 /* a share of 1 */
 	RECEIVER_PATH_SMOOTH = 512,	 /* segments of which the loss is known */
 	RECEIVER_PATH_TOGETHER = 1024,	 /* are judged so, at most */
 	RECEIVER_PATH_ENOUGH = 2048,	 /* slow ones, for a tenth to be too much */
@@ -34,13 +33,13 @@ enum {
 	RECEIVER_PATH_PASSED_SMOOTH = 4,
 	RECEIVER_PATH_PASSED_MAX = 2 * RECEIVER_PATH_ONE,
 	RECEIVER_PATH_PASSED_PARTS = 2,	  /* one of so many at least */
-	RECEIVER_PATH_REPORTED = 1 << 20, /* more is in no honest report */
+	RECEIVER_PATH_REPORTED = 1 << 20, /* an honest report has no more */
 };
-/* What is older is replaced by the next, as in min_rtt.h. */
+/* An older least round trip is replaced by the next, as in min_rtt.h. */
 #define RECEIVER_PATH_OLD_NS	 (10 * NOPAL_SECOND)
 #define RECEIVER_PATH_MIN_RTT_NS NOPAL_MILLISECOND
 
-/* In the words that a policy has of each destination, which are 0 at first. */
+/* Lies in the words that a policy has of each destination, which are 0 at first. */
 struct receiver_path {
 	int64_t rtt_ns;		    /* smoothed */
 	int64_t min_ns, found_ns;   /* the least round trip */
@@ -65,7 +64,7 @@ static inline struct receiver_path *receiver_path_of(struct nopal_destination *d
 
 /* ------------------------------------------------------------------- round trips */
 
-/* What left in `left_ns` arrived in `came_ns`: that is longer while the queue grows. */
+/* Segments that left in `left_ns` arrived in `came_ns`, which is longer while the queue grows. */
 static inline void receiver_path_pass(struct receiver_path *path, int64_t left_ns, int64_t came_ns)
 {
 	int64_t passed = RECEIVER_PATH_PASSED_MAX;
@@ -103,7 +102,7 @@ static inline void receiver_path_meet(struct receiver_path *path,
 	path->since = 0;
 }
 
-/* Since a round trip, and it was met of late. */
+/* Has a queue stood for a round trip, and was it met in the last one? */
 static inline bool receiver_path_is_queued(const struct receiver_path *path, int64_t now_ns)
 {
 	int64_t met_ns = path->left_ns + path->latest_ns;
@@ -128,7 +127,7 @@ static inline uint32_t receiver_path_smooth(uint32_t share, uint64_t lost, uint6
 			  nopal_scale(lost, RECEIVER_PATH_ONE, all));
 }
 
-/* Each report, first. */
+/* Notes a report, before it is judged. */
 static inline void receiver_path_note(struct receiver_path *path,
 				      struct nopal_channel_report *report, int64_t now_ns)
 {
@@ -145,38 +144,32 @@ static inline void receiver_path_note(struct receiver_path *path,
 		receiver_path_meet(path, report, now_ns);
 }
 
-/* What is judged together begins with the next report. */
+/* The segments that are judged together begin with the next report. */
 static inline void receiver_path_begin(struct receiver_path *path)
 {
-	path->sent = 0;
-	path->lost = 0;
-	path->rows = 0;
+	path->sent = path->lost = path->rows = 0;
 }
 
-/* What has been reported says nothing of the rate now. */
+/* The rate has changed: earlier reports say nothing of it. */
 static inline void receiver_path_renew(struct receiver_path *path)
 {
 	receiver_path_begin(path);
 	path->passed = RECEIVER_PATH_ONE;
 }
 
-/* In how many rows those that are judged together are lost at any rate, which is a tenth of them at
- * most.  `known`: slow ones have told; else it may be the most. */
-static inline uint64_t receiver_path_random(const struct receiver_path *path, uint64_t slow,
-					    bool known)
-{
-	uint64_t random = nopal_scale(path->slow_rows, path->sent, slow);
-	uint64_t max = nopal_scale(path->sent / RECEIVER_PATH_RANDOM_PARTS, path->rows, path->lost);
-
-	return known && random < max ? random : max;
-}
-
-/* Are so many lost that it is no chance?  Two counts deviate: this, and that of slow ones. */
+/* Are so many rows lost that it is no chance?  Two counts deviate: this one, and that of slow
+ * segments.  A tenth of the segments at most are lost by chance: as many as at slow rates, where that
+ * is `known`, else the tenth. */
 static inline bool receiver_path_overflows(const struct receiver_path *path, bool known)
 {
 	uint64_t slow = path->slow > RECEIVER_PATH_FEW ? path->slow : RECEIVER_PATH_FEW;
-	uint64_t random = receiver_path_random(path, slow, known);
-	uint64_t beyond = path->rows > random ? path->rows - random : 0;
+	uint64_t random = nopal_scale(path->slow_rows, path->sent, slow);
+	uint64_t max = nopal_scale(path->sent / RECEIVER_PATH_RANDOM_PARTS, path->rows, path->lost);
+	uint64_t beyond;
+
+	if (!known || random > max)
+		random = max;
+	beyond = path->rows > random ? path->rows - random : 0;
 
 	if (slow >= RECEIVER_PATH_ENOUGH && path->slow_lost > slow / RECEIVER_PATH_RANDOM_PARTS)
 		return true;
@@ -184,8 +177,8 @@ static inline bool receiver_path_overflows(const struct receiver_path *path, boo
 	       nopal_scale(RECEIVER_PATH_DEVIATIONS * (random + 1), slow + path->sent, slow);
 }
 
-/* Is it congestion?  `known`: as above; before, a queue that grows is, though nothing is lost yet.
- * Who has one is hurt as by one loss, or another would stand for all. */
+/* Is the path congested?  `known`: as above; before, a queue that grows is congestion, too, though
+ * nothing is lost yet.  Such a path is hurt as by one loss, or another would stand for all. */
 static inline bool receiver_path_judge(struct receiver_path *path,
 				       const struct nopal_channel_report *report, int64_t now_ns,
 				       bool known)
@@ -205,8 +198,8 @@ static inline bool receiver_path_judge(struct receiver_path *path,
 	return congested;
 }
 
-/* What left at a rate that is slow for this path told of it.  Where it met a queue the rate was not
- * slow: it counts as free of loss, and what was learned wrong fades. */
+/* A report of segments that left at a rate that is slow for this path.  Where they met a queue the
+ * rate was not slow: they count as free of loss, and what was learned wrong fades. */
 static inline void receiver_path_learn(struct receiver_path *path,
 				       const struct nopal_channel_report *report)
 {
@@ -232,13 +225,13 @@ static inline uint32_t receiver_path_bounded(int64_t passed)
 	return passed < RECEIVER_PATH_ONE ? (uint32_t)passed : RECEIVER_PATH_ONE;
 }
 
-/* What passes of the rate, by the times of what arrives. */
+/* The share of the rate that passes, by times of arrival. */
 static inline uint32_t receiver_path_passing(const struct receiver_path *path)
 {
 	return receiver_path_bounded(path->passed);
 }
 
-/* What passed, by that and by what was lost. */
+/* The share that passed, by that and by losses. */
 static inline uint32_t receiver_path_passed(const struct receiver_path *path)
 {
 	uint32_t passing = receiver_path_passing(path);

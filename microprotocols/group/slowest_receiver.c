@@ -13,12 +13,12 @@
  *            at least by one in 128 of the rate; until the first congestion it doubles
  *            each round trip.  It does not grow beyond four times what is sent.
  *            Losses are congestion where a queue stands, or where they are more than
- *            are lost at a rate that the path carries (receiver_path.h).  Others
- *            change nothing, and who has them does not stand for all by them.  Losses
+ *            are lost at a rate that the path carries (receiver_path.h).  Other losses
+ *            change nothing, and no destination stands for all by them.  Losses
  *            of others do not add up: many receivers with a few losses each are no
  *            slower than one.
- *            Whom the least rate is too fast for hears the channel no more: its
- *            own session, with its own congestion control, serves it.
+ *            A destination for which the least rate is too fast leaves the channel:
+ *            its own session, with its own congestion control, serves it.
  */
 #include "receiver_path.h"
 
@@ -29,7 +29,7 @@ struct slowest_receiver_parameters {
 enum { SLOWEST_RECEIVER_RATE }; /* shared variables */
 
 enum {
-	SLOWEST_RECEIVER_MIN_HURT = 16, /* of nobody less is said */
+	SLOWEST_RECEIVER_MIN_HURT = 16, /* of each path, at least */
 	SLOWEST_RECEIVER_KEPT = 7,	/* tenths of what passed */
 	SLOWEST_RECEIVER_DRAINED = 8,	/* of what passes, while a queue grows */
 	SLOWEST_RECEIVER_TENTHS = 10,
@@ -62,21 +62,15 @@ static uint64_t slowest_receiver_weight(const struct receiver_path *path)
 	return nopal_scale(rtt_us * rtt_us, hurt, RECEIVER_PATH_ONE) + 1;
 }
 
-static struct nopal_destination *slowest_receiver_known(const struct nopal_session *session,
-							const struct slowest_receiver *self)
-{
-	uint32_t index = nopal_destination_find(session, self->slowest);
-
-	return index < nopal_destination_count(session) ? nopal_destination_at(session, index)
-							: NULL;
-}
-
-/* Does this one stand for all?  It may from now on: what made it the slowest is not held against it
- * once more, or losses of many would add up. */
+/* Does this destination stand for all?  It may from now on: the report that made it the slowest does
+ * not move the rate, or losses of many would add up. */
 static bool slowest_receiver_is(struct nopal_session *session, struct slowest_receiver *self,
 				struct nopal_destination *destination)
 {
-	struct nopal_destination *known = slowest_receiver_known(session, self);
+	uint32_t index = nopal_destination_find(session, self->slowest);
+	struct nopal_destination *known = index < nopal_destination_count(session)
+						  ? nopal_destination_at(session, index)
+						  : NULL;
 	uint64_t weight = slowest_receiver_weight(receiver_path_of(destination));
 	uint64_t against;
 
@@ -108,37 +102,30 @@ static int64_t slowest_receiver_bps(const struct nopal_session *session, uint64_
 	return (int64_t)nopal_rate_of(segments * nopal_body_limit(session), time_ns);
 }
 
-/* What the rate grew by in the time since the report before. */
-static int64_t slowest_receiver_growth(const struct nopal_session *session,
-				       const struct slowest_receiver *self,
-				       const struct receiver_path *path, int64_t rate)
-{
-	int64_t since_ns = session->now_ns - self->up_ns;
-	int64_t a_round = slowest_receiver_bps(session, 1, path->rtt_ns);
-	int64_t used = slowest_receiver_bps(session, path->left_a_second, NOPAL_SECOND);
-
-	if (used && used < rate / SLOWEST_RECEIVER_UNUSED)
-		return 0;
-	if (since_ns > path->rtt_ns)
-		since_ns = path->rtt_ns;
-	if (!self->too_fast)
-		a_round = rate;
-	else if (a_round < rate / SLOWEST_RECEIVER_STEP)
-		a_round = rate / SLOWEST_RECEIVER_STEP;
-	return (int64_t)nopal_scale((uint64_t)a_round, (uint64_t)since_ns, (uint64_t)path->rtt_ns);
-}
-
+/* Raises the rate by its growth since the report before. */
 static void slowest_receiver_up(struct nopal_at at, const struct receiver_path *path)
 {
 	struct slowest_receiver *self = nopal_state(at);
 	int64_t rate = nopal_shared_get(at, SLOWEST_RECEIVER_RATE);
+	int64_t since_ns = at.session->now_ns - self->up_ns;
+	int64_t a_round = slowest_receiver_bps(at.session, 1, path->rtt_ns);
+	int64_t used = slowest_receiver_bps(at.session, path->left_a_second, NOPAL_SECOND);
 
-	slowest_receiver_set(at, rate + slowest_receiver_growth(at.session, self, path, rate));
 	self->up_ns = at.session->now_ns;
+	if (used && used < rate / SLOWEST_RECEIVER_UNUSED)
+		a_round = 0;
+	else if (!self->too_fast)
+		a_round = rate;
+	else if (a_round < rate / SLOWEST_RECEIVER_STEP)
+		a_round = rate / SLOWEST_RECEIVER_STEP;
+	if (since_ns > path->rtt_ns)
+		since_ns = path->rtt_ns;
+	slowest_receiver_set(at, rate + (int64_t)nopal_scale((uint64_t)a_round, (uint64_t)since_ns,
+							     (uint64_t)path->rtt_ns));
 }
 
-/* To so much of it; what left before is no news from now on.  Below the least there is nothing to
- * wait for. */
+/* Lowers the rate to a share of itself; segments that left before are no news from now on.  Below the
+ * least rate there is nothing to wait for. */
 static void slowest_receiver_fall(struct nopal_at at, uint32_t share)
 {
 	const struct slowest_receiver_parameters *set = nopal_parameters(at);
@@ -152,7 +139,7 @@ static void slowest_receiver_fall(struct nopal_at at, uint32_t share)
 	slowest_receiver_set(at, (int64_t)nopal_scale((uint64_t)rate, share, RECEIVER_PATH_ONE));
 }
 
-/* At the least rate, or but a few steps above it. */
+/* At the least rate, or a few steps above it. */
 static bool slowest_receiver_is_min(struct nopal_at at, int64_t rate)
 {
 	const struct slowest_receiver_parameters *set = nopal_parameters(at);
@@ -176,22 +163,7 @@ static void slowest_receiver_down(struct nopal_at at, struct nopal_destination *
 					  SLOWEST_RECEIVER_KEPT);
 }
 
-/* By news of the one that stands for all. */
-static void slowest_receiver_move(struct nopal_at at, struct nopal_destination *destination,
-				  bool congested)
-{
-	const struct receiver_path *path = receiver_path_of(destination);
-
-	if (congested)
-		slowest_receiver_down(at, destination);
-	else if (!receiver_path_is_flooded(path))
-		slowest_receiver_up(at, path);
-	else if (receiver_path_is_queued(path, at.session->now_ns))
-		slowest_receiver_fall(at, receiver_path_passing(path) / SLOWEST_RECEIVER_TENTHS *
-						  SLOWEST_RECEIVER_DRAINED);
-}
-
-/* Does it tell of what left since the rate fell, and not before? */
+/* Does the report tell of segments that left since the rate fell, and not before? */
 static bool slowest_receiver_is_news(const struct nopal_session *session,
 				     const struct slowest_receiver *self,
 				     const struct nopal_channel_report *report)
@@ -205,13 +177,7 @@ static bool slowest_receiver_is_news(const struct nopal_session *session,
 	return session->now_ns - self->down_ns > path->rtt_ns;
 }
 
-static bool slowest_receiver_is_slow(const struct slowest_receiver *self, int64_t rate)
-{
-	return !self->too_fast ||
-	       rate < self->too_fast / SLOWEST_RECEIVER_EIGHTHS * SLOWEST_RECEIVER_SLOW;
-}
-
-/* What it loses near the least rate, and at one that is slow for its path. */
+/* Learns the losses near the least rate, and at a rate that is slow for the path. */
 static void slowest_receiver_learn(struct nopal_at at, struct receiver_path *path,
 				   const struct nopal_channel_report *report, bool congested)
 {
@@ -222,7 +188,8 @@ static void slowest_receiver_learn(struct nopal_at at, struct receiver_path *pat
 			     ? receiver_path_smooth(path->loss, report->missing,
 						    report->arrived + report->missing)
 			     : 0;
-	if (!congested && slowest_receiver_is_slow(self, rate))
+	if (!congested && (!self->too_fast || rate < self->too_fast / SLOWEST_RECEIVER_EIGHTHS *
+							      SLOWEST_RECEIVER_SLOW))
 		receiver_path_learn(path, report);
 }
 
@@ -241,14 +208,22 @@ static enum nopal_verdict slowest_receiver_on_report(struct nopal_at at,
 	congested = receiver_path_judge(path, report, at.session->now_ns, self->too_fast);
 	if (news)
 		slowest_receiver_learn(at, path, report, congested);
-	if (slowest_receiver_is(at.session, self, destination) && news)
-		slowest_receiver_move(at, destination, congested);
+	if (!slowest_receiver_is(at.session, self, destination) || !news)
+		; /* another destination moves the rate */
+	else if (congested)
+		slowest_receiver_down(at, destination);
+	else if (!receiver_path_is_flooded(path))
+		slowest_receiver_up(at, path);
+	else if (receiver_path_is_queued(path, at.session->now_ns))
+		slowest_receiver_fall(at, receiver_path_passing(path) / SLOWEST_RECEIVER_TENTHS *
+						  SLOWEST_RECEIVER_DRAINED);
 	if (congested)
 		receiver_path_begin(path);
 	return NOPAL_CONTINUE;
 }
 
-/* Its path is another one now, and if it stood for all, somebody else does with its next report. */
+/* The destination's path is another one now; if it stood for all, another does with its next
+ * report. */
 static enum nopal_verdict slowest_receiver_on_joined(struct nopal_at at,
 						     struct nopal_destination *destination)
 {
