@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * codec.h -- what compression asks of an algorithm.
+ * codec.h -- the algorithms of compression.
  *
- * Each has two files, of which one is built: codec_ALGORITHM.c asks its library,
+ * Each has two files, of which one is built: codec_ALGORITHM.c calls its library,
  * codec_ALGORITHM_none.c says that there is none.
  */
 #ifndef NOPAL_CODEC_H
@@ -14,7 +14,7 @@
 
 struct nopal_session;
 
-/* What it works with: made when it is first needed, used for every message. */
+/* Working memory: allocated when it is first needed, used for every message. */
 struct nopal__codec_memory {
 	void *squeezer, *expander;
 };
@@ -22,7 +22,7 @@ struct nopal__codec_memory {
 struct nopal__codec {
 	bool built;
 	int max_level;
-	/* A byte of the compressed form stands for at most so many: who claims more gets no
+	/* A byte of the compressed form stands for at most so many: a larger claim gets no
 	 * memory. */
 	uint32_t max_expansion;
 	/* The compressed form into to[0..room); its length, or 0 where it is not to be had, or not

@@ -2,18 +2,18 @@
 /*
  * compression -- messages travel shorter where they can.
  *
- * Each message is compressed by itself: none waits for another, and any may be lost.  What would
- * not become shorter travels as it is.
+ * Each message is compressed by itself: none waits for another, and any may be lost.  A message that
+ * would not become shorter travels as it is.
  *
- * Nothing that arrives is believed: the length that a message claims is refused above `most`, and
- * above what its bytes could stand for; and so is one whose bytes are anything but the compressed
- * form of exactly that length.  Such a message is discarded, and counted as that.
+ * An arriving message is discarded, and counted so, where it claims a length above `most`, or above
+ * the length that its bytes could stand for, and where its bytes are not the compressed form of
+ * exactly that length.
  *
  * Paper:     none: in Cactus a service of its own, data compression.
  * Differs:   no dictionary, and no memory of earlier messages.
  * Wire:      where `compressed` is 1, the message is its length (varint) and its compressed form.
  *
- * Whoever counts what the receiver holds counts the compressed form.
+ * Flow control counts the compressed form.
  */
 #include <errno.h>
 
@@ -109,18 +109,6 @@ static bool compression_gather(struct nopal_session *session, const struct nopal
 	return true;
 }
 
-/* The length that the message claims; 0: not to be believed. */
-static uint32_t compression_claim(const struct compression_parameters *set,
-				  struct nopal_reader *reader)
-{
-	uint64_t claim = nopal_read_varint(reader);
-	uint64_t could = nopal_read_left(reader) * compression_codec(set)->max_expansion;
-
-	if (reader->bad || claim > (uint64_t)set->max || claim > could)
-		return 0;
-	return (uint32_t)claim;
-}
-
 enum compression_outcome {
 	COMPRESSION_DONE,
 	COMPRESSION_NONSENSE,
@@ -133,10 +121,12 @@ static enum compression_outcome compression_expand(struct nopal_at at,
 {
 	const struct compression_parameters *set = nopal_parameters(at);
 	struct compression *self = nopal_state(at);
-	struct nopal_body body = { .length = compression_claim(set, &reader) };
+	uint64_t claim = nopal_read_varint(&reader);
+	uint64_t could = nopal_read_left(&reader) * compression_codec(set)->max_expansion;
+	struct nopal_body body = { .length = (uint32_t)claim };
 	int failed;
 
-	if (!body.length)
+	if (reader.bad || !claim || claim > (uint64_t)set->max || claim > could)
 		return COMPRESSION_NONSENSE;
 	body.buffer = nopal_body_buffer(at.session, body.length);
 	if (!body.buffer)

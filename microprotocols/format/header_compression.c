@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * header_compression -- what the peer can tell from earlier headers does not travel.
+ * header_compression -- fields that follow from earlier headers do not travel.
  *
  * A context says of each field how it follows: it is constant; it moves with the anchor (the first
  * serial field: the packet number, or what stands for it); it is near that, and its low byte
@@ -17,13 +17,13 @@
  *
  * Each definition has its context's state at its own anchor, so any of them will do, and what was
  * lost, late, or came twice does no harm.  The sender relies on a context when an ack names the
- * packet number of a transmission that defined it: that its segment is not needed any more, or that
- * the peer has it, says less, as others may have replaced it, and redundancy may have made it.
- * Where nobody tells what arrived, it does when `repeat` have left.  What leaves again defines, and
- * so does one of four, then one of eight, up to one of `refresh`: a peer that lost its contexts, or
- * all that began them, learns them.  Where fields keep straying a new context begins, in which
- * those are near, or spelled; the one before serves until it is known.  An unknown context is a
- * malformed datagram.
+ * packet number of a transmission that defined it; an ack of its segment alone is not enough, as
+ * another transmission may have brought that, or redundancy.  Where acks name no transmissions, the
+ * sender relies on a context when `repeat` definitions have left.  Each resend defines, and so does
+ * one of four transmissions, then one of eight, up to one of `refresh`: a peer that lost its
+ * contexts, or all that began them, learns them.  Where fields keep straying a new context begins, in
+ * which those are near, or spelled; the one before serves until it is known.  An unknown context is
+ * a malformed datagram.
  *
  * Paper:     none: in the manner of RFC 5795 (ROHC), with contexts of its own.
  * Differs:   no modes, no feedback of its own, no table of headers known before.
@@ -113,7 +113,7 @@ static void header_compression_review(struct header_compression *self,
 	}
 }
 
-/* What is relied on from now on. */
+/* The next context is the one to rely on from now on. */
 static void header_compression_promote(struct header_compression *self)
 {
 	self->known = self->next;
@@ -121,33 +121,17 @@ static void header_compression_promote(struct header_compression *self)
 	self->often = HEADER_COMPRESSION_SHARE;
 }
 
-/* Notes that the segment has defined the next context. */
-static void header_compression_tell(struct nopal_at at, const struct nopal_segment *segment)
+/* `next` is defined again after 4, 4, and 3 transmissions.  Where acks name each second
+ * transmission, or each fifth, they name a definition in time, as 11 has no divisor in common with
+ * such numbers. */
+static bool header_compression_may_define(struct header_compression *self,
+					  const struct nopal_segment *segment)
 {
-	const struct header_compression_parameters *set = nopal_parameters(at);
-	struct header_compression *self = nopal_state(at);
-	struct nopal_segment *own = nopal_segment_find(at.session, segment->handle);
+	uint32_t often = self->often;
 
-	if (own)
-		nopal_set(at, own, HEADER_COMPRESSION_DEFINED, segment->packet_number + 1);
-	self->told++;
-	if (self->told >= set->repeat && !nopal_shared_get(at, HEADER_COMPRESSION_TOLD))
-		header_compression_promote(self);
-}
-
-/* After how many transmissions `next` is defined again: after 4, 4, and 3.  Where acks name each
- * second transmission, or each fifth, they name a definition in time, as 11 has no divisor in
- * common with such numbers. */
-static uint32_t header_compression_share(const struct header_compression *self)
-{
-	return self->told % 3 == 2 ? HEADER_COMPRESSION_SHARE - 1 : HEADER_COMPRESSION_SHARE;
-}
-
-static bool header_compression_may_define(struct nopal_at at, const struct nopal_segment *segment)
-{
-	struct header_compression *self = nopal_state(at);
-	uint32_t often = self->next.live ? header_compression_share(self) : self->often;
-
+	if (self->next.live)
+		often = self->told % 3 == 2 ? HEADER_COMPRESSION_SHARE - 1
+					    : HEADER_COMPRESSION_SHARE;
 	return !self->known.live || segment->transmissions > 1 || ++self->since >= often;
 }
 
@@ -161,14 +145,22 @@ static void header_compression_pack(struct nopal_at at, const struct nopal_segme
 
 	header_compression_review(self, &all, segment);
 	newest = self->next.live ? &self->next : &self->known;
-	if (!header_compression_may_define(at, segment)) {
+	if (!header_compression_may_define(self, segment)) {
 		nopal__header_compact(&all, &self->known, segment, writer);
 	} else if (nopal__header_define(&all, newest, segment, writer)) {
 		self->since = 0;
-		if (self->next.live)
-			header_compression_tell(at, segment);
-		else if (self->often < (uint32_t)set->refresh)
+		if (self->next.live) {
+			struct nopal_segment *own = nopal_segment_find(at.session, segment->handle);
+
+			if (own)
+				nopal_set(at, own, HEADER_COMPRESSION_DEFINED,
+					  segment->packet_number + 1);
+			if (++self->told >= set->repeat &&
+			    !nopal_shared_get(at, HEADER_COMPRESSION_TOLD))
+				header_compression_promote(self);
+		} else if (self->often < (uint32_t)set->refresh) {
 			self->often *= 2;
+		}
 	} else {
 		nopal__header_plain(&all, segment, writer);
 	}
@@ -176,26 +168,20 @@ static void header_compression_pack(struct nopal_at at, const struct nopal_segme
 		self->last[f] = nopal__header_value(&all, segment, f);
 }
 
-/* Did this transmission define the next context? */
-static bool header_compression_defined(struct nopal_at at, uint64_t packet_number)
-{
-	const struct header_compression *self = nopal_state(at);
-	const struct nopal_transmission *transmission =
-		nopal_transmission_find(at.session, packet_number);
-	const struct nopal_segment *segment = NULL;
-
-	if (packet_number >= self->began && transmission)
-		segment = nopal_segment_find(at.session, transmission->segment);
-	return segment && nopal_get(at, segment, HEADER_COMPRESSION_DEFINED) == packet_number + 1;
-}
-
-/* What redundancy made did not bring the definition that its transmission had. */
+/* A context is known when a transmission that defined it is acknowledged.  A segment that redundancy
+ * made did not bring the definition that its transmission had. */
 static enum nopal_verdict header_compression_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct header_compression *self = nopal_state(at);
 	bool surely = !ack->inferred || !nopal_shared_get(at, HEADER_COMPRESSION_BLOCK);
+	const struct nopal_transmission *transmission = NULL;
+	const struct nopal_segment *segment = NULL;
 
-	if (self->next.live && surely && header_compression_defined(at, ack->largest))
+	if (self->next.live && surely && ack->largest >= self->began)
+		transmission = nopal_transmission_find(at.session, ack->largest);
+	if (transmission)
+		segment = nopal_segment_find(at.session, transmission->segment);
+	if (segment && nopal_get(at, segment, HEADER_COMPRESSION_DEFINED) == ack->largest + 1)
 		header_compression_promote(self);
 	return NOPAL_CONTINUE;
 }
@@ -234,7 +220,7 @@ const struct nopal_microprotocol nopal_header_compression = {
 	.abi = NOPAL_ABI,
 	.name = "header_compression",
 	.family = "format",
-	.summary = "what the peer can tell from earlier headers does not travel",
+	.summary = "header compression: fields that follow from earlier headers do not travel",
 	.provides = NOPAL_ROLES({ "data_format", true }),
 	.needs = NOPAL_RELATIONS({ "network", "it writes headers of datagrams" }),
 	.parameters_size = sizeof(struct header_compression_parameters),

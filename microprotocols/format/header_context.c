@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* header_context.c -- what a context foretells. */
+/* header_context.c -- the values that a context foretells. */
 #include "header_context.h"
 
 struct header_fields nopal__header_fields(const struct nopal_session *session)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * header_context.h -- what earlier headers say of the fields of this one.  The scheme is told in
- * header_compression.c.
+ * header_context.h -- contexts, by which earlier headers foretell the fields of this one.
+ * header_compression.c describes the scheme.
  *
  * Values are as on the wire: the low bytes of numbers.
  */
@@ -61,7 +61,7 @@ static inline bool header_in(unsigned mask, unsigned field)
 	return field < HEADER_FIELDS && (mask >> field & 1);
 }
 
-/* What a field of so many bytes keeps of a number. */
+/* The low bytes of a number, which a field keeps. */
 uint64_t nopal__header_low(uint64_t value, unsigned bytes);
 uint64_t nopal__header_value(const struct header_fields *all, const struct nopal_segment *segment,
 			     unsigned field);

@@ -9,15 +9,7 @@ static void header_set(const struct nopal_session *session, const struct nopal_f
 		field->serial ? nopal_field_expand(session, field, value) : value;
 }
 
-static void header_read_plain(const struct nopal_session *session, const struct header_fields *all,
-			      struct nopal_segment *segment, struct nopal_reader *reader)
-{
-	for (unsigned f = 0; f < all->count; f++)
-		header_set(session, &all->field[f], nopal_read(reader, all->field[f].bytes),
-			   segment);
-}
-
-/* All but the anchor, as the context and what stands behind the anchor say. */
+/* All fields: the anchor, and the others as the context or the bytes behind the anchor say. */
 static void header_read_idle(const struct nopal_session *session, const struct header_fields *all,
 			     const struct header_context *context, uint8_t strays, uint64_t anchor,
 			     struct nopal_segment *segment, struct nopal_reader *reader)
@@ -95,7 +87,9 @@ bool nopal__header_read(struct nopal_session *session, struct header_context *ri
 
 	switch (first >> HEADER_ID_BITS) {
 	case HEADER_PLAIN:
-		header_read_plain(session, &all, segment, reader);
+		for (unsigned f = 0; f < all.count; f++)
+			header_set(session, &all.field[f], nopal_read(reader, all.field[f].bytes),
+				   segment);
 		return first == 0;
 	case HEADER_DEFINES:
 		return header_read_defining(session, ring, &all, first & HEADER_ID, segment,

@@ -21,7 +21,7 @@ void nopal__header_plain(const struct header_fields *all, const struct nopal_seg
 		header_write(all, segment, f, writer);
 }
 
-/* What stands behind the anchor, where the context does not say it. */
+/* The fields behind the anchor that the context does not foretell. */
 static void header_write_idle(const struct header_fields *all, const struct header_context *context,
 			      uint8_t strays, const struct nopal_segment *segment,
 			      struct nopal_writer *writer)
@@ -50,29 +50,20 @@ void nopal__header_compact(const struct header_fields *all, const struct header_
 	header_write_idle(all, context, strays, segment, writer);
 }
 
-/* Bytes that a definition would have behind the fields. */
-static unsigned header_behind(const struct header_fields *all, const struct header_context *context,
-			      uint8_t strays)
-{
-	unsigned bytes = 0;
-
-	for (unsigned f = 0; f < all->foretold; f++) {
-		if (header_in(strays, f))
-			bytes += all->field[f].bytes;
-		else if (nopal__header_is_near(context, f))
-			bytes++;
-	}
-	return bytes;
-}
-
 bool nopal__header_define(const struct header_fields *all, const struct header_context *context,
 			  const struct nopal_segment *segment, struct nopal_writer *writer)
 {
 	uint8_t strays = nopal__header_strays(all, context, segment);
 	uint64_t anchor = nopal__header_anchor(all, segment);
+	unsigned behind = 0; /* bytes behind the fields */
 
-	if (header_behind(all, context, strays) > HEADER_BEHIND ||
-	    nopal__header_away(all, context, segment) >= HEADER_RENEW)
+	for (unsigned f = 0; f < all->foretold; f++) {
+		if (header_in(strays, f))
+			behind += all->field[f].bytes;
+		else if (nopal__header_is_near(context, f))
+			behind++;
+	}
+	if (behind > HEADER_BEHIND || nopal__header_away(all, context, segment) >= HEADER_RENEW)
 		return false;
 	header_write_first(writer, HEADER_DEFINES, context->id);
 	nopal_write(writer, context->moving, 1);

@@ -20,7 +20,7 @@
  *   SYN-ACK     SYN, ACK                 the first one's, - 1   4 bytes (three_way)
  *   FIN         FIN, ACK                 its own                none
  *
- * A packet says where a message starts and where it ends; which part of it it is shows only in
+ * A packet says where a message starts and where it ends; its place in the message shows only in
  * sequence, and is counted there.  A pure acknowledgement has the flag ACK alone and no payload;
  * its sequence number is that of the next packet.
  *
@@ -36,13 +36,15 @@
  */
 #include <nopal/microprotocol.h>
 
+#include "../security/ones_complement.h"
+
 enum {
 	ONE_TO_MANY_VERSION = 1,
 	ONE_TO_MANY_HEADER_BYTES = 20,
 	ONE_TO_MANY_WORD_BYTES = 4,
 	ONE_TO_MANY_SIZE_AT = 12,     /* bytes of the payload */
 	ONE_TO_MANY_CHECKSUM_AT = 16, /* and the checksum */
-	/* what resize says of a segment: the last one, and its place */
+	/* resize's attribute of a segment: the last one, and its place */
 	ONE_TO_MANY_LAST = 1 << 15,
 	ONE_TO_MANY_PLACE = ONE_TO_MANY_LAST - 1,
 };
@@ -92,28 +94,19 @@ struct one_to_many {
 
 /* ------------------------------------------------------------------- checksum */
 
-/* The one's complement sum of words of four bytes, with zeros behind the last. */
-static uint32_t one_to_many_sum(const uint8_t *bytes, size_t length, uint64_t sum)
-{
-	for (; length >= ONE_TO_MANY_WORD_BYTES;
-	     bytes += ONE_TO_MANY_WORD_BYTES, length -= ONE_TO_MANY_WORD_BYTES)
-		sum += (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 |
-		       (uint32_t)bytes[2] << 8 | bytes[3];
-	for (unsigned shift = 24; length; length--, shift -= 8)
-		sum += (uint32_t)*bytes++ << shift;
-	while (sum >> 32)
-		sum = (sum & UINT32_MAX) + (sum >> 32);
-	return (uint32_t)sum;
-}
-
-/* Of a header whose checksum field is in it, or 0; and of what follows. */
+/* The one's complement sum, in 32 bits, of a header with its checksum field, and of the payload where
+ * that is covered. */
 static uint32_t one_to_many_covered(struct nopal_at at, const uint8_t *header,
 				    const uint8_t *payload, size_t length)
 {
 	const struct one_to_many_parameters *set = nopal_parameters(at);
-	uint32_t sum = one_to_many_sum(header, ONE_TO_MANY_HEADER_BYTES, 0);
+	uint64_t sum = nopal__word_sum(header, ONE_TO_MANY_HEADER_BYTES);
 
-	return set->cover == ONE_TO_MANY_OF_PACKET ? one_to_many_sum(payload, length, sum) : sum;
+	if (set->cover == ONE_TO_MANY_OF_PACKET)
+		sum += nopal__word_sum(payload, length);
+	while (sum >> 32)
+		sum = (sum & UINT32_MAX) + (sum >> 32);
+	return (uint32_t)sum;
 }
 
 /* -------------------------------------------------------------------- leaving */
@@ -146,7 +139,7 @@ static uint8_t one_to_many_stream(struct nopal_at at, bool ours)
 								     : set->listener_stream);
 }
 
-/* What is written of a segment, as what is read. */
+/* The fields of a header, written or read. */
 struct one_to_many_header {
 	uint64_t version, source, destination, flags;
 	uint64_t number, cumulative, bytes;
@@ -161,19 +154,6 @@ static const uint8_t one_to_many_kind_flags[] = {
 	[ONE_TO_MANY_CONFIRM] = ONE_TO_MANY_ACK,
 };
 
-static struct one_to_many_header one_to_many_shaken(struct nopal_at at,
-						    const struct nopal_segment *segment, int kind)
-{
-	struct one_to_many *self = nopal_state(at);
-
-	self->shaken = true;
-	return (struct one_to_many_header){
-		.flags = one_to_many_kind_flags[kind],
-		.number = nopal_get(at, segment, ONE_TO_MANY_SHAKEN_NUMBER),
-		.cumulative = nopal_get(at, segment, ONE_TO_MANY_SHAKEN_CUMULATIVE),
-	};
-}
-
 static struct one_to_many_header one_to_many_header_of(struct nopal_at at,
 						       const struct nopal_segment *segment)
 {
@@ -185,14 +165,17 @@ static struct one_to_many_header one_to_many_header_of(struct nopal_at at,
 		.cumulative = nopal_get(at, segment, ONE_TO_MANY_CUMULATIVE),
 	};
 
-	if (kind > ONE_TO_MANY_PURE_ACK)
-		return one_to_many_shaken(at, segment, kind);
-	if (kind != ONE_TO_MANY_DATA)
-		return header;
-	header.number = nopal_get(at, segment, ONE_TO_MANY_NUMBER);
-	header.flags = one_to_many_flags(at, segment);
-	if (header.number >= self->next)
-		self->next = header.number + 1;
+	if (kind > ONE_TO_MANY_PURE_ACK) {
+		self->shaken = true;
+		header.flags = one_to_many_kind_flags[kind];
+		header.number = nopal_get(at, segment, ONE_TO_MANY_SHAKEN_NUMBER);
+		header.cumulative = nopal_get(at, segment, ONE_TO_MANY_SHAKEN_CUMULATIVE);
+	} else if (kind == ONE_TO_MANY_DATA) {
+		header.number = nopal_get(at, segment, ONE_TO_MANY_NUMBER);
+		header.flags = one_to_many_flags(at, segment);
+		if (header.number >= self->next)
+			self->next = header.number + 1;
+	}
 	return header;
 }
 
@@ -220,7 +203,7 @@ static void one_to_many_pack(struct nopal_at at, const struct nopal_segment *seg
 
 /* ------------------------------------------------------------------- arriving */
 
-/* False: it is not whole, or not of this format.  Then the reader is at the payload. */
+/* Reads a header up to the payload.  False: the packet is not whole, or not of this format. */
 static bool one_to_many_read(struct nopal_at at, struct nopal_reader *reader,
 			     struct one_to_many_header *header)
 {
@@ -239,18 +222,6 @@ static bool one_to_many_read(struct nopal_at at, struct nopal_reader *reader,
 	       one_to_many_covered(at, start, reader->at, nopal_read_left(reader)) == UINT32_MAX;
 }
 
-/* The number nearest to the newest in sequence whose low bits these are.  Before the session is
- * open the handshake knows the first one. */
-static uint64_t one_to_many_number(struct nopal_at at, uint64_t number)
-{
-	const struct one_to_many *self = nopal_state(at);
-	uint64_t newest = nopal_session_is_open(at.session)
-				  ? self->newest
-				  : (uint64_t)nopal_shared_get(at, ONE_TO_MANY_PEER);
-
-	return newest + (uint64_t)(int64_t)(int32_t)((uint32_t)number - (uint32_t)newest);
-}
-
 /* A chunk of data that opens starts a message, and so is no SYN of a handshake. */
 static int one_to_many_seems(uint64_t flags, uint64_t bytes)
 {
@@ -261,7 +232,7 @@ static int one_to_many_seems(uint64_t flags, uint64_t bytes)
 	return flags == ONE_TO_MANY_ACK && !bytes ? ONE_TO_MANY_PURE_ACK : ONE_TO_MANY_DATA;
 }
 
-/* Does it say what its kind may say, and is this the kind that it came as? */
+/* Are the fields those of its kind, and is this the kind that it came as? */
 static bool one_to_many_is_sound(const struct one_to_many_header *header, int kind, bool shaken)
 {
 	bool opens = kind == ONE_TO_MANY_IS_SYN || kind == ONE_TO_MANY_IS_SYN_ACK;
@@ -282,6 +253,7 @@ static bool one_to_many_unpack(struct nopal_at at, struct nopal_segment *segment
 	const struct one_to_many *self = nopal_state(at);
 	int kind = nopal_format_kind_of(at.session, segment);
 	struct one_to_many_header header;
+	uint64_t newest;
 	bool told;
 
 	if (!one_to_many_read(at, reader, &header) ||
@@ -289,7 +261,7 @@ static bool one_to_many_unpack(struct nopal_at at, struct nopal_segment *segment
 	    header.source != one_to_many_stream(at, false) ||
 	    header.destination != one_to_many_stream(at, true))
 		return false;
-	/* Who says nothing of it acknowledges what nobody does. */
+	/* A packet without an acknowledgement number gets one that acknowledges nothing. */
 	told = header.flags & ONE_TO_MANY_ACK;
 	nopal_set(at, segment, ONE_TO_MANY_CUMULATIVE, told ? header.cumulative : self->next + 1);
 	nopal_set(at, segment, ONE_TO_MANY_SHAKEN_CUMULATIVE,
@@ -298,8 +270,15 @@ static bool one_to_many_unpack(struct nopal_at at, struct nopal_segment *segment
 		nopal_set(at, segment, ONE_TO_MANY_SHAKEN_NUMBER, header.number);
 		return true;
 	}
+	/* The number nearest to the newest in sequence whose low bits these are.  Before the
+	 * session is open the handshake knows the first one. */
+	newest = nopal_session_is_open(at.session)
+			 ? self->newest
+			 : (uint64_t)nopal_shared_get(at, ONE_TO_MANY_PEER);
 	nopal_set(at, segment, ONE_TO_MANY_FLAGS, header.flags);
-	nopal_set(at, segment, ONE_TO_MANY_NUMBER, one_to_many_number(at, header.number));
+	nopal_set(at, segment, ONE_TO_MANY_NUMBER,
+		  newest +
+			  (uint64_t)(int64_t)(int32_t)((uint32_t)header.number - (uint32_t)newest));
 	return true;
 }
 
@@ -325,7 +304,7 @@ static enum nopal_verdict one_to_many_on_opened(struct nopal_at at, struct nopal
 	return NOPAL_CONTINUE;
 }
 
-/* What is sent again until it is acknowledged begins with the first packet, too. */
+/* A window that is sent again until it is acknowledged begins with the first packet, too. */
 static bool one_to_many_opens(struct nopal_at at, struct nopal_reader datagram)
 {
 	const struct one_to_many_parameters *set = nopal_parameters(at);

@@ -5,8 +5,8 @@
  * Paper:     Bridges et al., CTP, ToN 2007, sections II.B (pack and unpack
  *            routines) and V.E: interoperation by a packing routine for the
  *            format of an existing protocol, such as UDP.
- * Differs:   nothing is added, so nothing can be promised: whoever needs a field
- *            of its own cannot be in the composition, and `check` says who.  An
+ * Differs:   nothing is added, so nothing can be promised: a microprotocol that needs a
+ *            field of its own cannot be in the composition, and `check` names it.  An
  *            empty message is refused: it would be a datagram of no bytes.
  * Wire:      nothing: no first byte, no session id, no field.
  */

@@ -82,15 +82,8 @@ static void rtp_pack(struct nopal_at at, const struct nopal_segment *segment,
 	nopal_write(writer, self->source, RTP_WORD_BYTES);
 }
 
-/* The first packet of all has number 1, and so has the first that comes after `highest` from
- * another source its next. */
-static void rtp_listen_to(struct rtp *self, uint32_t source, uint16_t sequence)
-{
-	self->peer_source = source;
-	self->sequence = (uint16_t)(sequence - 1);
-}
-
-/* Is it from whom we listen to, by now? */
+/* Is the packet from the source that we listen to, by now?  The first packet of all has number 1, and
+ * the first of a new source follows `highest`. */
 static bool rtp_is_heard(struct rtp *self, uint32_t source, uint16_t sequence)
 {
 	bool follows = source == self->strange_source &&
@@ -102,21 +95,9 @@ static bool rtp_is_heard(struct rtp *self, uint32_t source, uint16_t sequence)
 	self->strange_sequence = sequence;
 	if (self->highest && !follows)
 		return false;
-	rtp_listen_to(self, source, sequence);
+	self->peer_source = source;
+	self->sequence = (uint16_t)(sequence - 1);
 	return true;
-}
-
-/* The number of this packet; 0: it is older than the first that came. */
-static uint64_t rtp_number(struct rtp *self, uint16_t sequence)
-{
-	int16_t ahead = (int16_t)(uint16_t)(sequence - self->sequence);
-	int64_t number = (int64_t)self->highest + ahead;
-
-	if (ahead > 0) {
-		self->highest = (uint64_t)number;
-		self->sequence = sequence;
-	}
-	return number > 0 ? (uint64_t)number : 0;
 }
 
 static bool rtp_is_rtcp(uint64_t second_byte)
@@ -152,18 +133,26 @@ static bool rtp_unpack(struct nopal_at at, struct nopal_segment *segment,
 	uint16_t sequence = (uint16_t)nopal_read(reader, 2);
 	uint64_t timestamp = nopal_read(reader, RTP_WORD_BYTES);
 	uint32_t source = (uint32_t)nopal_read(reader, RTP_WORD_BYTES);
-	uint64_t number;
+	int16_t ahead;
+	int64_t number;
 
 	rtp_skip(reader, flags);
 	if (reader->bad || flags >> RTP_VERSION_SHIFT != RTP_VERSION || rtp_is_rtcp(type) ||
 	    !rtp_is_heard(self, source, sequence))
 		return false;
-	number = rtp_number(self, sequence);
-	nopal_set(at, segment, RTP_NUMBER, number);
+	ahead = (int16_t)(uint16_t)(sequence - self->sequence);
+	number = (int64_t)self->highest + ahead;
+	if (ahead > 0) {
+		self->highest = (uint64_t)number;
+		self->sequence = sequence;
+	}
+	if (number <= 0) /* older than the first that came */
+		return false;
+	nopal_set(at, segment, RTP_NUMBER, (uint64_t)number);
 	nopal_set(at, segment, RTP_TIMESTAMP, timestamp);
 	nopal_set(at, segment, RTP_PAYLOAD_TYPE, type & RTP_TYPE);
 	nopal_set(at, segment, RTP_MARK, (type & RTP_MARKER) != 0);
-	return number != 0;
+	return true;
 }
 
 static bool rtp_opens(struct nopal_at at, struct nopal_reader datagram)

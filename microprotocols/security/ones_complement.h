@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-static inline uint16_t nopal__ones_complement(const uint8_t *bytes, size_t length)
+/* The sum of words of four bytes, with zeros behind the last. */
+static inline uint64_t nopal__word_sum(const uint8_t *bytes, size_t length)
 {
 	uint64_t sum = 0;
 
@@ -21,6 +22,13 @@ static inline uint16_t nopal__ones_complement(const uint8_t *bytes, size_t lengt
 		       (uint32_t)bytes[2] << 8 | bytes[3];
 	for (unsigned shift = 24; length; length--, shift -= 8)
 		sum += (uint32_t)*bytes++ << shift;
+	return sum;
+}
+
+static inline uint16_t nopal__ones_complement(const uint8_t *bytes, size_t length)
+{
+	uint64_t sum = nopal__word_sum(bytes, length);
+
 	while (sum >> 16)
 		sum = (sum & UINT16_MAX) + (sum >> 16);
 	return (uint16_t)~sum;
