@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * isal.h -- what to do after a call of ISA-L's fast functions.
+ * isal.h -- the call that follows each call of ISA-L's fast functions.
  *
  * They leave the upper halves of vector registers dirty; the next instruction that uses a lower
  * half, wherever that is, then waits long for them.

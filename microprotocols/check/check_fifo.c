@@ -4,8 +4,8 @@
  *
  * Paper:     Hayden, The Ensemble System, 1998: checkers are layers too.
  * Differs:   a checker here takes no part: it holds nothing and stops nothing;
- *            a violation breaks the session and says what was seen.  What is out of
- *            band has no place in the order.
+ *            a violation breaks the session and says what was seen.  A message out
+ *            of band has no place in the order.
  */
 #include <nopal/microprotocol.h>
 
@@ -36,13 +36,6 @@ static enum nopal_verdict check_fifo_on_msg_to_user(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_attribute check_fifo_attributes[] = {
-	[CHECK_FIFO_FIRST] = { "order_first", NOPAL_READ },
-	[CHECK_FIFO_NEXT] = { "order_next", NOPAL_READ },
-	[CHECK_FIFO_OUT_OF_BAND] = { "out_of_band", NOPAL_READ_OPTIONAL },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_check_fifo = {
 	.abi = NOPAL_ABI,
 	.name = "check_fifo",
@@ -51,7 +44,10 @@ const struct nopal_microprotocol nopal_check_fifo = {
 	.provides = NOPAL_ROLES({ "checker" }),
 	.needs = NOPAL_RELATIONS(
 		{ "message_numbers|segment_numbers", "numbers are the order that is watched" }),
-	.attributes = check_fifo_attributes,
+	.attributes =
+		NOPAL_ATTRIBUTES([CHECK_FIFO_FIRST] = { "order_first", NOPAL_READ },
+				 [CHECK_FIFO_NEXT] = { "order_next", NOPAL_READ },
+				 [CHECK_FIFO_OUT_OF_BAND] = { "out_of_band", NOPAL_READ_OPTIONAL }),
 	.bindings = NOPAL_BINDINGS(NOPAL_ON(MSG_TO_USER, check_fifo_on_msg_to_user)),
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct check_fifo),

@@ -19,9 +19,9 @@ struct check_holds_parameters {
 enum { CHECK_HOLDS_MARKS };   /* attributes */
 enum { CHECK_HOLDS_STALLED }; /* timers */
 
-/* What was seen of a segment: bits of the attribute check_marks.  Whether this microprotocol hears
- * that a segment is asked to leave before or after those who then let it go is not declared: a
- * transmission may run ahead of the asking by one. */
+/* Steps that were seen of a segment: bits of the attribute check_marks.  Its handler of
+ * SEGMENT_TO_NET may run before or after the handlers that let the segment go: a transmission may
+ * run ahead of the asking by one. */
 enum {
 	CHECK_HOLDS_ASKED = 1, /* to leave, and has not left since */
 	CHECK_HOLDS_AHEAD = 2, /* left, and the asking is still to be heard */

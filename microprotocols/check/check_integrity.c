@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check_integrity -- watch that what arrives is what was sent.
+ * check_integrity -- watch that segments arrive as they were sent.
  *
  * Paper:     Hayden, The Ensemble System, 1998: checkers are layers too.
  * Differs:   a hash of its own (FNV-1a, 32 bits) travels with each data segment,
- *            past and independent of checksums and erasure codes: what they let
- *            through damaged breaks the session.
+ *            past and independent of checksums and erasure codes: a damaged segment
+ *            that they let through breaks the session.
  */
 #include <nopal/microprotocol.h>
 
@@ -18,9 +18,8 @@ enum { CHECK_INTEGRITY_HASH }; /* attributes */
 static uint32_t check_integrity_hash(const struct nopal_body *body)
 {
 	uint32_t hash = CHECK_INTEGRITY_BASIS;
-	uint32_t at;
 
-	for (at = 0; at < body->length; at++)
+	for (uint32_t at = 0; at < body->length; at++)
 		hash = (hash ^ body->bytes[at]) * CHECK_INTEGRITY_PRIME;
 	return hash;
 }
@@ -58,7 +57,7 @@ const struct nopal_microprotocol nopal_check_integrity = {
 	.abi = NOPAL_ABI,
 	.name = "check_integrity",
 	.family = "check",
-	.summary = "watch that what arrives is what was sent",
+	.summary = "watch that segments arrive as they were sent",
 	.provides = NOPAL_ROLES({ "checker" }),
 	.attributes = check_integrity_attributes,
 	.bindings = check_integrity_bindings,

@@ -5,16 +5,16 @@
  * Paper:     Bridges et al., CTP, ToN 2007, section II.A (privacy, integrity); as
  *            RFC 9001, sections 5 and 6, in the large.
  * Differs:   from RFC 9001: keys are agreed on in the request to open and its
- *            answer, without certificates: who the peer is shows only a key that
- *            both had before (psk_file).  A counter of its own makes the nonce, so
- *            that control is sealed like data; each direction changes its key
- *            alone.
+ *            answer, without certificates: only a key that both had before
+ *            (psk_file) authenticates the peer.  A counter of its own makes the
+ *            nonce, so that control is sealed like data; each direction changes its
+ *            key alone.
  * Wire:      20 bytes behind every datagram: phase 2 bits, phase that was heard 2
  *            bits, counter 28 bits; tag 16.  32 bytes in request and answer each: a
  *            public key of X25519.
  *
- * What is in clear is the first byte and the receiver's session id.  They and the first four bytes
- * of the trailer are authenticated, all else is encrypted.
+ * The first byte and the receiver's session id are in clear.  They and the first four bytes of the
+ * trailer are authenticated, all other bytes are encrypted.
  *
  *   phase 0     the listener's answer, which the opener must read to have keys at
  *               all: nothing in it is secret, and it has a MAC (of a key from
@@ -22,7 +22,7 @@
  *   phase 1..3  all other datagrams, in turn.  A side goes on to the next when its
  *               peer has shown that it heard the present one; the peer follows with
  *               the first datagram of the next that opens.  The one before is kept
- *               for three seconds, for what was overtaken.
+ *               for three seconds, for datagrams that were overtaken.
  *
  * A counter of 64 bits runs through all phases; 28 of it travel.  Which ones were seen is noted
  * once a datagram has opened: each opens once.  A session that rests notes only the last: a
@@ -83,11 +83,16 @@ static bool aead_answer_key(const struct nopal_session *session, struct aead_sec
 				      secrets->answer);
 }
 
-/* All that both have said, and what both run. */
-static bool aead_transcript(const struct nopal_session *session,
-			    const struct nopal_opening *opening, uint8_t *ret_hash)
+/* The secrets of both directions: of the key exchange, and of a transcript of the composition, the
+ * request and the answer. */
+static bool aead_secrets_of(struct nopal_session *session, struct aead_secrets *secrets,
+			    const struct nopal_opening *opening)
 {
 	static const char label[] = "nopal aead transcript";
+	bool opener = nopal_session_is_opener(session), good;
+	uint8_t *ours = secrets->write.secret, *theirs = secrets->read->secret;
+	uint8_t exchanged[NOPAL__AEAD_PUBLIC_BYTES];
+	uint8_t transcript[NOPAL__AEAD_HASH_BYTES];
 	uint8_t id[AEAD_ID_BYTES];
 	const struct nopal__aead_bytes pieces[] = {
 		{ label, sizeof(label) - 1 },
@@ -98,21 +103,10 @@ static bool aead_transcript(const struct nopal_session *session,
 	};
 
 	aead_opener_id(session, id);
-	return nopal__aead_hash(pieces, sizeof(pieces) / sizeof(*pieces), ret_hash);
-}
-
-static bool aead_secrets_of(struct nopal_session *session, struct aead_secrets *secrets,
-			    const struct nopal_opening *opening)
-{
-	bool opener = nopal_session_is_opener(session);
-	uint8_t *ours = secrets->write.secret, *theirs = secrets->read->secret;
-	uint8_t exchanged[NOPAL__AEAD_PUBLIC_BYTES];
-	uint8_t transcript[NOPAL__AEAD_HASH_BYTES];
-	bool good = aead_transcript(session, opening, transcript) &&
-		    nopal__aead_exchange(secrets->own, secrets->peer, exchanged) &&
-		    nopal__aead_agree(secrets->early, exchanged, transcript, opener ? ours : theirs,
-				      opener ? theirs : ours);
-
+	good = nopal__aead_hash(pieces, sizeof(pieces) / sizeof(*pieces), transcript) &&
+	       nopal__aead_exchange(secrets->own, secrets->peer, exchanged) &&
+	       nopal__aead_agree(secrets->early, exchanged, transcript, opener ? ours : theirs,
+				 opener ? theirs : ours);
 	nopal__aead_forget(exchanged, sizeof(exchanged));
 	return good;
 }

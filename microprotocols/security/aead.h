@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aead.h -- what the files of aead share: its state, its secrets, and how a trailer is made.
+ * aead.h -- the state of aead, its secrets, and the layout of a trailer.
  *
  *   aead.c            the manual page, the agreement, life and end
  *   aead_datagram.c   seals and opens datagrams, and goes from phase to phase
@@ -42,7 +42,7 @@ struct aead_secrets {
 	struct nopal__aead_phase write;
 	struct nopal__aead_phase read[AEAD_PHASES]; /* by number modulo */
 	int64_t forged;				    /* did not open */
-	bool ready;				    /* what the secrets make is made */
+	bool ready;				    /* the keys of the secrets are made */
 };
 
 struct aead {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aead_crypto.h -- the cryptography that aead is made of, and nothing of it here.
+ * aead_crypto.h -- the cryptographic functions of aead.
  *
  *   seal, open    ChaCha20-Poly1305 (RFC 8439), AES-128-GCM (NIST SP 800-38D)
  *   exchange      X25519 (RFC 7748)
  *   extract...    HKDF with SHA-256 (RFC 5869), HMAC (RFC 2104)
  *
  * aead_openssl.c asks libcrypto; where that was not there, aead_none.c says so, and no config with
- * aead loads.  What returns bool is false where it failed.
+ * aead loads.  A function that returns bool returns false where it failed.
  */
 #ifndef NOPAL_AEAD_CRYPTO_H
 #define NOPAL_AEAD_CRYPTO_H
@@ -59,7 +59,7 @@ bool nopal__aead_expand(const uint8_t *key, struct nopal__aead_bytes info, uint8
 
 /* In a time that tells nothing of where they differ. */
 bool nopal__aead_same(const void *a, const void *b, size_t length);
-/* Overwrites a secret, whatever the compiler thinks of it. */
+/* Overwrites a secret; the compiler does not leave that out. */
 void nopal__aead_forget(void *secret, size_t length);
 
 #endif

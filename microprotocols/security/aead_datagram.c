@@ -16,7 +16,7 @@ static uint32_t aead_turn(uint32_t phase)
 
 /* -------------------------------------------------------------------- phases */
 
-/* The next one is made ready before it is needed: time tells nobody of it. */
+/* The next phase is made ready before it is needed, so that timing does not show the change. */
 static bool aead_prepare(struct nopal_at at, struct aead *self)
 {
 	const struct aead_parameters *set = nopal_parameters(at);
@@ -55,14 +55,6 @@ void nopal__aead_end_keys(struct aead *self)
 	secrets->ready = false;
 }
 
-/* The peer writes in its next phase. */
-static void aead_follow(struct nopal_at at, struct aead *self)
-{
-	self->reads++;
-	self->old_until_ns = at.session->now_ns + AEAD_OLD_NS;
-	aead_prepare(at, self);
-}
-
 /* Goes on to our next phase where it is time, and the peer can follow. */
 static void aead_update(struct nopal_at at, struct aead *self)
 {
@@ -95,7 +87,7 @@ static void aead_nonce(const struct nopal__aead_phase *phase, uint64_t counter, 
 		ret_nonce[i] ^= (uint8_t)counter;
 }
 
-/* What is authenticated and stays as it is: head, and the word behind the body. */
+/* The bytes that are authenticated and not encrypted: head, and the word behind the body. */
 static void aead_clear(const uint8_t *bytes, size_t length, uint8_t *ret_clear)
 {
 	memcpy(ret_clear, bytes, NOPAL_CLEAR_BYTES);
@@ -137,25 +129,23 @@ static bool aead_answer_mac(const struct aead *self, const uint8_t *bytes, size_
 	return nopal__aead_mac(key, all, ret_mac);
 }
 
-static bool aead_seal_answer(const struct aead *self, uint8_t *bytes, size_t length)
-{
-	uint8_t *trailer = bytes + length;
-	uint8_t mac[NOPAL__AEAD_HASH_BYTES];
-
-	memset(trailer, 0, AEAD_WORD_BYTES);
-	if (!self->agreed || !aead_answer_mac(self, bytes, length, mac))
-		return false;
-	memcpy(trailer + AEAD_WORD_BYTES, mac, NOPAL__AEAD_TAG_BYTES);
-	return true;
-}
-
-/* What cannot be sealed leaves empty. */
+/* A datagram that cannot be sealed leaves empty. */
 void nopal__aead_close_datagram(struct nopal_at at, uint8_t *bytes, size_t length)
 {
 	struct aead *self = nopal_state(at);
 	bool answer = bytes[0] == self->answer_byte && !nopal_session_is_opener(at.session);
-	bool sealed = answer ? aead_seal_answer(self, bytes, length) : aead_seal(at, bytes, length);
+	uint8_t *trailer = bytes + length;
+	uint8_t mac[NOPAL__AEAD_HASH_BYTES];
+	bool sealed;
 
+	if (answer) {
+		memset(trailer, 0, AEAD_WORD_BYTES);
+		sealed = self->agreed && aead_answer_mac(self, bytes, length, mac);
+		if (sealed)
+			memcpy(trailer + AEAD_WORD_BYTES, mac, NOPAL__AEAD_TAG_BYTES);
+	} else {
+		sealed = aead_seal(at, bytes, length);
+	}
 	if (!sealed)
 		memset(bytes + NOPAL_CLEAR_BYTES, 0,
 		       length - NOPAL_CLEAR_BYTES + AEAD_OVERHEAD_BYTES);
@@ -164,16 +154,6 @@ void nopal__aead_close_datagram(struct nopal_at at, uint8_t *bytes, size_t lengt
 }
 
 /* ------------------------------------------------------------------- opening */
-
-/* The counter nearest to the end of those seen. */
-static uint64_t aead_expand(const struct aead *self, uint64_t word)
-{
-	const uint64_t span = UINT64_C(1) << AEAD_COUNTER_BITS;
-	uint64_t end = self->seen.end;
-	uint64_t counter = end + ((word - end) & (span - 1));
-
-	return counter - end > span / 2 && counter >= span ? counter - span : counter;
-}
 
 /* The phase whose turn it is; NULL: there is none. */
 static struct nopal__aead_phase *aead_phase_of(const struct nopal_session *session,
@@ -199,7 +179,7 @@ static bool aead_forged(struct nopal_at at)
 	return false;
 }
 
-/* It is the peer's: the first time that anything changes.  False: it is here. */
+/* A datagram that has opened is the peer's: only now any state changes.  False: it was seen before. */
 static bool aead_accept(struct nopal_at at, uint32_t word, uint64_t counter)
 {
 	struct aead *self = nopal_state(at);
@@ -211,18 +191,27 @@ static bool aead_accept(struct nopal_at at, uint32_t word, uint64_t counter)
 		nopal_numbers_skip(&self->seen, counter - AEAD_WINDOW + 1);
 	if (nopal_numbers_mark(at.session, &self->seen, counter) != NOPAL_NUMBER_NEW)
 		return false;
-	if (word >> AEAD_PHASE_SHIFT == aead_turn(self->reads + 1))
-		aead_follow(at, self);
+	if (word >> AEAD_PHASE_SHIFT == aead_turn(self->reads + 1)) {
+		/* The peer writes in its next phase. */
+		self->reads++;
+		self->old_until_ns = at.session->now_ns + AEAD_OLD_NS;
+		aead_prepare(at, self);
+	}
 	return true;
 }
 
 static bool aead_open_sealed(struct nopal_at at, uint8_t *bytes, size_t length, uint32_t word)
 {
+	const uint64_t span = UINT64_C(1) << AEAD_COUNTER_BITS;
 	struct aead *self = nopal_state(at);
-	uint64_t counter = aead_expand(self, word);
+	uint64_t end = self->seen.end;
+	uint64_t counter = end + ((word - end) & (span - 1));
 	uint8_t nonce[NOPAL__AEAD_NONCE_BYTES], clear[AEAD_CLEAR_BYTES];
 	const struct nopal__aead_phase *read;
 
+	/* The counter is the one nearest to the end of those seen. */
+	if (counter - end > span / 2 && counter >= span)
+		counter -= span;
 	if ((!self->secrets->ready && !nopal__aead_make_ready(at, self)) ||
 	    nopal_numbers_test(&self->seen, counter) == NOPAL_NUMBER_SEEN)
 		return false;
@@ -238,7 +227,7 @@ static bool aead_open_sealed(struct nopal_at at, uint8_t *bytes, size_t length, 
 	return aead_accept(at, word, counter);
 }
 
-/* Comes again until the opener has confirmed it. */
+/* The answer comes again until the opener has confirmed it. */
 static bool aead_open_answer(struct nopal_at at, const uint8_t *bytes, size_t length)
 {
 	const struct aead *self = nopal_state(at);

@@ -117,24 +117,20 @@ bool nopal__aead_exchange(const uint8_t *own, const uint8_t *peer, uint8_t *ret_
 
 /* ------------------------------------------------------------ key schedule */
 
-static bool aead_hash_piece(EVP_MD_CTX *context, const struct nopal__aead_bytes *piece)
-{
-	uint8_t length[AEAD_LENGTH_BYTES];
-
-	for (unsigned i = 0; i < AEAD_LENGTH_BYTES; i++)
-		length[i] = (uint8_t)((uint64_t)piece->length >>
-				      (CHAR_BIT * (AEAD_LENGTH_BYTES - 1 - i)));
-	return EVP_DigestUpdate(context, length, sizeof(length)) == 1 &&
-	       EVP_DigestUpdate(context, piece->at, piece->length) == 1;
-}
-
 bool nopal__aead_hash(const struct nopal__aead_bytes *pieces, size_t count, uint8_t *ret_hash)
 {
 	EVP_MD_CTX *context = aead_is_there() ? EVP_MD_CTX_new() : NULL;
 	bool good = context && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1;
 
-	for (size_t i = 0; good && i < count; i++)
-		good = aead_hash_piece(context, &pieces[i]);
+	for (size_t i = 0; good && i < count; i++) {
+		uint8_t length[AEAD_LENGTH_BYTES];
+
+		for (unsigned at = 0; at < AEAD_LENGTH_BYTES; at++)
+			length[at] = (uint8_t)((uint64_t)pieces[i].length >>
+					       (CHAR_BIT * (AEAD_LENGTH_BYTES - 1 - at)));
+		good = EVP_DigestUpdate(context, length, sizeof(length)) == 1 &&
+		       EVP_DigestUpdate(context, pieces[i].at, pieces[i].length) == 1;
+	}
 	good = good && EVP_DigestFinal_ex(context, ret_hash, NULL) == 1;
 	EVP_MD_CTX_free(context);
 	return good;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aead_schedule.h -- which keys aead has, and what they come of.
+ * aead_schedule.h -- the keys of aead, and their derivation.
  *
  *   key that was shared before, or zeros
  *        |
@@ -11,7 +11,7 @@
  *   secret --expand "key", "nonce"---> what seals the datagrams of a phase
  *          --expand "update"---------> the secret of the next phase
  *
- * One way only: who learns a secret learns nothing of the phases before it.
+ * One way only: a secret that becomes known tells nothing of the phases before it.
  */
 #ifndef NOPAL_AEAD_SCHEDULE_H
 #define NOPAL_AEAD_SCHEDULE_H

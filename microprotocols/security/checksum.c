@@ -6,8 +6,8 @@
  *            et al., IEEE Trans. Comm. 41(6), 1993 for the polynomial; RFC 1071
  *            for the sum.
  * Differs:   a stage of the datagram and not a handler, so that header and body
- *            are covered and no microprotocol sees what is damaged.  Finds
- *            accidents: who wants to change a datagram can make its checksum.
+ *            are covered and no microprotocol sees a damaged datagram.  Finds
+ *            accidents: an attacker who changes a datagram can make its checksum.
  * Wire:      4 bytes behind every datagram, of all before, big endian: CRC-32C,
  *            or two zeros and the one's complement sum.
  *

@@ -43,18 +43,12 @@ static const uint32_t crc32c_table[CRC32C_STEP][CRC32C_BYTE_VALUES] = {
 	      0x34019664),
 };
 
-static uint32_t crc32c_byte(uint32_t crc, uint8_t byte)
-{
-	return crc >> 8 ^ crc32c_table[0][(crc ^ byte) & UINT8_MAX];
-}
-
 /* The first byte of a step is followed by seven others: it is looked up in the last table. */
 static uint32_t crc32c_step(uint32_t crc, const uint8_t *bytes)
 {
 	uint32_t sum = 0;
-	unsigned i;
 
-	for (i = 0; i < CRC32C_STEP; i++) {
+	for (unsigned i = 0; i < CRC32C_STEP; i++) {
 		uint32_t byte = bytes[i];
 
 		if (i < sizeof(crc))
@@ -73,6 +67,6 @@ uint32_t nopal__crc32c(const uint8_t *bytes, size_t length)
 		bytes += CRC32C_STEP;
 	}
 	for (; length; length--)
-		crc = crc32c_byte(crc, *bytes++);
+		crc = crc >> 8 ^ crc32c_table[0][(crc ^ *bytes++) & UINT8_MAX];
 	return ~crc;
 }
