@@ -269,13 +269,6 @@ static const struct nopal_parameter coalesce_parameters[] = {
 	{ 0 },
 };
 
-static const struct nopal_binding coalesce_bindings[] = {
-	NOPAL_ON(MSG_FROM_USER, coalesce_on_from_user),
-	NOPAL_ON(TURN_END, coalesce_on_turn_end, .before = "window_mechanism"),
-	NOPAL_ON(SEGMENT_VERIFIED, coalesce_on_verified),
-	{ 0 },
-};
-
 static const struct nopal_promise coalesce_promises[] = {
 	{ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
 	  "a message is no longer than a segment" },
@@ -312,7 +305,10 @@ const struct nopal_microprotocol nopal_coalesce = {
 	.attributes = coalesce_attributes,
 	.shared = coalesce_shared,
 	.timers = NOPAL_TIMERS([COALESCE_FLUSH] = { "flush", coalesce_when_flush }),
-	.bindings = coalesce_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(MSG_FROM_USER, coalesce_on_from_user),
+		NOPAL_ON(TURN_END, coalesce_on_turn_end, .before = "window_mechanism"),
+		NOPAL_ON(SEGMENT_VERIFIED, coalesce_on_verified)),
 	.raises = NOPAL_RAISES("SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN"),
 	.state_size = sizeof(struct coalesce),
 	.message_limit = coalesce_message_limit,

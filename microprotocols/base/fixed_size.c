@@ -70,12 +70,6 @@ static const struct nopal_parameter fixed_size_parameters[] = {
 	{ 0 },
 };
 
-static const struct nopal_binding fixed_size_bindings[] = {
-	NOPAL_ON(MSG_FROM_USER, fixed_size_on_from_user),
-	NOPAL_ON(SEGMENT_VERIFIED, fixed_size_on_verified),
-	{ 0 },
-};
-
 static const struct nopal_attribute fixed_size_attributes[] = {
 	[FIXED_SIZE_MESSAGE] = { "message_number", NOPAL_READ_OPTIONAL },
 	[FIXED_SIZE_SEGMENT] = { "segment_number", NOPAL_READ_OPTIONAL },
@@ -104,6 +98,7 @@ const struct nopal_microprotocol nopal_fixed_size = {
 	.parameters = fixed_size_parameters,
 	.attributes = fixed_size_attributes,
 	.shared = fixed_size_shared,
-	.bindings = fixed_size_bindings,
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(MSG_FROM_USER, fixed_size_on_from_user),
+				   NOPAL_ON(SEGMENT_VERIFIED, fixed_size_on_verified)),
 	.raises = NOPAL_RAISES("SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN"),
 };

@@ -102,32 +102,14 @@ static inline void handshake_write_proof(struct nopal_writer *writer,
 		nopal_write(writer, 0, 1);
 }
 
-/* A listener without state: epochs of its clock, and the cookie that proves the address of whoever
- * shows it. */
-static inline uint64_t handshake_epoch(const struct nopal_request *request)
-{
-	return (uint64_t)(request->now_ns / HANDSHAKE_EPOCH_NS);
-}
-
-/* `ours`: 0, or the nonce of the one session for which the cookie is made. */
+/* A listener without state: the cookie proves the address of the opener that shows it.  `epoch` is of
+ * the listener's clock; `ours`: 0, or the nonce of the one session for which the cookie is made. */
 static inline uint64_t handshake_cookie(const struct nopal_request *request, uint64_t epoch,
 					uint64_t ours, const struct handshake_connect *connect)
 {
 	uint64_t theirs = connect->nonce + connect->initial * HANDSHAKE_SPREAD;
 
 	return nopal_request_mac(request, epoch, theirs + ours * HANDSHAKE_SPREAD);
-}
-
-/* Good in the epoch in which it was given and in the next.  One word is compared at once: the time
- * tells nothing of where it differs. */
-static inline bool handshake_proven(const struct nopal_request *request, uint64_t ours,
-				    const struct handshake_connect *connect)
-{
-	uint64_t now = handshake_epoch(request);
-	uint64_t age = (uint8_t)(now - connect->cookie_epoch);
-
-	return connect->cookie_given && age <= 1 && age <= now &&
-	       (connect->cookie ^ handshake_cookie(request, now - age, ours, connect)) == 0;
 }
 
 static inline bool handshake_read_cookie(struct nopal_reader reader,
@@ -150,16 +132,21 @@ static inline void handshake_write_cookie(struct nopal_writer *writer,
 	nopal_write(writer, connect->cookie_epoch, 1);
 }
 
-/* Admits an opener that has proven its address; the others get a cookie. */
+/* Admits an opener that has proven its address; the others get a cookie, which is good in its epoch
+ * and in the next.  One word is compared at once: timing does not show where it differs. */
 static inline enum nopal_admission_verdict handshake_prove(const struct nopal_request *request,
 							   uint64_t ours,
 							   struct handshake_connect *connect,
 							   struct nopal_writer *reply)
 {
-	if (handshake_proven(request, ours, connect))
+	uint64_t now = (uint64_t)(request->now_ns / HANDSHAKE_EPOCH_NS);
+	uint64_t age = (uint8_t)(now - connect->cookie_epoch);
+
+	if (connect->cookie_given && age <= 1 && age <= now &&
+	    (connect->cookie ^ handshake_cookie(request, now - age, ours, connect)) == 0)
 		return NOPAL_ADMIT_ACCEPT;
-	connect->cookie_epoch = handshake_epoch(request);
-	connect->cookie = handshake_cookie(request, connect->cookie_epoch, ours, connect);
+	connect->cookie_epoch = now;
+	connect->cookie = handshake_cookie(request, now, ours, connect);
 	handshake_write_cookie(reply, connect);
 	return reply->full ? NOPAL_ADMIT_DROP : NOPAL_ADMIT_REPLY;
 }

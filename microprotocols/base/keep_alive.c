@@ -4,9 +4,9 @@
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.A.
  * Differs:   any arriving segment is a sign of life, and probes are sent only
- *            into silence; many probes in one turn get one answer.  With each the
- *            peer's endpoint is asked whether it knows the session still: one that
- *            was restarted says so at once.
+ *            into silence; many probes in one turn get one answer.  With each probe
+ *            the peer's endpoint is asked whether it still knows the session: one
+ *            that was restarted says so at once.
  */
 #include <nopal/microprotocol.h>
 
@@ -30,27 +30,15 @@ static void keep_alive_send(struct nopal_at at, unsigned kind)
 		nopal_control_send(at.session, segment, 0);
 }
 
-/* The next look: when the silence could be long enough for a probe, else when the next probe is
- * due, and never after the end of patience. */
-static int64_t keep_alive_next(const struct nopal_session *session,
-			       const struct keep_alive_parameters *set,
-			       const struct keep_alive *self)
-{
-	int64_t first = self->heard_ns + set->interval_ns;
-	int64_t last = self->heard_ns + set->timeout_ns;
-	int64_t step = (set->timeout_ns - set->interval_ns) / set->probes;
-	int64_t next = session->now_ns + (step > 0 ? step : 1);
-
-	if (session->now_ns < first)
-		return first;
-	return next < last ? next : last;
-}
-
+/* The next check is when the silence could be long enough for a probe, else when the next probe is
+ * due, and never after the timeout. */
 static void keep_alive_when_check(struct nopal_at at)
 {
 	const struct keep_alive_parameters *set = nopal_parameters(at);
 	struct keep_alive *self = nopal_state(at);
 	int64_t silence_ns = at.session->now_ns - self->heard_ns;
+	int64_t step_ns = (set->timeout_ns - set->interval_ns) / set->probes;
+	int64_t next_ns = self->heard_ns + set->interval_ns;
 
 	if (silence_ns >= set->timeout_ns) {
 		nopal_session_break(at.session, NOPAL_PEER_LOST, "nothing was heard from the peer");
@@ -59,8 +47,11 @@ static void keep_alive_when_check(struct nopal_at at)
 	if (silence_ns >= set->interval_ns) {
 		keep_alive_send(at, KEEP_ALIVE_PROBE);
 		nopal_session_doubt(at.session);
+		next_ns = at.session->now_ns + (step_ns > 0 ? step_ns : 1);
+		if (next_ns > self->heard_ns + set->timeout_ns)
+			next_ns = self->heard_ns + set->timeout_ns;
 	}
-	nopal_timer_start(at, KEEP_ALIVE_CHECK, keep_alive_next(at.session, set, self));
+	nopal_timer_start(at, KEEP_ALIVE_CHECK, next_ns);
 }
 
 static enum nopal_verdict keep_alive_on_opened(struct nopal_at at, struct nopal_session *subject)

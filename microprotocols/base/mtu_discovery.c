@@ -69,33 +69,24 @@ struct mtu_discovery {
 
 /* ---------------------------------------------------------------- lengths */
 
-/* Of the usual lengths in question the middle one; 0: there is none. */
-static uint32_t mtu_discovery_usual_between(uint32_t good, uint32_t bad)
-{
-	const unsigned all = sizeof(mtu_discovery_usual) / sizeof(*mtu_discovery_usual);
-	unsigned from = 0, to;
-
-	while (from < all && mtu_discovery_usual[from] <= good + MTU_DISCOVERY_IP_BYTES)
-		from++;
-	for (to = from; to < all && mtu_discovery_usual[to] < bad + MTU_DISCOVERY_IP_BYTES;)
-		to++;
-	if (from == to)
-		return 0;
-	return mtu_discovery_usual[(from + to) / 2] - MTU_DISCOVERY_IP_BYTES;
-}
-
-/* The length to try; 0: the longest is found. */
+/* The length to try: of the usual ones in question the middle one, or else the middle.  0: the longest
+ * is found. */
 static uint32_t mtu_discovery_next(const struct mtu_discovery *self, uint32_t max)
 {
-	uint32_t good = self->good, bad = self->bad, usual;
+	const unsigned all = sizeof(mtu_discovery_usual) / sizeof(*mtu_discovery_usual);
+	uint32_t good = self->good, bad = self->bad;
+	unsigned from = 0, to;
 
 	if (good < MTU_DISCOVERY_ETHERNET && MTU_DISCOVERY_ETHERNET < bad)
 		return MTU_DISCOVERY_ETHERNET;
 	if (bad > max)
 		return good < max ? max : 0;
-	usual = mtu_discovery_usual_between(good, bad);
-	if (usual)
-		return usual;
+	while (from < all && mtu_discovery_usual[from] <= good + MTU_DISCOVERY_IP_BYTES)
+		from++;
+	for (to = from; to < all && mtu_discovery_usual[to] < bad + MTU_DISCOVERY_IP_BYTES;)
+		to++;
+	if (from < to)
+		return mtu_discovery_usual[(from + to) / 2] - MTU_DISCOVERY_IP_BYTES;
 	return bad - good > good / MTU_DISCOVERY_PART ? (good + bad) / 2 : 0;
 }
 

@@ -253,13 +253,6 @@ static const struct nopal_parameter resize_parameters[] = {
 	{ 0 },
 };
 
-static const struct nopal_binding resize_bindings[] = {
-	NOPAL_ON(MSG_FROM_USER, resize_on_from_user),
-	NOPAL_ON(SEGMENT_VERIFIED, resize_on_verified),
-	NOPAL_ON(FORWARD_RECEIVED, resize_on_gave_up),
-	{ 0 },
-};
-
 static const struct nopal_relation resize_needs[] = {
 	{ "message_numbers|segment_numbers", "numbers say which segments belong to one message" },
 	{ 0 },
@@ -312,7 +305,9 @@ const struct nopal_microprotocol nopal_resize = {
 	.attributes = resize_attributes,
 	.shared = resize_shared,
 	.timers = NOPAL_TIMERS([RESIZE_EXPIRE] = { "expire", resize_when_expired }),
-	.bindings = resize_bindings,
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(MSG_FROM_USER, resize_on_from_user),
+				   NOPAL_ON(SEGMENT_VERIFIED, resize_on_verified),
+				   NOPAL_ON(FORWARD_RECEIVED, resize_on_gave_up)),
 	.raises = NOPAL_RAISES("SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN"),
 	.state_size = sizeof(struct reassembly),
 	.idle = resize_idle,

@@ -4,7 +4,7 @@
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.A.
  * Differs:   numbers are 64 bits inside and 32 on the wire; a number before the
- *            first that the peer can have used is dropped.  Among many, what is
+ *            first that the peer can have used is dropped.  Among many, a message
  *            for one alone has the number 0, and numbers end with 32 bits.
  */
 #include <nopal/microprotocol.h>

@@ -3,8 +3,8 @@
  * sequenced_segments -- number every segment, and let each number in once.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.A.
- * Differs:   also filters what arrives: a number that was seen, or that lies
- *            beyond what can be remembered, goes no further.  Where nobody
+ * Differs:   also filters arriving segments: a number that was seen, or that lies
+ *            beyond the window of remembered ones, goes no further.  Where nobody
  *            resends, the window follows the highest number, and two arrivals
  *            from far ahead that belong together move it there (as RFC 3550,
  *            appendix A.1), so that a long outage does not end the stream.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * transport_driver -- carry every segment through, whatever else is there.
+ * transport_driver -- carry every segment from the session to the network.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.A and figure 2.
  * Differs:   adds no port identifiers: UDP ports and session ids are the
- *            runtime's.  Its send bit is sticky: who asks for a resend need not
- *            ask the driver again.
+ *            runtime's.  Its send bit is sticky: a resend need not ask the driver
+ *            again.
  */
 #include <nopal/microprotocol.h>
 
@@ -40,11 +40,11 @@ const struct nopal_microprotocol nopal_transport_driver = {
 	.name = "transport_driver",
 	.family = "base",
 	.many = true,
-	.summary = "carry every segment through, whatever else is there",
+	.summary = "carry every segment from the session to the network",
 	.provides = NOPAL_ROLES({ "driver", true }),
 	.standard = "driver",
 	.promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0,
-				     "what is urgent leaves first", .of = "urgent" }),
+				     "urgent messages leave first", .of = "urgent" }),
 	.holds = transport_driver_holds,
 	.bindings = transport_driver_bindings,
 	.raises = NOPAL_RAISES("SEGMENT_TO_NET"),

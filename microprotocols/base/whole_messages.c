@@ -2,8 +2,8 @@
 /*
  * whole_messages -- one segment for each message, which the layer below cuts.
  *
- * Paper:     none; a message that goes to many is kept once, and cut where each
- *            path says how.
+ * Paper:     none; a message that goes to many is kept once, and each session below
+ *            cuts it as its path needs.
  * Differs:   not applicable.
  */
 #include <nopal/microprotocol.h>
@@ -49,12 +49,6 @@ static uint64_t whole_messages_limit(const void *parameters, uint32_t body_bytes
 	return WHOLE_MESSAGES_MAX;
 }
 
-static const struct nopal_binding whole_messages_bindings[] = {
-	NOPAL_ON(MSG_FROM_USER, whole_messages_on_from_user),
-	NOPAL_ON(SEGMENT_VERIFIED, whole_messages_on_verified),
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_whole_messages = {
 	.abi = NOPAL_ABI,
 	.name = "whole_messages",
@@ -63,7 +57,8 @@ const struct nopal_microprotocol nopal_whole_messages = {
 	.summary = "one segment for each message, which the layer below cuts",
 	.provides = NOPAL_ROLES({ "message_segments", true }),
 	.needs = NOPAL_RELATIONS({ "layer_below", "a datagram does not hold every message" }),
-	.bindings = whole_messages_bindings,
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(MSG_FROM_USER, whole_messages_on_from_user),
+				   NOPAL_ON(SEGMENT_VERIFIED, whole_messages_on_verified)),
 	.raises = NOPAL_RAISES("SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN"),
 	.message_limit = whole_messages_limit,
 };
