@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * codec_zstd.c -- frames of Zstandard (RFC 8878), without checksum and without content size: who
- * calls knows both better.
+ * codec_zstd.c -- frames of Zstandard (RFC 8878), without checksum and without content size: both
+ * travel elsewhere.
  */
 #define ZSTD_STATIC_LINKING_ONLY /* for contexts in memory of ours */
 #include <errno.h>
@@ -33,27 +33,19 @@ static ZSTD_customMem codec_zstd_memory(struct nopal_session *session)
 	return (ZSTD_customMem){ codec_zstd_alloc, codec_zstd_free, session };
 }
 
-static ZSTD_CCtx *codec_zstd_squeezer(struct nopal_session *session, int level)
-{
-	ZSTD_CCtx *context = ZSTD_createCCtx_advanced(codec_zstd_memory(session));
-
-	if (!context)
-		return NULL;
-	ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
-	ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 0);
-	return context;
-}
-
 static size_t codec_zstd_squeeze(struct nopal_session *session, struct nopal__codec_memory *memory,
 				 int level, const uint8_t *from, size_t length, uint8_t *to,
 				 size_t room)
 {
 	size_t bytes;
 
-	if (!memory->squeezer)
-		memory->squeezer = codec_zstd_squeezer(session, level);
-	if (!memory->squeezer)
-		return 0;
+	if (!memory->squeezer) {
+		memory->squeezer = ZSTD_createCCtx_advanced(codec_zstd_memory(session));
+		if (!memory->squeezer)
+			return 0;
+		ZSTD_CCtx_setParameter(memory->squeezer, ZSTD_c_compressionLevel, level);
+		ZSTD_CCtx_setParameter(memory->squeezer, ZSTD_c_contentSizeFlag, 0);
+	}
 	bytes = ZSTD_compress2(memory->squeezer, to, room, from, length);
 	return ZSTD_isError(bytes) ? 0 : bytes;
 }

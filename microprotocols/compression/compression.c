@@ -27,11 +27,7 @@ enum { COMPRESSION_UNMET };			      /* shared variables */
 enum { COMPRESSION_AS_IT_WAS, COMPRESSION_SQUEEZED }; /* values on the wire */
 
 struct compression_parameters {
-	int64_t algorithm;
-	int64_t level;
-	int64_t min;
-	int64_t max;
-	int64_t single_secret;
+	int64_t algorithm, level, min, max, single_secret;
 };
 
 struct compression {

@@ -65,28 +65,24 @@ uint64_t nopal__header_nearest(uint64_t foretold, uint64_t byte, unsigned bytes)
 	return nopal__header_low(foretold + (uint64_t)(int64_t)ahead, bytes);
 }
 
-/* Can the context say this value of the field? */
-static bool header_says(const struct header_fields *all, const struct header_context *context,
-			unsigned field, uint64_t anchor, uint64_t value)
-{
-	uint64_t foretold = nopal__header_foretold(all, context, field, anchor);
-
-	if (nopal__header_is_near(context, field))
-		return nopal__header_nearest(foretold, value & HEADER_BYTE,
-					     all->field[field].bytes) == value;
-	return header_in(context->spelled, field) || foretold == value;
-}
-
 uint8_t nopal__header_strays(const struct header_fields *all, const struct header_context *context,
 			     const struct nopal_segment *segment)
 {
 	uint64_t anchor = nopal__header_anchor(all, segment);
 	unsigned strays = 0;
 
-	for (unsigned f = 0; f < all->foretold; f++)
-		if (header_in(all->mask, f) &&
-		    !header_says(all, context, f, anchor, nopal__header_value(all, segment, f)))
+	for (unsigned f = 0; f < all->foretold; f++) {
+		uint64_t value = nopal__header_value(all, segment, f);
+		uint64_t said = nopal__header_foretold(all, context, f, anchor);
+
+		if (nopal__header_is_near(context, f))
+			said = nopal__header_nearest(said, value & HEADER_BYTE,
+						     all->field[f].bytes);
+		else if (header_in(context->spelled, f))
+			said = value;
+		if (header_in(all->mask, f) && said != value)
 			strays |= 1u << f;
+	}
 	return (uint8_t)strays;
 }
 

@@ -69,18 +69,6 @@ static void balance_age(const struct nopal_session *session, const struct balanc
 	note[BALANCE_AS_OF_NS] = (uint64_t)session->now_ns;
 }
 
-static uint64_t balance_load(const struct nopal_session *session,
-			     const struct balance_parameters *set,
-			     struct nopal_destination *destination)
-{
-	const uint64_t *note = destination->note;
-
-	balance_age(session, set, destination);
-	return nopal_scale(note[BALANCE_TIME_NS] + BALANCE_MIN_NS,
-			   (note[BALANCE_UNDER_WAY] + 1) << (note[BALANCE_LOSSES] / BALANCE_ONE),
-			   1);
-}
-
 /* ---------------------------------------------------------------- given to whom */
 
 static bool balance_grow(struct nopal_session *session, const struct balance_parameters *set,
@@ -156,9 +144,15 @@ static uint32_t balance_of_two(struct nopal_session *session, const struct balan
 	uint64_t load[2];
 
 	at[1] += at[1] >= at[0];
-	for (int i = 0; i < 2; i++)
-		load[i] = balance_load(session, set,
-				       nopal_destination_at(session, self->open[at[i]]));
+	for (int i = 0; i < 2; i++) {
+		struct nopal_destination *one = nopal_destination_at(session, self->open[at[i]]);
+
+		balance_age(session, set, one);
+		load[i] = nopal_scale(one->note[BALANCE_TIME_NS] + BALANCE_MIN_NS,
+				      (one->note[BALANCE_UNDER_WAY] + 1)
+					      << (one->note[BALANCE_LOSSES] / BALANCE_ONE),
+				      1);
+	}
 	return at[load[1] < load[0]];
 }
 

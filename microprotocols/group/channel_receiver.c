@@ -236,29 +236,24 @@ static void receiver_up_to(struct nopal_session *session, struct channel_receive
 	self->top = end;
 }
 
-/* Since when is this number known to be missing?  0: nobody remembers. */
-static int64_t receiver_found_ns(const struct channel_receiver *self, uint64_t number)
-{
-	uint32_t at = self->newest, left = CHANNEL_REPAIR_HOLES;
-
-	while (left && self->holes[at].first > number) {
-		at = (at + CHANNEL_REPAIR_HOLES - 1) % CHANNEL_REPAIR_HOLES;
-		left--;
-	}
-	return left ? self->holes[at].found_ns : 0;
-}
-
 /* No destination is known to have asked for the segment that fills this hole: it was late.  One that
  * takes as long as a repair may is a repair whose announcement got lost. */
 static void receiver_late(struct nopal_at at, uint64_t number)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(at);
 	struct channel_receiver *self = receiver_of(at);
-	int64_t found_ns = receiver_found_ns(self, number);
-	int64_t late_ns = at.session->now_ns - found_ns;
+	uint32_t hole = self->newest, left = CHANNEL_REPAIR_HOLES;
+	int64_t late_ns;
 
 	self->missing--;
-	if (!found_ns || late_ns >= set->again_ns)
+	while (left && self->holes[hole].first > number) {
+		hole = (hole + CHANNEL_REPAIR_HOLES - 1) % CHANNEL_REPAIR_HOLES;
+		left--;
+	}
+	if (!left || !self->holes[hole].found_ns)
+		return; /* it is not known since when the number is missing */
+	late_ns = at.session->now_ns - self->holes[hole].found_ns;
+	if (late_ns >= set->again_ns)
 		return;
 	self->persist = RECEIVER_PERSIST;
 	if (late_ns > self->late_ns)

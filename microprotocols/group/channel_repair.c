@@ -94,13 +94,6 @@ static const struct nopal_kind channel_repair_kinds[] = {
 	{ 0 },
 };
 
-static const struct nopal_timer channel_repair_timers[] = {
-	[CHANNEL_REPAIR_REMIND] = { "remind", nopal__channel_remind },
-	[CHANNEL_REPAIR_ASK] = { "ask", nopal__channel_ask },
-	[CHANNEL_REPAIR_TELL] = { "tell", nopal__channel_tell },
-	{ 0 },
-};
-
 /* Copies are counted first; an id is known before its point; and what is coded over has its
  * number. */
 static const struct nopal_binding channel_repair_bindings[] = {
@@ -132,13 +125,6 @@ static const struct nopal_relation channel_repair_needs[] = {
 	{ 0 },
 };
 
-static const struct nopal_role channel_repair_provides[] = {
-	{ "channel_repair", true },
-	{ "segment_numbers", true },
-	{ "duplicate_filter" },
-	{ 0 },
-};
-
 static const struct nopal_promise channel_repair_promises[] = {
 	{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
 	  "what is missing is asked for, and multicast again" },
@@ -160,7 +146,8 @@ const struct nopal_microprotocol nopal_channel_repair = {
 	.summary = "what a destination misses of the channel is multicast once more",
 	.wire_version = 1,
 	.many = true,
-	.provides = channel_repair_provides,
+	.provides = NOPAL_ROLES({ "channel_repair", true }, { "segment_numbers", true },
+				{ "duplicate_filter" }),
 	.standard = "channel_repair",
 	.needs = channel_repair_needs,
 	.promises = channel_repair_promises,
@@ -169,7 +156,9 @@ const struct nopal_microprotocol nopal_channel_repair = {
 	.attributes = channel_repair_attributes,
 	.shared = channel_repair_shared,
 	.kinds = channel_repair_kinds,
-	.timers = channel_repair_timers,
+	.timers = NOPAL_TIMERS([CHANNEL_REPAIR_REMIND] = { "remind", nopal__channel_remind },
+			       [CHANNEL_REPAIR_ASK] = { "ask", nopal__channel_ask },
+			       [CHANNEL_REPAIR_TELL] = { "tell", nopal__channel_tell }),
 	.bindings = channel_repair_bindings,
 	.raises = NOPAL_RAISES("SEGMENT_LOST", "CHANNEL_REPORT", "DESTINATION_JOINED",
 			       "FORWARD_RECEIVED", "SESSION_BROKEN"),

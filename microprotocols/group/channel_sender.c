@@ -367,29 +367,24 @@ enum nopal_verdict nopal__channel_nak(struct nopal_at at, struct nopal_segment *
 
 /* A destination whose cumulative ack does not move does not hear the channel any more, or its nak and
  * report would have come. */
-static void sender_look(struct nopal_at at, uint32_t index)
+void nopal__channel_remind(struct nopal_at at)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(at);
 	struct channel_sender *self = sender_of(at);
-	struct nopal_destination *destination = nopal_destination_at(at.session, index);
-	uint64_t *stays = &nopal_repair(destination)[CHANNEL_REPAIR_STAYS];
 
-	if (!destination->joined)
-		return;
-	if (sender_from(self, destination) == self->multicast.end)
-		*stays = 0;
-	else if (!*stays)
-		*stays = (uint64_t)at.session->now_ns;
-	else if (at.session->now_ns - (int64_t)*stays > set->patience_ns)
-		nopal_destination_joined(at.session, index, false);
-}
+	for (uint32_t i = 0; i < nopal_destination_count(at.session); i++) {
+		struct nopal_destination *destination = nopal_destination_at(at.session, i);
+		uint64_t *stays = &nopal_repair(destination)[CHANNEL_REPAIR_STAYS];
 
-void nopal__channel_remind(struct nopal_at at)
-{
-	struct channel_sender *self = sender_of(at);
-
-	for (uint32_t i = 0; i < nopal_destination_count(at.session); i++)
-		sender_look(at, i);
+		if (!destination->joined)
+			continue;
+		if (sender_from(self, destination) == self->multicast.end)
+			*stays = 0;
+		else if (!*stays)
+			*stays = (uint64_t)at.session->now_ns;
+		else if (at.session->now_ns - (int64_t)*stays > set->patience_ns)
+			nopal_destination_joined(at.session, i, false);
+	}
 	if (self->multicast.base == self->multicast.end)
 		return;
 	if (at.session->now_ns - self->left_ns >= self->remind_ns) {

@@ -40,16 +40,6 @@ static enum nopal_verdict timestamp_jitter_on_from_user(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static int64_t timestamp_jitter_ns(struct nopal_at at, int64_t ticks)
-{
-	const struct timestamp_jitter_parameters *set = nopal_parameters(at);
-	uint64_t clock = (uint64_t)set->clock;
-
-	if (ticks < 0)
-		return -(int64_t)nopal_scale((uint64_t)-ticks, NOPAL_SECOND, clock);
-	return (int64_t)nopal_scale((uint64_t)ticks, NOPAL_SECOND, clock);
-}
-
 /* ------------------------------------------------------------------- arrivals */
 
 /* When the mark is due.  False: its time has passed, or is far away.  The schedule moves on by whole
@@ -62,8 +52,10 @@ static bool timestamp_jitter_place(struct nopal_at at, uint64_t mark, uint64_t n
 	/* the short way around the 32 bits */
 	int64_t ticks = (int32_t)((uint32_t)mark - (uint32_t)playout->zero_mark);
 	int64_t seconds = ticks / set->clock;
+	int64_t ns = (int64_t)nopal_scale((uint64_t)(ticks < 0 ? -ticks : ticks), NOPAL_SECOND,
+					  (uint64_t)set->clock);
 
-	*ret_due_ns = playout->zero_ns + timestamp_jitter_ns(at, ticks);
+	*ret_due_ns = playout->zero_ns + (ticks < 0 ? -ns : ns);
 	if (number && number < playout->passed)
 		*ret_due_ns = INT64_MIN;
 	if (playout->begun &&

@@ -179,13 +179,6 @@ static const struct nopal_parameter lossy_fifo_parameters[] = {
 	{ 0 },
 };
 
-static const struct nopal_binding lossy_fifo_bindings[] = {
-	NOPAL_ON(SESSION_OPENED, lossy_fifo_on_opened),
-	NOPAL_ON(MSG_FROM_NET, lossy_fifo_on_msg_from_net),
-	NOPAL_ON(PEER_CLOSED, lossy_fifo_on_peer_closed),
-	{ 0 },
-};
-
 static const struct nopal_shared lossy_fifo_shared[] = {
 	[LOSSY_FIFO_PLAYOUT_DELAY] = { "playout_delay_ns", NOPAL_WRITE, 0, "the parameter delay" },
 	[LOSSY_FIFO_INITIAL_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
@@ -226,7 +219,9 @@ const struct nopal_microprotocol nopal_lossy_fifo = {
 	.shared = lossy_fifo_shared,
 	.holds = lossy_fifo_holds,
 	.timers = NOPAL_TIMERS([LOSSY_FIFO_TIMED_OUT] = { "timed_out", lossy_fifo_when_timed_out }),
-	.bindings = lossy_fifo_bindings,
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(SESSION_OPENED, lossy_fifo_on_opened),
+				   NOPAL_ON(MSG_FROM_NET, lossy_fifo_on_msg_from_net),
+				   NOPAL_ON(PEER_CLOSED, lossy_fifo_on_peer_closed)),
 	.state_size = sizeof(struct lossy_fifo),
 	.idle = lossy_fifo_idle,
 	.open = lossy_fifo_open,

@@ -171,14 +171,6 @@ static const struct nopal_parameter reliable_fifo_parameters[] = {
 	{ 0 },
 };
 
-static const struct nopal_binding reliable_fifo_bindings[] = {
-	NOPAL_ON(SESSION_OPENED, reliable_fifo_on_opened),
-	NOPAL_ON(MSG_FROM_NET, reliable_fifo_on_msg_from_net),
-	NOPAL_ON(FORWARD_RECEIVED, reliable_fifo_on_gave_up),
-	NOPAL_ON(PEER_CLOSED, reliable_fifo_on_peer_closed),
-	{ 0 },
-};
-
 static const struct nopal_attribute reliable_fifo_attributes[] = {
 	[RELIABLE_FIFO_FIRST] = { "order_first", NOPAL_READ },
 	[RELIABLE_FIFO_NEXT] = { "order_next", NOPAL_READ },
@@ -223,7 +215,10 @@ const struct nopal_microprotocol nopal_reliable_fifo = {
 	.attributes = reliable_fifo_attributes,
 	.shared = reliable_fifo_shared,
 	.holds = NOPAL_HOLDS({ "all predecessors were delivered", NOPAL_DELIVER, NOPAL_DATA }),
-	.bindings = reliable_fifo_bindings,
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(SESSION_OPENED, reliable_fifo_on_opened),
+				   NOPAL_ON(MSG_FROM_NET, reliable_fifo_on_msg_from_net),
+				   NOPAL_ON(FORWARD_RECEIVED, reliable_fifo_on_gave_up),
+				   NOPAL_ON(PEER_CLOSED, reliable_fifo_on_peer_closed)),
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct reliable_fifo),
 	.idle = reliable_fifo_idle,

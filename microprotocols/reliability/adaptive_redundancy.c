@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adaptive_redundancy -- as much redundancy as the losses that are measured ask for.
+ * adaptive_redundancy -- redundancy by the measured losses.
  *
  * A policy: it sets how much parity the blocks to come get, and the mechanism that makes them knows
  * nothing of losses.  The receiver tells how many packets the path lost; the sender takes the least
@@ -292,7 +292,7 @@ const struct nopal_microprotocol nopal_adaptive_redundancy = {
 	.abi = NOPAL_ABI,
 	.name = "adaptive_redundancy",
 	.family = "reliability",
-	.summary = "as much redundancy as the losses that are measured ask for",
+	.summary = "adaptive redundancy: as much parity as the measured losses need",
 	.provides = NOPAL_ROLES({ "redundancy_policy", true }),
 	.needs = NOPAL_RELATIONS({ "redundancy", "somebody has to make the parity" }),
 	.parameters_size = sizeof(struct adaptive_redundancy_parameters),

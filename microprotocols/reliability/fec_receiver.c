@@ -41,23 +41,6 @@ struct nopal__block *nopal__fec_find(struct nopal_at at, uint64_t number)
 	return block && !block->closed ? block : NULL;
 }
 
-/* A rebuilt segment is believed when it says that this place is its own. */
-static void fec_raise_rebuilt(struct nopal_at at, const struct nopal__block *block,
-			      const struct nopal__erasure_task *task)
-{
-	for (uint32_t i = 0; i < task->missing; i++) {
-		struct nopal_segment *segment =
-			nopal__symbol_unpack(at.session, task->rebuilt[i], block->length);
-
-		if (!segment)
-			continue;
-		if (nopal_get(at, segment, FEC_BLOCK) == block->number &&
-		    nopal_get(at, segment, FEC_INDEX) == task->missing_index[i])
-			nopal_raise_SEGMENT_FROM_NET(at.session, segment);
-		nopal_segment_drop(at.session, segment);
-	}
-}
-
 /* As many symbols are there as the block has sources: it is closed now, once, whether or not they
  * can be rebuilt, and the segments that are raised find it so. */
 static void fec_rebuild(struct nopal_at at, struct nopal__block *block)
@@ -74,7 +57,6 @@ static void fec_rebuild(struct nopal_at at, struct nopal__block *block)
 		.missing_index = missing,
 		.rebuilt = rebuilt,
 	};
-	uint32_t i;
 
 	block->closed = true;
 	if (!task.missing)
@@ -85,10 +67,22 @@ static void fec_rebuild(struct nopal_at at, struct nopal__block *block)
 	if (!self->rebuilt || !nopal__fec_has_code(at))
 		return;
 	nopal__block_pad(block, symbol);
-	for (i = 0; i < task.missing; i++)
+	for (uint32_t i = 0; i < task.missing; i++)
 		rebuilt[i] = self->rebuilt + (size_t)i * self->room;
-	if (nopal__erasure_rebuild(&self->erasure, &task))
-		fec_raise_rebuilt(at, block, &task);
+	if (!nopal__erasure_rebuild(&self->erasure, &task))
+		return;
+	for (uint32_t i = 0; i < task.missing; i++) {
+		struct nopal_segment *segment =
+			nopal__symbol_unpack(at.session, rebuilt[i], task.length);
+
+		if (!segment)
+			continue;
+		/* It is believed when it says that this place is its own. */
+		if (nopal_get(at, segment, FEC_BLOCK) == block->number &&
+		    nopal_get(at, segment, FEC_INDEX) == missing[i])
+			nopal_raise_SEGMENT_FROM_NET(at.session, segment);
+		nopal_segment_drop(at.session, segment);
+	}
 }
 
 void nopal__fec_arrived(struct nopal_at at, struct nopal__block *block, uint32_t index,

@@ -11,10 +11,9 @@
  *            the code has, a block gets as many as a policy says when it begins;
  *            without a policy, all.  A block's shape may not change.
  *            Among many, a segment for one alone is in no block.
- *            Any k of a block's segments give all its k, whoever else resends:
- *            a rebuilt segment is acknowledged like one that arrived.  A loss is
- *            resent at once beside it, or where repair_first is there, only once
- *            no repair can come.
+ *            A rebuilt segment is acknowledged like one that arrived.  A loss is
+ *            resent at once beside the parity, or with repair_first, only once no
+ *            repair can come.
  * Wire:      parity: sources of the block 1, symbols of the block 1, length of a symbol 2, a
  *            symbol.
  */

@@ -18,11 +18,10 @@
  *            variant of Go-Back-N, whose packet queue is this window.
  * Differs:   acknowledgements are decided once a turn, not for each packet, and
  *            ride on data that leaves then.  The wait doubles while nothing moves
- *            (`backoff` 0 is the paper's), and it is the measured one where
- *            somebody measures round trips: a fixed one that is shorter than the
- *            path sends every window twice, for ever, and one that is much longer
- *            stands still after each loss.  What a loss detector finds lost goes
- *            back at once.  A receiver without room repeats its acknowledgement
+ *            (`backoff` 0 is the paper's), and follows measured round trips: a fixed
+ *            wait that is shorter than the path sends every window twice, and a much
+ *            longer one stands still after each loss.  A loss that a detector finds
+ *            goes back at once.  A receiver without room repeats its acknowledgement
  *            where the paper's is silent: neither moves the sender.
  * Wire:      ack: no body; cumulative_ack is the number that the peer waits for, modulo 2^32.
  */
