@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adaptive_redundancy -- redundancy by the measured losses.
+ * adaptive_redundancy -- adaptive redundancy: as much parity as the measured losses need.
  *
  * A policy: it sets how much parity the blocks to come get, and the mechanism that makes them knows
  * nothing of losses.  The receiver tells how many packets the path lost; the sender takes the least
@@ -21,6 +21,8 @@
  */
 #include <nopal/microprotocol.h>
 
+#include "arrivals.h"
+
 enum { ADAPTIVE_REDUNDANCY_PACKET };	  /* attributes */
 enum { ADAPTIVE_REDUNDANCY_LOSS_REPORT }; /* kinds */
 /* shared variables */
@@ -33,10 +35,8 @@ enum {
 enum {
 	ADAPTIVE_REDUNDANCY_NUMBER_BYTES = 4,
 	ADAPTIVE_REDUNDANCY_REPORT_BYTES = 8,
-	ADAPTIVE_REDUNDANCY_FAR = 1 << 16, /* an outage is shorter than that */
-	ADAPTIVE_REDUNDANCY_STRAYS = 8,	   /* in a row show where the peer is */
-	ADAPTIVE_REDUNDANCY_RISE = 2,	   /* as fast as it falls */
-	ADAPTIVE_REDUNDANCY_MAX = 254,	   /* parity beside one source */
+	ADAPTIVE_REDUNDANCY_RISE = 2,  /* as fast as it falls */
+	ADAPTIVE_REDUNDANCY_MAX = 254, /* parity beside one source */
 	ADAPTIVE_REDUNDANCY_MILLION = 1000000,
 	ADAPTIVE_REDUNDANCY_ROOT_BIT = 1 << 19, /* of half a million */
 };
@@ -48,57 +48,11 @@ struct adaptive_redundancy_parameters {
 };
 
 struct adaptive_redundancy {
-	/* of what the peer sends */
-	uint64_t latest; /* largest packet number */
-	uint64_t recent; /* bit i: latest - i came */
-	uint64_t came;
-	uint64_t told; /* number of the last report */
-	uint32_t strays;
-
-	/* of what we send, as in the last report */
-	uint32_t peer_latest, peer_came;
+	struct arrivals arrivals;	 /* of the peer's packets */
+	uint32_t peer_latest, peer_came; /* the peer's last report of ours */
 };
 
 /* -------------------------------------------------------------- losses of the path */
-
-enum { ADAPTIVE_REDUNDANCY_BITS = 64 }; /* of `recent` */
-
-/* False: the packet has come before, or so late that it counts as lost. */
-static bool adaptive_redundancy_is_new(struct adaptive_redundancy *self, uint64_t reorder,
-				       uint64_t number)
-{
-	uint64_t ahead = number > self->latest ? number - self->latest : 0;
-	uint64_t ago = self->latest + ahead - number;
-	uint64_t bit;
-
-	if (ago >= reorder)
-		return false;
-	self->recent = ahead < ADAPTIVE_REDUNDANCY_BITS ? self->recent << ahead : 0;
-	self->latest += ahead;
-	bit = UINT64_C(1) << ago;
-	if (self->recent & bit)
-		return false;
-	self->recent |= bit;
-	return true;
-}
-
-/* One number from far away is not believed; where the peer is there, the numbers between say nothing
- * of losses. */
-static bool adaptive_redundancy_is_near(struct adaptive_redundancy *self, uint64_t number)
-{
-	uint64_t apart = number > self->latest ? number - self->latest : self->latest - number;
-
-	if (apart < ADAPTIVE_REDUNDANCY_FAR) {
-		self->strays = 0;
-		return true;
-	}
-	if (++self->strays < ADAPTIVE_REDUNDANCY_STRAYS)
-		return false;
-	self->came += number - self->latest; /* modulo, as it is told */
-	self->latest = self->told = number;
-	self->recent = 0;
-	return true;
-}
 
 /* A segment that redundancy rebuilt has no packet number. */
 static enum nopal_verdict adaptive_redundancy_on_carried(struct nopal_at at,
@@ -108,9 +62,8 @@ static enum nopal_verdict adaptive_redundancy_on_carried(struct nopal_at at,
 	struct adaptive_redundancy *self = nopal_state(at);
 	uint64_t number = segment->packet_number;
 
-	if (number && adaptive_redundancy_is_near(self, number) &&
-	    adaptive_redundancy_is_new(self, (uint64_t)set->reorder, number))
-		self->came++;
+	if (number)
+		arrivals_note(&self->arrivals, (uint64_t)set->reorder, number);
 	return NOPAL_CONTINUE;
 }
 
@@ -120,22 +73,18 @@ static enum nopal_verdict adaptive_redundancy_on_turn_end(struct nopal_at at,
 	const struct adaptive_redundancy_parameters *set = nopal_parameters(at);
 	struct adaptive_redundancy *self = nopal_state(at);
 	struct nopal_writer writer;
-	uint64_t reorder = (uint64_t)set->reorder;
-	uint64_t came = self->came;
+	uint64_t reorder = (uint64_t)set->reorder, came;
 	struct nopal_segment *report;
 
 	(void)subject;
-	if (self->latest < self->told + (uint64_t)set->every + reorder)
+	if (self->arrivals.latest < self->arrivals.told + (uint64_t)set->every + reorder)
 		return NOPAL_CONTINUE;
 	report = nopal_control_begin(at, ADAPTIVE_REDUNDANCY_LOSS_REPORT,
 				     ADAPTIVE_REDUNDANCY_REPORT_BYTES, &writer);
 	if (!report)
 		return NOPAL_CONTINUE;
-	/* The packets among the last `reorder` numbers are told later. */
-	for (uint64_t bit = 0; bit < reorder; bit++)
-		came -= self->recent >> bit & 1;
-	self->told = self->latest - reorder;
-	nopal_write(&writer, (uint32_t)self->told, ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
+	came = arrivals_tell(&self->arrivals, reorder);
+	nopal_write(&writer, (uint32_t)self->arrivals.told, ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
 	nopal_write(&writer, (uint32_t)came, ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
 	nopal_control_send(at.session, report, ADAPTIVE_REDUNDANCY_REPORT_BYTES);
 	return NOPAL_CONTINUE;
