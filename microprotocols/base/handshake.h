@@ -102,8 +102,9 @@ static inline void handshake_write_proof(struct nopal_writer *writer,
 		nopal_write(writer, 0, 1);
 }
 
-/* A listener without state: the cookie proves the address of the opener that shows it.  `epoch` is of
- * the listener's clock; `ours`: 0, or the nonce of the one session for which the cookie is made. */
+/* A listener without state: the cookie proves the address of the opener that shows it.  `epoch` is
+ * of the listener's clock; `ours`: 0, or the nonce of the one session for which the cookie is
+ * made. */
 static inline uint64_t handshake_cookie(const struct nopal_request *request, uint64_t epoch,
 					uint64_t ours, const struct handshake_connect *connect)
 {

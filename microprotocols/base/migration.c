@@ -118,7 +118,7 @@ static const struct nopal_binding migration_bindings[] = {
 
 static const struct nopal_relation migration_excludes[] = {
 	{ "address_demux",
-	  "where the address tells whose a datagram is, another address is another session" },
+	  "where addresses tell sessions apart, another address is another session" },
 	{ "parallel_paths", "it opens paths beside the first" },
 	{ 0 },
 };

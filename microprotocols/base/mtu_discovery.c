@@ -10,9 +10,9 @@
  * A probe is a control segment of the length that is tried, and the peer answers it.  Segments are
  * cut for what is known to pass: at first what an IP packet of 1200 bytes holds, or what earlier
  * sessions found, and that is tried at once.  Lengths are tried in this order: Ethernet's, the
- * composition's longest, the middle of the usual ones in question, then the middle of the rest, until
- * the interval in question is small.  A search that is not the first tries the present length once
- * more before it tries others.
+ * composition's longest, the middle of the usual ones in question, then the middle of the rest,
+ * until the interval in question is small.  A search that is not the first tries the present length
+ * once more before it tries others.
  *
  * After a report of the network (ICMP) the search starts from the floor, with the length reported.
  *
@@ -69,8 +69,8 @@ struct mtu_discovery {
 
 /* ---------------------------------------------------------------- lengths */
 
-/* The length to try: of the usual ones in question the middle one, or else the middle.  0: the longest
- * is found. */
+/* The length to try: of the usual ones in question the middle one, or else the middle.  0: the
+ * longest is found. */
 static uint32_t mtu_discovery_next(const struct mtu_discovery *self, uint32_t max)
 {
 	const unsigned all = sizeof(mtu_discovery_usual) / sizeof(*mtu_discovery_usual);
@@ -279,8 +279,8 @@ static enum nopal_verdict mtu_discovery_on_missing(struct nopal_at at,
 
 /* ------------------------------------------------------ reports of the network */
 
-/* A report may be forged: nothing is believed below the floor, and the length reported is probed.  A
- * probe that was too long need not wait for its timeout. */
+/* A report may be forged: nothing is believed below the floor, and the length reported is probed.
+ * A probe that was too long need not wait for its timeout. */
 static enum nopal_verdict mtu_discovery_on_narrowed(struct nopal_at at,
 						    struct nopal_session *subject)
 {

@@ -265,7 +265,7 @@ static const struct nopal_promise resize_promises[] = {
 	  "a message that stays incomplete for so long is dropped", .with = "fan_out",
 	  .without = "channel_repair", .bound = "reassembly_timeout" },
 	{ NOPAL_DELIVERY, NOPAL_REASSEMBLY, NOPAL_LOWERS, NOPAL_IN_TIME,
-	  "what an incomplete message waits for so long may have been given up below",
+	  "the missing fragments of a message may have been given up below",
 	  .without = "reliability|channel_repair", .amid_partial = true,
 	  .bound = "reassembly_timeout" },
 	{ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_GIVES, NOPAL_ANY_SIZE,
@@ -286,7 +286,7 @@ static const struct nopal_attribute resize_attributes[] = {
 
 static const struct nopal_shared resize_shared[] = {
 	[RESIZE_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-			   "1: what is missing is still to come" },
+			   "1: missing segments are still to come" },
 	{ 0 },
 };
 

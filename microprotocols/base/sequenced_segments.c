@@ -109,7 +109,8 @@ static enum nopal_verdict sequenced_segments_on_from_net(struct nopal_at at,
 		is = sequenced_segments_beyond(at.session, self, number);
 	else if (is == NOPAL_NUMBER_BEYOND &&
 		 nopal_numbers_test(&self->seen, number) == NOPAL_NUMBER_NEW)
-		nopal_session_break(at.session, NOPAL_RESOURCE, "no room to remember what arrives");
+		nopal_session_break(at.session, NOPAL_RESOURCE,
+				    "no room to remember which segments arrive");
 	if (is != NOPAL_NUMBER_NEW)
 		return NOPAL_STOP;
 	sequenced_segments_tell(at);

@@ -22,10 +22,10 @@
  * the last of them.  The MSS is the smaller of what the two can pack into a datagram; both keep to
  * it.  What comes from the opener and acknowledges B confirms, be it data where the ACK was lost.
  *
- * There is no cookie, so some attacks succeed.  A host that can send from an address that is not its
- * own can have `backlog` sessions half open at a listener for as long as that repeats the SYN-ACK,
- * and no other opener gets in meanwhile.  A host that guesses or reads B opens a session in
- * another's name; one that guesses two numbers can close it.
+ * There is no cookie, so some attacks succeed.  A host that can send from an address that is not
+ * its own can have `backlog` sessions half open at a listener for as long as that repeats the
+ * SYN-ACK, and no other opener gets in meanwhile.  A host that guesses or reads B opens a session
+ * in another's name; one that guesses two numbers can close it.
  *
  * Paper:     the one-to-many protocol, sections 3.5, 3.6, and figures 1 and 2.
  * Differs:   the paper does not say where the MSS is told: it is 4 bytes of payload

@@ -400,7 +400,7 @@ static const struct nopal_timer virtual_circuit_timers[] = {
 };
 
 static const struct nopal_relation virtual_circuit_needs[] = {
-	{ "network", "a listener meets who opens where datagrams arrive" },
+	{ "network", "a listener meets openers where datagrams arrive" },
 	{ 0 },
 };
 

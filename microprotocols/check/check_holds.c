@@ -146,7 +146,8 @@ static const struct nopal_binding check_holds_bindings[] = {
 };
 
 static const struct nopal_attribute check_holds_attributes[] = {
-	[CHECK_HOLDS_MARKS] = { "check_marks", NOPAL_WRITE, "what check_holds saw of it",
+	[CHECK_HOLDS_MARKS] = { "check_marks", NOPAL_WRITE,
+				"steps of the segment that check_holds saw",
 				.kinds = NOPAL_CARRIED },
 	{ 0 },
 };

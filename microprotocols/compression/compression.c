@@ -2,8 +2,8 @@
 /*
  * compression -- messages travel shorter where they can.
  *
- * Each message is compressed by itself: none waits for another, and any may be lost.  A message that
- * would not become shorter travels as it is.
+ * Each message is compressed by itself: none waits for another, and any may be lost.  A message
+ * that would not become shorter travels as it is.
  *
  * An arriving message is discarded, and counted so, where it claims a length above `most`, or above
  * the length that its bytes could stand for, and where its bytes are not the compressed form of

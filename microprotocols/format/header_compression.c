@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * header_compression -- fields that follow from earlier headers do not travel.
+ * header_compression -- header compression: fields that follow from earlier headers do not travel.
  *
  * A context says of each field how it follows: it is constant; it moves with the anchor (the first
  * serial field: the packet number, or what stands for it); it is near that, and its low byte
@@ -21,9 +21,9 @@
  * another transmission may have brought that, or redundancy.  Where acks name no transmissions, the
  * sender relies on a context when `repeat` definitions have left.  Each resend defines, and so does
  * one of four transmissions, then one of eight, up to one of `refresh`: a peer that lost its
- * contexts, or all that began them, learns them.  Where fields keep straying a new context begins, in
- * which those are near, or spelled; the one before serves until it is known.  An unknown context is
- * a malformed datagram.
+ * contexts, or all that began them, learns them.  Where fields keep straying a new context begins,
+ * in which those are near, or spelled; the one before serves until it is known.  An unknown context
+ * is a malformed datagram.
  *
  * Paper:     none: in the manner of RFC 5795 (ROHC), with contexts of its own.
  * Differs:   no modes, no feedback of its own, no table of headers known before.
@@ -168,8 +168,8 @@ static void header_compression_pack(struct nopal_at at, const struct nopal_segme
 		self->last[f] = nopal__header_value(&all, segment, f);
 }
 
-/* A context is known when a transmission that defined it is acknowledged.  A segment that redundancy
- * made did not bring the definition that its transmission had. */
+/* A context is known when a transmission that defined it is acknowledged.  A segment that
+ * redundancy made did not bring the definition that its transmission had. */
 static enum nopal_verdict header_compression_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct header_compression *self = nopal_state(at);

@@ -94,8 +94,8 @@ struct one_to_many {
 
 /* ------------------------------------------------------------------- checksum */
 
-/* The one's complement sum, in 32 bits, of a header with its checksum field, and of the payload where
- * that is covered. */
+/* The one's complement sum, in 32 bits, of a header with its checksum field, and of the payload
+ * where that is covered. */
 static uint32_t one_to_many_covered(struct nopal_at at, const uint8_t *header,
 				    const uint8_t *payload, size_t length)
 {

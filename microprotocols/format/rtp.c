@@ -82,8 +82,8 @@ static void rtp_pack(struct nopal_at at, const struct nopal_segment *segment,
 	nopal_write(writer, self->source, RTP_WORD_BYTES);
 }
 
-/* Is the packet from the source that we listen to, by now?  The first packet of all has number 1, and
- * the first of a new source follows `highest`. */
+/* Is the packet from the source that we listen to, by now? The first packet of all has number 1,
+ * and the first of a new source follows `highest`. */
 static bool rtp_is_heard(struct rtp *self, uint32_t source, uint16_t sequence)
 {
 	bool follows = source == self->strange_source &&
@@ -190,7 +190,7 @@ static const struct nopal_attribute rtp_attributes[] = {
 	  .kinds = NOPAL_DATA },
 	{ "timestamp", NOPAL_PROPERTY, "when it was sampled, in ticks of the clock",
 	  .wire_bytes = RTP_WORD_BYTES, .kinds = NOPAL_DATA },
-	{ "payload_type", NOPAL_PROPERTY, "what the payload is, 0 to 127", .wire_bytes = 1,
+	{ "payload_type", NOPAL_PROPERTY, "type of the payload, 0 to 127", .wire_bytes = 1,
 	  .kinds = NOPAL_DATA },
 	{ "marker", NOPAL_PROPERTY, "1: a frame ends, or speech begins", .wire_bytes = 1,
 	  .kinds = NOPAL_DATA },

@@ -209,8 +209,8 @@ static bool balance_lacks(const struct nopal_copy *copy)
 	return copy->outcome == NOPAL_OUTCOME_LOST || copy->outcome == NOPAL_OUTCOME_EXPIRED;
 }
 
-/* The time of a failure is no measure of load: a destination that refuses at once would draw all.  Of
- * a message that left again, it is not known when this copy did. */
+/* The time of a failure is no measure of load: a destination that refuses at once would draw all.
+ * Of a message that left again, it is not known when this copy did. */
 static void balance_learn(const struct nopal_session *session, const struct balance_parameters *set,
 			  const struct nopal_copy *copy)
 {
@@ -271,9 +271,9 @@ static const struct nopal_parameter balance_parameters[] = {
 	NOPAL_NUMBER(balance, copies, "copies", COUNT, "1", "1", "1000",
 		     "destinations that get a message"),
 	NOPAL_NUMBER(balance, memory_ns, "memory", TIME, "10s", "1ms", "1000s",
-		     "in which what is known of one loses half of its weight"),
+		     "time in which measurements lose half of their weight"),
 	NOPAL_NUMBER(balance, attempts, "attempts", COUNT, "8", "0", "1000",
-		     "how often a message is given to others in place of those who did not get it"),
+		     "how often a message that destinations did not get is given to others"),
 	{ 0 },
 };
 
@@ -287,7 +287,7 @@ static const struct nopal_promise balance_promises[] = {
 	{ NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_SO_MANY,
 	  "a message goes to the least loaded destinations", .bound = "copies" },
 	{ NOPAL_ORDER, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
-	  "what one destination did not get goes to another one, after later messages",
+	  "a message that one destination did not get goes to another one, after later messages",
 	  .when = "attempts" },
 	{ NOPAL_DUPLICATES, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
 	  "a copy that is taken for lost is sent again, and both may arrive",

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel_receiver.c -- channel_repair at a destination: which segments are missing, when to ask for
- * them, and reports.
+ * channel_receiver.c -- channel_repair at a destination: which segments are missing, when to ask
+ * for them, and reports.
  *
  * A destination that misses a segment waits for a random time before it asks, so that of many that
  * miss the same one asks first.  The sender tells all which numbers it will multicast again; a
  * destination that misses no other waits for those, and so stays silent.
  *
- * Where a segment fills a hole and is no repair, the path reorders, and by how much is measured as in
- * rack_detection.  From then on a destination does not ask for a hole that is younger than that and a
- * quarter more; a late segment is not counted as missing.
+ * Where a segment fills a hole and is no repair, the path reorders, and by how much is measured as
+ * in rack_detection.  From then on a destination does not ask for a hole that is younger than that
+ * and a quarter more; a late segment is not counted as missing.
  */
 #include "channel_repair.h"
 
@@ -86,8 +86,8 @@ static void receiver_write(const struct channel_receiver *self, uint64_t ripe,
 	}
 }
 
-/* Asks for numbers up to the ripe ones, for a path that reorders may still bring the rest.  From now
- * on a segment may be one that was asked for. */
+/* Asks for numbers up to the ripe ones, for a path that reorders may still bring the rest.  From
+ * now on a segment may be one that was asked for. */
 void nopal__channel_ask(struct nopal_at at)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(at);
@@ -236,8 +236,8 @@ static void receiver_up_to(struct nopal_session *session, struct channel_receive
 	self->top = end;
 }
 
-/* No destination is known to have asked for the segment that fills this hole: it was late.  One that
- * takes as long as a repair may is a repair whose announcement got lost. */
+/* No destination is known to have asked for the segment that fills this hole: it was late.  One
+ * that takes as long as a repair may is a repair whose announcement got lost. */
 static void receiver_late(struct nopal_at at, uint64_t number)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel_repair -- what a destination misses of the channel is multicast once more.
+ * channel_repair -- NACK-based repair: segments that a destination misses are multicast once more.
  *
  * Paper:     Adamson, Bormann, Handley, Macker: NORM, RFC 5740 (negative acks after
  *            a random time, and those of others suppressed); Gemmell and others,
@@ -82,7 +82,7 @@ static const struct nopal_shared channel_repair_shared[] = {
 	[CHANNEL_REPAIR_SUPPRESSED] = { "channel_naks_suppressed", NOPAL_WRITE, 0,
 					"and did not, because others had" },
 	[CHANNEL_REPAIR_UNMET] = { "reliability_unmet", NOPAL_WRITE, 0,
-				   "1: what is missing will come" },
+				   "1: missing segments will come" },
 	{ 0 },
 };
 
@@ -127,13 +127,13 @@ static const struct nopal_relation channel_repair_needs[] = {
 
 static const struct nopal_promise channel_repair_promises[] = {
 	{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
-	  "what is missing is asked for, and multicast again" },
+	  "missing segments are asked for, and multicast again" },
 	{ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_AT_TRANSPORT,
-	  "reports say what has arrived" },
+	  "reports say which segments have arrived" },
 	{ NOPAL_DELIVERY, NOPAL_FILTER, NOPAL_REQUIRES, NOPAL_ALL,
 	  "asks and reports travel by each destination's session: lost there, they stay so" },
 	{ NOPAL_PROGRESS, NOPAL_FILTER, NOPAL_LOWERS, 0,
-	  "what the session of a destination gave up is asked for without end",
+	  "segments that the session of a destination gave up are asked for without end",
 	  .amid_partial = true },
 	NOPAL_NUMBERS_ONCE,
 	{ 0 },
@@ -143,7 +143,7 @@ const struct nopal_microprotocol nopal_channel_repair = {
 	.abi = NOPAL_ABI,
 	.name = "channel_repair",
 	.family = "group",
-	.summary = "what a destination misses of the channel is multicast once more",
+	.summary = "NACK-based repair: segments that a destination misses are multicast once more",
 	.wire_version = 1,
 	.many = true,
 	.provides = NOPAL_ROLES({ "channel_repair", true }, { "segment_numbers", true },

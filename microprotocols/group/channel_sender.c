@@ -365,8 +365,8 @@ enum nopal_verdict nopal__channel_nak(struct nopal_at at, struct nopal_segment *
 
 /* ----------------------------------------------------------------- reminders */
 
-/* A destination whose cumulative ack does not move does not hear the channel any more, or its nak and
- * report would have come. */
+/* A destination whose cumulative ack does not move does not hear the channel any more, or its nak
+ * and report would have come. */
 void nopal__channel_remind(struct nopal_at at)
 {
 	const struct channel_repair_parameters *set = nopal_parameters(at);

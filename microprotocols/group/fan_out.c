@@ -188,8 +188,7 @@ static const struct nopal_attribute fan_out_attributes[] = {
 	[FAN_OUT_UNKNOWN] = { "copies_unknown", NOPAL_WRITE,
 			      "destinations of which nobody can say" },
 	[FAN_OUT_NEEDED] = { "copies_needed", NOPAL_WRITE, "destinations that must have it" },
-	[FAN_OUT_EXPIRED] = { "copies_expired", NOPAL_WRITE,
-			      "destinations for whom it came to be too late" },
+	[FAN_OUT_EXPIRED] = { "copies_expired", NOPAL_WRITE, "destinations at which it expired" },
 	{ 0 },
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * multicast -- what is for all leaves once, to a multicast address.
+ * multicast -- messages for all leave once, to a multicast address.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, conclusion (multicast and groups are
  *            among what is to come); RFC 1112 and RFC 4291, section 2.7.
@@ -11,8 +11,8 @@
  * Wire:      channel: id of the channel 4, to a destination that has opened; probe (through the
  *            channel) and heard, its answer: nothing.
  *
- * Both ends need the same address.  The id is random, so groups may share the address.  A destination
- * whose session uses the other address family gets copies.
+ * Both ends need the same address.  The id is random, so groups may share the address.  A
+ * destination whose session uses the other address family gets copies.
  */
 #include <nopal/microprotocol.h>
 
@@ -193,7 +193,7 @@ static const struct nopal_relation multicast_needs[] = {
 	{ "destinations", "they join by sessions of their own" },
 	{ "fan_out", "somebody must count those that have a message" },
 	{ "message_segments", "a message must fit the datagrams of all" },
-	{ "channel_repair", "nobody else hears what came by the channel" },
+	{ "channel_repair", "nobody else takes segments of the channel" },
 	{ 0 },
 };
 
@@ -213,7 +213,7 @@ const struct nopal_microprotocol nopal_multicast = {
 	.abi = NOPAL_ABI,
 	.name = "multicast",
 	.family = "group",
-	.summary = "what is for all leaves once, to a multicast address",
+	.summary = "messages for all leave once, to a multicast address",
 	.many = true,
 	.provides = NOPAL_ROLES({ "channel", true }),
 	.standard = "channel",

@@ -157,9 +157,9 @@ static inline void receiver_path_renew(struct receiver_path *path)
 	path->passed = RECEIVER_PATH_ONE;
 }
 
-/* Are so many rows lost that it is no chance?  Two counts deviate: this one, and that of slow
- * segments.  A tenth of the segments at most are lost by chance: as many as at slow rates, where that
- * is `known`, else the tenth. */
+/* Are so many rows lost that it is no chance? Two counts deviate: this one, and that of slow
+ * segments.  A tenth of the segments at most are lost by chance: as many as at slow rates, where
+ * that is `known`, else the tenth. */
 static inline bool receiver_path_overflows(const struct receiver_path *path, bool known)
 {
 	uint64_t slow = path->slow > RECEIVER_PATH_FEW ? path->slow : RECEIVER_PATH_FEW;

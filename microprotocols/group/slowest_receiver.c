@@ -62,7 +62,7 @@ static uint64_t slowest_receiver_weight(const struct receiver_path *path)
 	return nopal_scale(rtt_us * rtt_us, hurt, RECEIVER_PATH_ONE) + 1;
 }
 
-/* Does this destination stand for all?  It may from now on: the report that made it the slowest does
+/* Does this destination stand for all? It may from now on: the report that made it the slowest does
  * not move the rate, or losses of many would add up. */
 static bool slowest_receiver_is(struct nopal_session *session, struct slowest_receiver *self,
 				struct nopal_destination *destination)
@@ -124,8 +124,8 @@ static void slowest_receiver_up(struct nopal_at at, const struct receiver_path *
 							     (uint64_t)path->rtt_ns));
 }
 
-/* Lowers the rate to a share of itself; segments that left before are no news from now on.  Below the
- * least rate there is nothing to wait for. */
+/* Lowers the rate to a share of itself; segments that left before are no news from now on.  Below
+ * the least rate there is nothing to wait for. */
 static void slowest_receiver_fall(struct nopal_at at, uint32_t share)
 {
 	const struct slowest_receiver_parameters *set = nopal_parameters(at);
@@ -246,9 +246,8 @@ static int slowest_receiver_open(struct nopal_at at)
 static const struct nopal_parameter slowest_receiver_parameters[] = {
 	NOPAL_NUMBER(slowest_receiver, initial, "initial", RATE, "10Mbit", "8kbit", "1000Gbit",
 		     "the rate at first"),
-	NOPAL_NUMBER(
-		slowest_receiver, min, "least", RATE, "1Mbit", "8kbit", "1000Gbit",
-		"not below this; who loses a tenth and more near this rate leaves the channel"),
+	NOPAL_NUMBER(slowest_receiver, min, "least", RATE, "1Mbit", "8kbit", "1000Gbit",
+		     "lowest rate; a destination that loses a tenth near it leaves the channel"),
 	NOPAL_NUMBER(slowest_receiver, max, "most", RATE, "10Gbit", "8kbit", "1000Gbit",
 		     "not above this"),
 	{ 0 },
@@ -274,7 +273,7 @@ const struct nopal_microprotocol nopal_slowest_receiver = {
 	.many = true,
 	.provides = NOPAL_ROLES({ "congestion_policy", true }, { "rate_policy" }),
 	.needs = NOPAL_RELATIONS({ "rate_mechanism", "somebody must keep to the rate" },
-				 { "channel_repair", "somebody must say what came" }),
+				 { "channel_repair", "somebody must report arrivals" }),
 	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED),
 	.parameters_size = sizeof(struct slowest_receiver_parameters),
 	.parameters = slowest_receiver_parameters,

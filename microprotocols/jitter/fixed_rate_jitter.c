@@ -3,8 +3,8 @@
  * fixed_rate_jitter -- deliver messages a fixed time apart.
  *
  * The first message is delivered `delay` after it came, and each other one as many intervals later
- * as its number is higher: a missing message leaves its place empty.  A message that comes after its
- * time is dropped.  None goes before one with a lower number: an order may have released both.
+ * as its number is higher: a missing message leaves its place empty.  A message that comes after
+ * its time is dropped.  None goes before one with a lower number: an order may have released both.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.E.
  * Differs:   places are numbers, so that a loss does not shift later messages;
@@ -39,8 +39,8 @@ static bool fixed_rate_jitter_begin(struct nopal_at at, uint64_t number)
 	return playout_fits(playout, &set->limits, number, playout->zero_ns, at.session->now_ns);
 }
 
-/* When the number is due.  False: its time has passed, as where a message with a higher number went,
- * or is far away. */
+/* When the number is due.  False: its time has passed, as where a message with a higher number
+ * went, or is far away. */
 static bool fixed_rate_jitter_place(struct nopal_at at, uint64_t number, int64_t *ret_due_ns)
 {
 	const struct fixed_rate_jitter_parameters *set = nopal_parameters(at);
@@ -111,7 +111,7 @@ const struct nopal_microprotocol nopal_fixed_rate_jitter = {
 	.provides = NOPAL_ROLES({ "jitter", true }),
 	.needs = NOPAL_RELATIONS(
 		{ "message_numbers", "numbers are places in time" },
-		{ "application", "what another layer sends again has lost its place" }),
+		{ "application", "a segment that another layer sends again has lost its place" }),
 	.promises = fixed_rate_jitter_promises,
 	.parameters_size = sizeof(struct fixed_rate_jitter_parameters),
 	.parameters = fixed_rate_jitter_parameters,

@@ -4,16 +4,16 @@
  *
  * A schedule says when a mark of the sender's clock is due here: `zero_mark` at `zero_ns`, and any
  * other mark as much later or earlier as it lies on the sender's clock.  Waiting messages are in a
- * ring by due time, bounded in messages and bytes.  Arrivals that have no place in the schedule, one
- * after the other, begin a new one: the sender paused, or its clock jumped.  A message older than one
- * that had a place is no sign of that.
+ * ring by due time, bounded in messages and bytes.  Arrivals that have no place in the schedule,
+ * one after the other, begin a new one: the sender paused, or its clock jumped.  A message older
+ * than one that had a place is no sign of that.
  *
- * Where messages have numbers, none goes before a waiting one with a lower number, whatever schedules
- * say: an order may have released both.
+ * Where messages have numbers, none goes before a waiting one with a lower number, whatever
+ * schedules say: an order may have released both.
  *
  * A message gets its time before an order sees it: one that is delivered late must not be behind
- * its successors, which wait for the order alone.  A message that is dropped passes the order first,
- * so that the order does not wait for it.
+ * its successors, which wait for the order alone.  A message that is dropped passes the order
+ * first, so that the order does not wait for it.
  *
  *   arrivals   x  x      x x     x
  *              |--delay--|
@@ -65,8 +65,8 @@ static inline struct playout_entry *playout_at(const struct playout *playout,
 	return &playout->ring[(playout->head + place) % (uint32_t)limits->messages];
 }
 
-/* A schedule in which this mark is due after the delay, and not before the messages that wait of the
- * old one. */
+/* A schedule in which this mark is due after the delay, and not before the messages that wait of
+ * the old one. */
 static inline void playout_begin(struct playout *playout, const struct playout_limits *limits,
 				 uint64_t mark, int64_t now_ns)
 {
@@ -107,7 +107,8 @@ static inline bool playout_fits(struct playout *playout, const struct playout_li
 }
 
 /* By numbers: no earlier than a message that waits with a lower one, and no later than one with a
- * higher one.  So the ring is in the order of numbers, too.  False: the number itself waits there. */
+ * higher one.  So the ring is in the order of numbers, too.  False: the number itself waits
+ * there. */
 static inline bool playout_fit_in(const struct playout *playout,
 				  const struct playout_limits *limits, struct playout_entry *entry)
 {

@@ -42,8 +42,8 @@ static enum nopal_verdict timestamp_jitter_on_from_user(struct nopal_at at,
 
 /* ------------------------------------------------------------------- arrivals */
 
-/* When the mark is due.  False: its time has passed, or is far away.  The schedule moves on by whole
- * seconds, which are whole numbers of ticks: so nothing is ever rounded twice. */
+/* When the mark is due.  False: its time has passed, or is far away.  The schedule moves on by
+ * whole seconds, which are whole numbers of ticks: so nothing is ever rounded twice. */
 static bool timestamp_jitter_place(struct nopal_at at, uint64_t mark, uint64_t number,
 				   int64_t *ret_due_ns)
 {
@@ -96,7 +96,7 @@ static const struct nopal_parameter timestamp_jitter_parameters[] = {
 	NOPAL_NUMBER(timestamp_jitter, clock, "clock", COUNT, "1000000", "1", "100000000",
 		     "ticks of a timestamp in a second", .wire = true),
 	NOPAL_WORDS(timestamp_jitter, late, "late", "drop", "drop|deliver",
-		    "what becomes of a message that comes after its time"),
+		    "a message that comes after its time: dropped, or delivered"),
 	PLAYOUT_PARAMETERS(timestamp_jitter),
 	{ 0 },
 };
@@ -142,7 +142,7 @@ const struct nopal_microprotocol nopal_timestamp_jitter = {
 	.summary = "deliver messages with the intervals of their timestamps",
 	.provides = NOPAL_ROLES({ "jitter", true }),
 	.needs = NOPAL_RELATIONS(
-		{ "application", "what another layer sends again has lost its place" }),
+		{ "application", "a segment that another layer sends again has lost its place" }),
 	.excludes = NOPAL_RELATIONS(
 		{ "coalesce", "a segment has the timestamp of its first message only" }),
 	.promises = timestamp_jitter_promises,

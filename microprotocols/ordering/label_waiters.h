@@ -3,8 +3,8 @@
  * label_waiters.h -- messages that wait for others by their labels, as a receiver keeps them.
  *
  * A waiter is in one list for each label that it lacks; when a message with the label is delivered,
- * the list is taken down, and each waiter that lacks nothing any more is ready.  All waiters are in a
- * list by due time, too: those that are hurried, and behind them the others, by age.  The labels
+ * the list is taken down, and each waiter that lacks nothing any more is ready.  All waiters are in
+ * a list by due time, too: those that are hurried, and behind them the others, by age.  The labels
  * that were delivered last are remembered, in a ring.
  */
 #ifndef NOPAL_LABEL_WAITERS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lossy_fifo -- deliver in order, and do not wait long for what is missing.
+ * lossy_fifo -- deliver in order, and wait a bounded time for missing messages.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.E.
  * Differs:   a gap costs at most `delay` from the arrival of the first message
@@ -193,7 +193,7 @@ static const struct nopal_hold lossy_fifo_holds[] = {
 
 static const struct nopal_promise lossy_fifo_promises[] = {
 	{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_FORWARD | NOPAL_BY_TAG,
-	  "what comes after its successors is dropped" },
+	  "a message that comes after its successors is dropped" },
 	{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
 	  "a message that comes after its successors is dropped", .bound = "delay" },
 	{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED,
@@ -205,12 +205,11 @@ const struct nopal_microprotocol nopal_lossy_fifo = {
 	.abi = NOPAL_ABI,
 	.name = "lossy_fifo",
 	.family = "ordering",
-	.summary = "deliver in order, and do not wait long for what is missing",
+	.summary = "deliver in order, and wait a bounded time for missing messages",
 	.provides = NOPAL_ROLES({ "order", true }, { "lossy_order" }),
 	.needs = NOPAL_RELATIONS(
 		{ "message_numbers|segment_numbers", "numbers say which message comes next" }),
-	.excludes =
-		NOPAL_RELATIONS({ "reliability", "what is sent again would be skipped anyway" }),
+	.excludes = NOPAL_RELATIONS({ "reliability", "a resent message would be skipped anyway" }),
 	.promises = lossy_fifo_promises,
 	.parameters_size = sizeof(struct lossy_fifo_parameters),
 	.parameters = lossy_fifo_parameters,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * out_of_band -- what cannot wait is delivered as it arrives, past any order.
+ * out_of_band -- urgent data out of band: delivered on arrival, past any order.
  *
  * An order or a jitter buffer that holds the message back keeps its place, so all others are
  * delivered as if nothing had happened.  For a message that is to leave first, too, the application
@@ -37,7 +37,7 @@ const struct nopal_microprotocol nopal_out_of_band = {
 	.abi = NOPAL_ABI,
 	.name = "out_of_band",
 	.family = "ordering",
-	.summary = "what cannot wait is delivered as it arrives, past any order",
+	.summary = "urgent data out of band: delivered on arrival, past any order",
 	.provides = NOPAL_ROLES({ "out_of_band", true }),
 	.excludes = NOPAL_RELATIONS(
 		{ "coalesce", "a segment has the properties of its first message only" }),

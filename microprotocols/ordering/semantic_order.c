@@ -106,9 +106,9 @@ static void semantic_order_drain(struct nopal_at at)
 	self->busy = busy;
 }
 
-/* The oldest has waited long enough; the predecessors that have come, and wait themselves, go before
- * it.  A stack through the waiters: the last one asked for is on top.  None is ready here: the list
- * of the ready ones and the stack share a link. */
+/* The oldest has waited long enough; the predecessors that have come, and wait themselves, go
+ * before it.  A stack through the waiters: the last one asked for is on top.  None is ready here:
+ * the list of the ready ones and the stack share a link. */
 static void semantic_order_give_up(struct nopal_at at)
 {
 	struct semantic_order *self = nopal_state(at);
@@ -136,8 +136,8 @@ static void semantic_order_give_up(struct nopal_at at)
 	self->busy = false;
 }
 
-/* Until none is left that was due at `until_ns`.  The ready ones go first: others may have delivered
- * their predecessors in this turn. */
+/* Until none is left that was due at `until_ns`.  The ready ones go first: others may have
+ * delivered their predecessors in this turn. */
 static void semantic_order_give_up_due(struct nopal_at at, int64_t until_ns)
 {
 	struct semantic_order *self = nopal_state(at);
@@ -248,9 +248,9 @@ static enum nopal_verdict semantic_order_on_to_user(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* Delivers the messages that others made ready in this turn.  Once all that was sent before a waiter
- * is settled, its predecessors that were sent before it have come or were given up; those still to be
- * sent have `delay` left to come. */
+/* Delivers the messages that others made ready in this turn.  Once all that was sent before a
+ * waiter is settled, its predecessors that were sent before it have come or were given up; those
+ * still to be sent have `delay` left to come. */
 static enum nopal_verdict semantic_order_on_turn_end(struct nopal_at at,
 						     struct nopal_session *subject)
 {
@@ -354,9 +354,9 @@ static const struct nopal_binding semantic_order_bindings[] = {
 
 static const struct nopal_shared semantic_order_shared[] = {
 	[SEMANTIC_ORDER_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-				   "1: what is missing will come" },
+				   "1: missing segments will come" },
 	[SEMANTIC_ORDER_FLOOR] = { "segment_floor", NOPAL_READ_OPTIONAL, 0,
-				   "what was sent before is settled" },
+				   "segments below it are settled" },
 	{ 0 },
 };
 
@@ -375,7 +375,7 @@ static const struct nopal_promise semantic_order_promises[] = {
 	  "a message waits for those that it names, up to a bound", .bound = "patience",
 	  .where = NOPAL_DELIVERY, .where_has = NOPAL_ALL },
 	{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_LOWERS, 0,
-	  "what a message waits for may have been given up below", .without = "reliability",
+	  "a predecessor may have been given up below", .without = "reliability",
 	  .amid_partial = true },
 	{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_LOWERS, NOPAL_AFTER_NAMED,
 	  "a message that waits is overtaken by those that do not" },

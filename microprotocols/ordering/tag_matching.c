@@ -15,9 +15,9 @@
  * receive: what nobody asked for does not keep back what was sent after it.
  *
  * A waiting message is unread: flow control counts it, and the sender waits before the bounds here
- * are reached.  An application that asks for messages behind a window full of others waits for ever,
- * as with any buffer.  Without flow control the session breaks at `unexpected`: a message that the
- * peer was told has arrived is not dropped.
+ * are reached.  An application that asks for messages behind a window full of others waits for
+ * ever, as with any buffer.  Without flow control the session breaks at `unexpected`: a message
+ * that the peer was told has arrived is not dropped.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section VII: matching in the manner of
  *            MPI, among the work that is to come.
@@ -194,8 +194,8 @@ static void tag_matching_match(struct nopal_at at, struct nopal_message *message
 	}
 }
 
-/* Matches the messages that others have let go; they do so in order, so a message that is held keeps
- * back only others that are held, too. */
+/* Matches the messages that others have let go; they do so in order, so a message that is held
+ * keeps back only others that are held, too. */
 static void tag_matching_settle(struct nopal_at at)
 {
 	struct tag_matching *self = nopal_state(at);
@@ -252,7 +252,7 @@ static enum nopal_verdict tag_matching_on_from_net(struct nopal_at at,
 		nopal_message_release(at, message);
 	else if (!tag_matching_keep(at, message))
 		nopal_session_break(at.session, NOPAL_RESOURCE,
-				    "no memory for what waits for a receive");
+				    "no memory for a message that waits for a receive");
 	tag_matching_settle(at);
 	return NOPAL_CONTINUE;
 }
@@ -346,8 +346,8 @@ static const struct nopal_parameter tag_matching_parameters[] = {
 	{ 0 },
 };
 
-/* Behind the parts that know which messages are late or out of band; before flow control, which tells
- * at the end of the turn which messages were consumed in it. */
+/* Behind the parts that know which messages are late or out of band; before flow control, which
+ * tells at the end of the turn which messages were consumed in it. */
 static const struct nopal_binding tag_matching_bindings[] = {
 	NOPAL_ON(MSG_FROM_USER, tag_matching_on_from_user, .before = "message_segments"),
 	NOPAL_ON(MSG_FROM_NET, tag_matching_on_from_net, .after = "order|out_of_band|flow_control"),
@@ -366,7 +366,7 @@ static const struct nopal_relation tag_matching_excludes[] = {
 };
 
 static const struct nopal_attribute tag_matching_attributes[] = {
-	[TAG_MATCHING_TAG] = { "tag", NOPAL_PROPERTY, "what receives ask for",
+	[TAG_MATCHING_TAG] = { "tag", NOPAL_PROPERTY, "the tag that receives match",
 			       .wire_bytes = TAG_MATCHING_WIRE_BYTES, .kinds = NOPAL_DATA },
 	[TAG_MATCHING_RECEIVE] = { "receive", NOPAL_PROPERTY, "cookie of the receive that got it" },
 	[TAG_MATCHING_FIRST] = { "order_first", NOPAL_READ_OPTIONAL },

@@ -118,8 +118,8 @@ static void erasure_row(const struct nopal__erasure *erasure,
 							    task->index[symbol]);
 }
 
-/* Makes the tables in `work` for these symbols: `square` has the coefficients of the missing sources
- * in the parity that is there. */
+/* Makes the tables in `work` for these symbols: `square` has the coefficients of the missing
+ * sources in the parity that is there. */
 static bool erasure_solve(struct nopal__erasure *erasure, const struct nopal__erasure_task *task)
 {
 	size_t max = (size_t)erasure->sources * erasure->parities;

@@ -77,7 +77,7 @@ static void fec_rebuild(struct nopal_at at, struct nopal__block *block)
 
 		if (!segment)
 			continue;
-		/* It is believed when it says that this place is its own. */
+		/* A rebuilt segment is believed when it says that this place is its own. */
 		if (nopal_get(at, segment, FEC_BLOCK) == block->number &&
 		    nopal_get(at, segment, FEC_INDEX) == missing[i])
 			nopal_raise_SEGMENT_FROM_NET(at.session, segment);

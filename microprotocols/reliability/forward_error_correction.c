@@ -179,7 +179,7 @@ static const struct nopal_attribute forward_error_correction_attributes[] = {
 			.wire_bytes = 1, .kinds = NOPAL_CARRIED },
 	[FEC_CUMULATIVE_ACK] = { "cumulative_ack", NOPAL_READ_OPTIONAL },
 	[FEC_REPAIR_GROUP] = { "repair_group", NOPAL_WRITE,
-			       "of what it is repaired with; 0: nothing" },
+			       "group of segments that repairs it; 0: none" },
 	[FEC_DESTINATION] = { "destination", NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
@@ -209,7 +209,7 @@ static const struct nopal_shared forward_error_correction_shared[] = {
 	[FEC_PARITY_SEGMENTS] = { "parity_segments", NOPAL_READ_OPTIONAL, NOPAL__ERASURE_MAX,
 				  "parity that blocks to come get" },
 	[FEC_RESENDS_WAIT] = { "resends_wait", NOPAL_READ_OPTIONAL, 0,
-			       "1: what may be repaired is not resent" },
+			       "1: a segment that may be repaired is not resent" },
 	[FEC_GROUPS_SETTLED] = { "repair_groups_settled", NOPAL_WRITE, 0,
 				 "of blocks up to this no parity will come" },
 	{ 0 },

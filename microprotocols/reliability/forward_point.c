@@ -53,8 +53,8 @@ static void forward_point_tell(struct nopal_at at)
 	nopal_control_send(at.session, segment, PARTIAL_RELIABILITY_BYTES);
 }
 
-/* Where all is settled beyond the peer's cumulative ack, some segments were given up: the peer moves
- * its cumulative ack over all that arrived. */
+/* Where all is settled beyond the peer's cumulative ack, some segments were given up: the peer
+ * moves its cumulative ack over all that arrived. */
 enum nopal_verdict nopal__forward_point_on_turn_end(struct nopal_at at,
 						    struct nopal_session *subject)
 {

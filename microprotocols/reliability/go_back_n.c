@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * go_back_n -- the peer takes only the next segment; what is timed out leaves again with all that
- * left after it.
+ * go_back_n -- go-back-N retransmission: the peer takes only the next segment.
  *
- * The receiver keeps nothing out of sequence, so its acknowledgements are one number.  With a window
- * of 1 this is stop-and-wait.
+ * A segment that times out leaves again with all that left after it.
+ * The receiver keeps nothing out of sequence, so its acknowledgements are one number.  With a
+ * window of 1 this is stop-and-wait.
  *
  *   sender, window 4                        receiver
  *   data 7 ------------------------------>  7 is the next, and taken
@@ -185,19 +185,19 @@ static const struct nopal_relation go_back_n_needs[] = {
 };
 
 static const struct nopal_relation go_back_n_excludes[] = {
-	{ "redundancy", "what it repairs was discarded with all behind it" },
+	{ "redundancy", "a repaired segment was discarded with all behind it" },
 	{ "tfrc",
 	  "its rate rises by round trips, and resends, as all are after an outage, tell none" },
 	{ "partial_reliability",
-	  "the peer takes what is next, and nothing leads round what was given up" },
+	  "the peer takes the next segment only, and would wait for one that was given up" },
 	{ 0 },
 };
 
 static const struct nopal_promise go_back_n_promises[] = {
 	{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
-	  "what is not acknowledged is sent again, with all behind it" },
+	  "a segment that is not acknowledged is sent again, with all behind it" },
 	{ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_AT_TRANSPORT,
-	  "the peer acknowledges what it took" },
+	  "the peer acknowledges the segments that it took" },
 	{ NOPAL_DEATH, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_WHILE_SENDING, "resends have an end",
 	  .bound = "attempts" },
 	{ NOPAL_BUFFER, NOPAL_SENDING, NOPAL_GIVES, NOPAL_BOUNDED,
@@ -229,8 +229,7 @@ const struct nopal_microprotocol nopal_go_back_n = {
 	.abi = NOPAL_ABI,
 	.name = "go_back_n",
 	.family = "reliability",
-	.summary =
-		"the peer takes only the next segment; what is timed out leaves again with all that left after it",
+	.summary = "go-back-N retransmission: the peer takes only the next segment",
 	.provides = go_back_n_provides,
 	.standard = "in_sequence",
 	.needs = go_back_n_needs,

@@ -111,9 +111,9 @@ enum nopal_verdict nopal__go_back_sender_on_send(struct nopal_at at, struct nopa
 
 /* ----------------------------------------------------------------- going back */
 
-/* Open transmissions are off the network: the one that is timed out or lost, and all after it, which
- * the peer discards.  The status of all is settled before the first asks to leave: gates count
- * segments on their way. */
+/* Open transmissions are off the network: the one that is timed out or lost, and all after it,
+ * which the peer discards.  The status of all is settled before the first asks to leave: gates
+ * count segments on their way. */
 static void go_back_sender_back(struct nopal_at at, uint64_t from, bool timed_out)
 {
 	struct go_back_n *self = nopal_state(at);

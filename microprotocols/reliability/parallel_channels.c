@@ -17,8 +17,8 @@
  *   unknown --a segment--> asked --its 8 bytes come back in time--> open
  *
  * A challenge leaves only in answer to a segment, once a round trip at most, and is shorter than
- * three times the shortest of them: a forged address gets no more. Without a seal, a host that knows
- * a session id can have segments taken from any address: compose aead where that matters.
+ * three times the shortest of them: a forged address gets no more. Without a seal, a host that
+ * knows a session id can have segments taken from any address: compose aead where that matters.
  *
  * Works in the lowest layer.  Congestion control counts a transmission once, however many datagrams
  * it is: each path must have room for all of it.  The path limit is that of the first path, and a
@@ -105,7 +105,7 @@ static const struct nopal_binding parallel_channels_bindings[] = {
 
 static const struct nopal_relation parallel_channels_excludes[] = {
 	{ "address_demux",
-	  "where the address tells whose a datagram is, another address is another session" },
+	  "where addresses tell sessions apart, another address is another session" },
 	{ 0 },
 };
 

@@ -17,8 +17,8 @@
  *        <-------------------- ack, cumulative ack 4
  *
  * A segment in flight when its time ends may still arrive, and its loss is news for congestion
- * control: the segment is given up when it is known to be lost, and its message has the outcome that
- * the peer told.
+ * control: the segment is given up when it is known to be lost, and its message has the outcome
+ * that the peer told.
  *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.B, which makes room for
  *            this and does not have it; RFC 3758 (the forward point); Wang,
@@ -252,7 +252,7 @@ static const struct nopal_binding partial_reliability_bindings[] = {
 static const struct nopal_relation partial_reliability_needs[] = {
 	{ "reliability", "without it nothing arrives for sure anyway" },
 	{ "acknowledgement", "its cumulative ack says whether the point was heard" },
-	{ "segment_numbers", "numbers say what will not come" },
+	{ "segment_numbers", "numbers say which segments will not come" },
 	{ 0 },
 };
 
@@ -272,7 +272,8 @@ static const struct nopal_promise partial_reliability_promises[] = {
 };
 
 static const struct nopal_kind partial_reliability_kinds[] = {
-	[PARTIAL_RELIABILITY_FORWARD] = { "forward", NOPAL_KIND_CONTROL, "what will not come" },
+	[PARTIAL_RELIABILITY_FORWARD] = { "forward", NOPAL_KIND_CONTROL,
+					  "segments that will not come" },
 	{ 0 },
 };
 

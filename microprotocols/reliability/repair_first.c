@@ -148,8 +148,9 @@ const struct nopal_microprotocol nopal_repair_first = {
 	.name = "repair_first",
 	.family = "reliability",
 	.summary = "a loss that redundancy may still repair is not resent",
-	.needs = NOPAL_RELATIONS({ "retransmit", "it resends what redundancy cannot repair" },
-				 { "redundancy", "without it nothing is ever repaired" }),
+	.needs = NOPAL_RELATIONS(
+		{ "retransmit", "it resends segments that redundancy cannot repair" },
+		{ "redundancy", "without it nothing is ever repaired" }),
 	.attributes = repair_first_attributes,
 	.shared = repair_first_shared,
 	.timers =

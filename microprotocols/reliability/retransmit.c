@@ -9,9 +9,9 @@
  *                     ^  |
  *                     +--+ SEGMENT_LOST, SEGMENT_TIMEOUT, or another part asks
  *
- * Paper:     Bridges et al., CTP, ToN 2007, section III.C and figure 4.
- * Differs:   asks the runtime for a new transmission instead of clearing and setting its send bit,
- *            so that windows and rates must agree to each resend; gives up on a segment that timed out
+ * Paper: Bridges et al., CTP, ToN 2007, section III.C and figure 4. Differs: asks the runtime for a
+ * new transmission instead of clearing and setting its send bit, so that windows and rates must
+ * agree to each resend; gives up on a segment that timed out
  *            `attempts` times.  A reported loss shows that the peer lives and is not counted; where
  *            acks say nothing of segments above the cumulative ack, so does any ack that moves the
  *            cumulative ack, and the count begins anew.
@@ -122,13 +122,13 @@ static const struct nopal_relation retransmit_needs[] = {
 };
 
 static const struct nopal_relation retransmit_excludes[] = {
-	{ "lossy_order", "what lossy ordering skips would be sent again for nothing" },
+	{ "lossy_order", "messages that lossy ordering skips would be sent again for nothing" },
 	{ 0 },
 };
 
 static const struct nopal_promise retransmit_promises[] = {
 	{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
-	  "what is lost or timed out is sent again" },
+	  "a lost or timed out segment is sent again" },
 	{ NOPAL_DEATH, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_WHILE_SENDING, "resends have an end",
 	  .bound = "attempts" },
 	{ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0,

@@ -22,8 +22,8 @@ static uint32_t sliding_ring(struct nopal_at at)
 	return 2 * (uint32_t)set->window;
 }
 
-/* Is the source one that is remembered, or comes next?  In that case it may be the newest, and others
- * too old. */
+/* Is the source one that is remembered, or comes next? In that case it may be the newest, and
+ * others too old. */
 static bool sliding_is_near(struct nopal_at at, uint64_t number)
 {
 	struct sliding_window_fec *self = nopal_state(at);

@@ -108,7 +108,7 @@ static const struct nopal_attribute sliding_window_fec_attributes[] = {
 			     .serial = true },
 	[SLIDING_CUMULATIVE_ACK] = { "cumulative_ack", NOPAL_READ_OPTIONAL },
 	[SLIDING_REPAIR_GROUP] = { "repair_group", NOPAL_WRITE,
-				   "of what it is repaired with; 0: nothing" },
+				   "group of segments that repairs it; 0: none" },
 	{ 0 },
 };
 
@@ -118,7 +118,7 @@ static const struct nopal_shared sliding_window_fec_shared[] = {
 	[SLIDING_PARITY_SEGMENTS] = { "parity_segments", NOPAL_READ_OPTIONAL, 255,
 				      "repairs from now on, at most `repairs`" },
 	[SLIDING_RESENDS_WAIT] = { "resends_wait", NOPAL_READ_OPTIONAL, 0,
-				   "1: what may be repaired is not resent" },
+				   "1: a segment that may be repaired is not resent" },
 	[SLIDING_GROUPS_SETTLED] = { "repair_groups_settled", NOPAL_WRITE, 0,
 				     "up to this no repair is on its way" },
 	{ 0 },

@@ -24,8 +24,8 @@ static inline int64_t nopal__flush_ns(struct nopal_at at, int64_t flush_ns, unsi
 	return playout_ns && playout_ns < flush_ns ? playout_ns : flush_ns;
 }
 
-/* How many segments of redundancy to make: as many as the code has, or as a policy's shared variable
- * says. */
+/* How many segments of redundancy to make: as many as the code has, or as a policy's shared
+ * variable says. */
 static inline uint32_t nopal__redundancy_wanted(struct nopal_at at, unsigned policy, uint32_t max)
 {
 	int64_t wanted = nopal_shared_get(at, policy);
@@ -35,8 +35,8 @@ static inline uint32_t nopal__redundancy_wanted(struct nopal_at at, unsigned pol
 	return wanted < max ? (uint32_t)wanted : max;
 }
 
-/* The oldest segment of redundancy that may still arrive; NULL: there is none.  They leave in order,
- * so this one tells of all. */
+/* The oldest segment of redundancy that may still arrive; NULL: there is none.  They leave in
+ * order, so this one tells of all. */
 static inline const struct nopal_segment *nopal__redundancy_open(struct nopal_session *session,
 								 struct nopal_queue *unsettled)
 {

@@ -179,7 +179,8 @@ static bool aead_forged(struct nopal_at at)
 	return false;
 }
 
-/* A datagram that has opened is the peer's: only now any state changes.  False: it was seen before. */
+/* A datagram that has opened is the peer's: only now any state changes.  False: it was seen
+ * before. */
 static bool aead_accept(struct nopal_at at, uint32_t word, uint64_t counter)
 {
 	struct aead *self = nopal_state(at);
