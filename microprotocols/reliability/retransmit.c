@@ -9,12 +9,13 @@
  *                     ^  |
  *                     +--+ SEGMENT_LOST, SEGMENT_TIMEOUT, or another part asks
  *
- * Paper: Bridges et al., CTP, ToN 2007, section III.C and figure 4. Differs: asks the runtime for a
- * new transmission instead of clearing and setting its send bit, so that windows and rates must
- * agree to each resend; gives up on a segment that timed out
- *            `attempts` times.  A reported loss shows that the peer lives and is not counted; where
- *            acks say nothing of segments above the cumulative ack, so does any ack that moves the
- *            cumulative ack, and the count begins anew.
+ * Paper:     Bridges et al., CTP, ToN 2007, section III.C and figure 4.
+ * Differs:   asks the runtime for a new transmission instead of clearing and setting its
+ *            send bit, so that windows and rates must agree to each resend; gives up
+ *            on a segment that timed out `attempts` times.  A reported loss shows that
+ *            the peer lives and is not counted; where acks say nothing of segments
+ *            above the cumulative ack, so does any ack that moves the cumulative ack,
+ *            and the count begins anew.
  */
 #include <nopal/microprotocol.h>
 
