@@ -8,14 +8,11 @@
 
 enum { HEAP_FIRST_ROOM = 64 };
 
-void *nopal__reserve(void *array, uint32_t count, uint32_t *room, size_t size)
+void *nopal__grow(void *array, uint32_t *room, size_t size)
 {
 	uint32_t wanted = *room ? 2 * *room : HEAP_FIRST_ROOM;
-	void *grown;
+	void *grown = realloc(array, wanted * size);
 
-	if (count < *room)
-		return array;
-	grown = realloc(array, wanted * size);
 	if (grown)
 		*room = wanted;
 	return grown;

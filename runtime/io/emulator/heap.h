@@ -25,9 +25,13 @@ struct nopal__heap {
 	uint32_t count, room;
 };
 
-/* The array with room for one more element of `size` bytes; NULL when out of memory: the array is
- * as before. */
-void *nopal__reserve(void *array, uint32_t count, uint32_t *room, size_t size);
+/* Doubles an array; NULL when out of memory: the array is as before. */
+void *nopal__grow(void *array, uint32_t *room, size_t size);
+/* The array with room for one more element of `size` bytes; NULL as above. */
+static inline void *nopal__reserve(void *array, uint32_t count, uint32_t *room, size_t size)
+{
+	return count < *room ? array : nopal__grow(array, room, size);
+}
 /* False when out of memory. */
 bool nopal__heap_push(struct nopal__heap *heap, const struct nopal__event *event);
 void nopal__heap_pop(struct nopal__heap *heap);

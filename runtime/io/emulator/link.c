@@ -7,9 +7,9 @@
  *   loss mask 0xHEX (bit i: the i-th datagram)  |  loss mask 1011 (first to last)
  *   duplicate P%   corrupt P%   reorder P% [gap N]
  *   rate R   limit PACKETS   mtu BYTES   down FROM UNTIL
- *   ecn: a loss marks who understands marks   ce_threshold T: so does a wait
+ *   ecn: a loss marks packets that allow it   ce_threshold T: so does a wait
  *
- * Words before `fwd:` or `rev:` are for both directions, those behind for one. A number has its
+ * Words before `fwd:` or `rev:` are for both directions, words behind for one. A number has its
  * unit, always; a word that is given twice in one place is a mistake, not an order.
  */
 #include <ctype.h>

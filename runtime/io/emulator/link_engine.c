@@ -6,7 +6,7 @@
  * The words and their meaning are those of tc-netem(8).  It differs so:
  *   - a datagram that is lost has used the queue and the rate before: the
  *     loss is at the far end of the wire, as on a radio link;
- *   - `limit` counts packets that wait or are in transmission, not those that
+ *   - `limit` counts packets that wait or are in transmission, not packets that
  *     are on their way (netem's queue holds these too);
  *   - delay correlation c keeps the last sample with probability c, so that
  *     samples are correlated by c^k at distance k and the distribution is
@@ -205,7 +205,7 @@ uint32_t nopal__link_queued(struct nopal__link_engine *engine, int64_t now_ns)
 	return engine->queued;
 }
 
-/* The link is busy for the time that `bytes` take; what a division leaves is carried, so that n
+/* The link is busy for the time that `bytes` take; the rest of a division is carried, so that n
  * packets take exactly floor(n * time). */
 static void link_transmit(struct nopal__link_engine *engine, uint32_t bytes)
 {

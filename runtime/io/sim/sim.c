@@ -19,63 +19,16 @@
 #include "session/endpoint_sessions.h"
 
 enum {
-	SIM_STREAM_WORLD = 0, /* links have the streams from 1 */
-	SIM_FIRST_BUCKETS = 64,
+	SIM_STREAM_WORLD = 0,	     /* links have the streams from 1 */
 	SIM_FIRST_FREE_PORT = 49152, /* RFC 6335: dynamic ports */
 	SIM_PORT_BITS = 16,
 };
 
 /* ------------------------------------------------------------------- ports */
 
-static struct sim_port **sim_bucket(struct sim *sim, uint32_t host, uint16_t number)
+static uint64_t sim_port_key(uint32_t host, uint16_t number)
 {
-	uint64_t key = (uint64_t)host << SIM_PORT_BITS | number;
-
-	return &sim->ports[nopal__random_mix(key) & (sim->port_buckets - 1)];
-}
-
-static struct sim_port *sim_port_find(struct sim *sim, uint32_t host, uint16_t number)
-{
-	struct sim_port *port;
-
-	if (sim->port_count == 0)
-		return NULL;
-	port = *sim_bucket(sim, host, number);
-	while (port && (port->host != host || port->number != number))
-		port = port->next;
-	return port;
-}
-
-static void sim_port_link(struct sim *sim, struct sim_port *port)
-{
-	struct sim_port **bucket = sim_bucket(sim, port->host, port->number);
-
-	port->next = *bucket;
-	*bucket = port;
-}
-
-/* As many buckets as ports, at least; false when out of memory. */
-static bool sim_ports_grow(struct sim *sim)
-{
-	struct sim_port **old = sim->ports;
-	uint32_t buckets = sim->port_buckets;
-
-	if (sim->port_count < buckets)
-		return true;
-	sim->port_buckets = buckets ? 2 * buckets : SIM_FIRST_BUCKETS;
-	sim->ports = calloc(sim->port_buckets, sizeof(*sim->ports));
-	if (!sim->ports) {
-		sim->ports = old;
-		sim->port_buckets = buckets;
-		return false;
-	}
-	for (uint32_t i = 0; i < buckets; i++)
-		for (struct sim_port *port = old[i], *next; port; port = next) {
-			next = port->next;
-			sim_port_link(sim, port);
-		}
-	free(old);
-	return true;
+	return (uint64_t)host << SIM_PORT_BITS | number;
 }
 
 /* The host of the address, and a free port where none is given; negative errors. */
@@ -90,9 +43,9 @@ static int sim_port_choose(struct sim *sim, struct nopal_address *local, uint32_
 		return -EADDRNOTAVAIL;
 	}
 	for (uint32_t number = SIM_FIRST_FREE_PORT; !local->port && number <= UINT16_MAX; number++)
-		if (!sim_port_find(sim, host, (uint16_t)number))
+		if (!nopal_map_get(&sim->ports, sim_port_key(host, (uint16_t)number)))
 			local->port = (uint16_t)number;
-	if (local->port == 0 || sim_port_find(sim, host, local->port)) {
+	if (local->port == 0 || nopal_map_get(&sim->ports, sim_port_key(host, local->port))) {
 		nopal_problems_add(problems, NULL, 0, "choose another port, or 0",
 				   "the port is in use on this host");
 		return -EADDRINUSE;
@@ -116,16 +69,14 @@ static int sim_port_open(struct nopal_world *world, struct nopal_endpoint *endpo
 	error = sim_port_choose(sim, &local, &host, problems);
 	if (error)
 		return error;
-	if (!sim_ports_grow(sim))
-		return -ENOMEM;
 	port = calloc(1, sizeof(*port));
-	if (!port)
+	if (!port || nopal_map_put(NULL, &sim->ports, sim_port_key(host, local.port), port) < 0) {
+		free(port);
 		return -ENOMEM;
+	}
 	port->endpoint = endpoint;
 	port->host = host;
 	port->number = local.port;
-	sim_port_link(sim, port);
-	sim->port_count++;
 	face->local = local;
 	face->handle = port;
 	return 0;
@@ -145,15 +96,19 @@ static void sim_port_close(struct nopal_world *world, struct nopal_endpoint *end
 {
 	struct sim *sim = sim_of(world);
 	struct nopal_port *face = nopal__endpoint_port(endpoint);
-	struct sim_port *port = face->handle, **at;
+	struct sim_port *port = face->handle, **at = &sim->multicasts;
+	uint64_t key;
 
 	if (!port)
 		return;
-	at = port->is_multicast ? &sim->multicasts : sim_bucket(sim, port->host, port->number);
-	sim->port_count -= !port->is_multicast;
-	while (*at != port)
-		at = &(*at)->next;
-	*at = port->next;
+	key = sim_port_key(port->host, port->number);
+	if (nopal_map_get(&sim->ports, key) == port) {
+		nopal_map_take(&sim->ports, key);
+	} else {
+		while (*at != port)
+			at = &(*at)->next;
+		*at = port->next;
+	}
 	face->handle = NULL;
 	port->endpoint = NULL;
 	if (!port->ready)
@@ -252,7 +207,7 @@ static void sim_packet_at(struct sim *sim, uint32_t node, struct sim_packet *pac
 	if (nopal_address_is_multicast(&packet->multicast))
 		port = nopal__sim_multicast_port(sim, packet);
 	else
-		port = sim_port_find(sim, packet->to_host, packet->to_port);
+		port = nopal_map_get(&sim->ports, sim_port_key(packet->to_host, packet->to_port));
 	if (port)
 		nopal__sim_port_put(sim, port, packet);
 	else
@@ -501,7 +456,7 @@ static void sim_free(struct nopal_world *world)
 	nopal__sim_topology_free(sim);
 	nopal__sim_pool_close(sim->pool);
 	free(sim->heap.events);
-	free(sim->ports);
+	nopal_free(NULL, sim->ports.slots);
 	free(sim->ready);
 	free(sim);
 }

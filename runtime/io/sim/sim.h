@@ -85,8 +85,7 @@ struct sim_port {
 	struct nopal_endpoint *endpoint; /* NULL: closed */
 	uint32_t host;
 	uint16_t number;
-	bool is_multicast;     /* at a multicast address */
-	struct sim_port *next; /* of its bucket, or of sim->multicasts */
+	struct sim_port *next; /* of sim->multicasts */
 	bool ready;	       /* in sim->ready: it outlives its close */
 	struct nopal_arrival *arrivals;
 	uint32_t count, room;
@@ -108,8 +107,7 @@ struct sim {
 	struct sim_link *links;
 	uint32_t link_count, link_room;
 
-	struct sim_port **ports; /* buckets: a power of two */
-	uint32_t port_count, port_buckets;
+	struct nopal_map ports;	     /* by host and number */
 	struct sim_port *multicasts; /* at multicast addresses, oldest first */
 	uint64_t casting;	     /* counts multicast packets at nodes */
 	struct sim_port **ready;     /* with arrivals at this instant, in order */
@@ -138,10 +136,6 @@ struct sim_port *nopal__sim_multicast_port(struct sim *sim, const struct sim_pac
 /* A packet to a multicast address is at a node; takes it over. */
 void nopal__sim_multicast_at(struct sim *sim, uint32_t node, struct sim_packet *packet);
 
-/* sim_topology.c */
-/* Multicast passes a link no more, as where a router knows of no receiver; or passes again. */
-void nopal__sim_deafen(struct nopal_world *world, int from, int to, bool deaf);
-
 /* sim_packet.c */
 void nopal__sim_pool_close(struct sim_pool *pool);
 /* A copy of the bytes, with one reference; NULL when out of memory. */
@@ -161,6 +155,8 @@ bool nopal__sim_link_put(struct sim *sim, uint32_t link, int64_t time_ns,
 struct sim_packet *nopal__sim_link_take(struct sim *sim, uint32_t link);
 
 /* sim_topology.c */
+/* Multicast passes a link no more, as where a router knows of no receiver; or passes again. */
+void nopal__sim_deafen(struct nopal_world *world, int from, int to, bool deaf);
 /* The host's address of IPv6: sessions to it are answered from it, and a port is the same at
  * both. */
 void nopal__sim_address6(int host, uint16_t port, struct nopal_address *ret_address);

@@ -29,7 +29,6 @@ int nopal__sim_multicast_open(struct sim *sim, struct nopal_endpoint *endpoint)
 	port->endpoint = endpoint;
 	port->host = ((const struct sim_port *)beside->handle)->host;
 	port->number = face->local.port;
-	port->is_multicast = true;
 	while (*at)
 		at = &(*at)->next;
 	*at = port;

@@ -65,6 +65,21 @@ static void sim_packet_release(struct nopal_buffer *buffer)
 		sim_pool_free(pool);
 }
 
+static struct sim_packet *sim_packet_make(struct sim_pool *pool, enum sim_size size)
+{
+	uint32_t capacity = sim_packet_capacity(size);
+	struct sim_packet *packet = malloc(sizeof(*packet) + capacity);
+
+	if (packet)
+		packet->buffer = (struct nopal_buffer){
+			.capacity = capacity,
+			.bytes = packet->bytes,
+			.release = sim_packet_release,
+			.owner = pool,
+		};
+	return packet;
+}
+
 struct sim_packet *nopal__sim_packet_new(struct sim_pool *pool, const void *bytes, uint32_t length)
 {
 	enum sim_size size = sim_packet_size(length);
@@ -72,21 +87,12 @@ struct sim_packet *nopal__sim_packet_new(struct sim_pool *pool, const void *byte
 
 	if (length > sim_packet_capacity(SIM_LARGE))
 		return NULL;
-	if (packet) {
+	if (packet)
 		pool->free[size] = packet->next;
-	} else {
-		uint32_t capacity = sim_packet_capacity(size);
-
-		packet = malloc(sizeof(*packet) + capacity);
-		if (!packet)
-			return NULL;
-		packet->buffer = (struct nopal_buffer){
-			.capacity = capacity,
-			.bytes = packet->bytes,
-			.release = sim_packet_release,
-			.owner = pool,
-		};
-	}
+	else
+		packet = sim_packet_make(pool, size);
+	if (!packet)
+		return NULL;
 	pool->away++;
 	packet->buffer.references = 1;
 	packet->length = length;
@@ -123,23 +129,26 @@ bool nopal__sim_link_put(struct sim *sim, uint32_t index, int64_t time_ns,
 			 struct sim_packet *packet)
 {
 	struct sim_link *link = &sim->links[index];
-	struct nopal__event event = { .time_ns = time_ns, .order = sim->order++ };
+	uint64_t order = sim->order++;
 
-	if (link->flying && sim_flight_at(link, link->flying - 1)->time_ns > time_ns) {
-		event.kind = SIM_PACKET; /* overtakes the packets of the ring */
-		event.where = link->to;
-		event.packet = packet;
-		return nopal__heap_push(&sim->heap, &event);
-	}
+	if (link->flying &&
+	    sim_flight_at(link, link->flying - 1)->time_ns > time_ns) /* overtakes */
+		return nopal__heap_push(&sim->heap, &(struct nopal__event){ .time_ns = time_ns,
+									    .order = order,
+									    .kind = SIM_PACKET,
+									    .where = link->to,
+									    .packet = packet });
 	if (link->flying == link->room &&
 	    !nopal__ring_grow(NULL, &link->ring, &link->first, &link->room, sizeof(*link->ring)))
 		return false;
-	event.kind = SIM_LINK;
-	event.where = index;
-	if (link->flying == 0 && !nopal__heap_push(&sim->heap, &event))
+	if (link->flying == 0 &&
+	    !nopal__heap_push(&sim->heap, &(struct nopal__event){ .time_ns = time_ns,
+								  .order = order,
+								  .kind = SIM_LINK,
+								  .where = index }))
 		return false;
 	*sim_flight_at(link, link->flying++) =
-		(struct sim_flight){ .time_ns = time_ns, .order = event.order, .packet = packet };
+		(struct sim_flight){ .time_ns = time_ns, .order = order, .packet = packet };
 	return true;
 }
 
