@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <event2/event.h>
 
 #include "io/live/live.h"
@@ -39,7 +38,7 @@ struct live_world {
 	struct live_waiter waiter;
 	struct live_alarm alarm;
 	struct live_port *ports; /* that are open */
-	struct live_port *turn;	 /* whom a poll asks first; NULL: the first */
+	struct live_port *turn;	 /* the first that a poll asks; NULL: the first of all */
 	int64_t linger_ns;	 /* poll for so long after an arrival */
 	bool in_turn;		 /* the alarm is set when it ends */
 	struct live_random secret;
@@ -65,11 +64,8 @@ static struct live_world *live_of(struct nopal_world *world)
 
 static int64_t live_clock(struct nopal_world *world)
 {
-	struct timespec now;
-
 	(void)world;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * NOPAL_SECOND + now.tv_nsec;
+	return nopal__live_now_ns();
 }
 
 static void live_random_bytes(struct nopal_world *world, void *bytes, size_t length)
@@ -98,12 +94,6 @@ static void live_arm(struct live_world *live, int64_t deadline_ns)
 		nopal__live_alarm_set(&live->alarm, deadline_ns);
 }
 
-static void live_turn_end(struct live_world *live)
-{
-	live->in_turn = false;
-	live_arm(live, nopal__world_next(&live->world));
-}
-
 static void live_wake_at(struct nopal_world *world, int64_t time_ns)
 {
 	struct live_world *live = live_of(world);
@@ -119,7 +109,7 @@ static void live_on_wake(evutil_socket_t fd, short what, void *user)
 	(void)fd;
 	(void)what;
 	live->in_turn = true;
-	live->world.now_ns = live_clock(&live->world);
+	live->world.now_ns = nopal__live_now_ns();
 	nopal__world_wake(&live->world);
 	live->in_turn = false;
 	nopal__live_alarm_set(&live->alarm, nopal__world_next(&live->world));
@@ -148,29 +138,25 @@ static void live_port_leave(struct live_port *port)
 	port->in_callback = false;
 	if (port->closed)
 		live_port_free(port);
-	live_turn_end(live);
+	live->in_turn = false;
+	live_arm(live, nopal__world_next(&live->world));
 }
 
-static void live_count(struct live_port *port)
+/* The arrivals of a batch go to the core, at one time. */
+static void live_take(struct live_port *port, const struct nopal_arrival *arrivals, size_t count)
 {
 	struct nopal_endpoint_counters *counters = &nopal__endpoint_port(port->endpoint)->counters;
 
 	counters->malformed += port->sock.truncated + port->sock.empty;
 	counters->soft_errors += port->sock.soft_errors;
-}
-
-/* What was gathered goes to the core, at one time. */
-static void live_take(struct live_port *port, const struct nopal_arrival *arrivals, size_t count)
-{
-	live_count(port);
-	port->live->world.now_ns = live_clock(&port->live->world);
+	port->live->world.now_ns = nopal__live_now_ns();
 	if (count == 0)
 		return;
 	nopal__endpoint_receive(port->endpoint, arrivals, count);
 	nopal__live_socket_gave(&port->sock, arrivals, count);
 }
 
-/* What the network said meanwhile; the core may close the endpoint. */
+/* Hints of the network since the last batch; the core may close the endpoint. */
 static void live_hints(struct live_port *port)
 {
 	struct live_socket *sock = &port->sock;
@@ -180,42 +166,9 @@ static void live_hints(struct live_port *port)
 	memcpy(hints, sock->hints, count * sizeof(*hints));
 	sock->hint_count = 0;
 	if (count)
-		port->live->world.now_ns = live_clock(&port->live->world);
+		port->live->world.now_ns = nopal__live_now_ns();
 	for (unsigned i = 0; i < count && !port->closed; i++)
 		nopal__endpoint_hint(port->endpoint, &hints[i]);
-}
-
-/* One batch; false: the socket is empty, or the endpoint was closed. */
-static bool live_batch(struct live_port *port)
-{
-	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
-	size_t count = nopal__live_socket_gather(&port->sock, arrivals);
-	bool dry = port->sock.dry;
-
-	if (count == 0) /* the wake-up was for an error, or for nothing */
-		nopal__live_hints_gather(&port->sock);
-	live_take(port, arrivals, count);
-	return !dry && !port->closed;
-}
-
-static void live_batches(struct live_port *port)
-{
-	struct live_world *live = port->live;
-	int64_t begun_ns = 0;
-
-	live_port_enter(port);
-	for (unsigned batches = 0; batches < LIVE_WAKE_BATCHES; batches++) {
-		if (!live_batch(port))
-			break;
-		if (batches == 0)
-			begun_ns = live->world.now_ns;
-		if (live->world.now_ns - begun_ns > LIVE_WAKE_BUDGET_NS ||
-		    nopal__world_next(&live->world) <= live->world.now_ns)
-			break;
-	}
-	if (!port->closed)
-		live_hints(port);
-	live_port_leave(port);
 }
 
 /* The kernel may take more again. */
@@ -226,7 +179,7 @@ static void live_on_writable(evutil_socket_t fd, short what, void *user)
 	(void)fd;
 	(void)what;
 	live_port_enter(port);
-	port->live->world.now_ns = live_clock(&port->live->world);
+	port->live->world.now_ns = nopal__live_now_ns();
 	if (nopal__live_socket_flush(&port->sock))
 		nopal__endpoint_writable(port->endpoint);
 	else
@@ -253,7 +206,7 @@ static bool live_poll_port(struct live_port *port)
 	return true;
 }
 
-/* Of the ports from one on to another, the first that has something is served:
+/* Of the ports from one on to another, the first that has arrivals is served:
  * after that any of them may be gone. */
 static bool live_poll_ports(struct live_port *from, const struct live_port *to)
 {
@@ -264,13 +217,13 @@ static bool live_poll_ports(struct live_port *from, const struct live_port *to)
 	return false;
 }
 
-/* Is the alarm due?  Who received something has read the clock for it. */
+/* Is the alarm due?  After arrivals the clock is read already. */
 static bool live_poll_alarm(struct live_world *live, bool clock_is_read)
 {
 	if (live->alarm.at_ns == NOPAL_NEVER)
 		return false;
 	if (!clock_is_read)
-		live->world.now_ns = live_clock(&live->world);
+		live->world.now_ns = nopal__live_now_ns();
 	if (live->alarm.at_ns > live->world.now_ns)
 		return false;
 	live_on_wake(live->alarm.fd, EV_READ, live);
@@ -326,7 +279,7 @@ bool nopal_live_poll(struct nopal_world *world)
 	return served;
 }
 
-/* What is asked first comes at once, so that a chain of questions and answers runs as if both never
+/* Answers come at once, so that a chain of questions and answers runs as if both peers never
  * slept. */
 static void live_linger(struct live_world *live)
 {
@@ -335,7 +288,7 @@ static void live_linger(struct live_world *live)
 	do {
 		if (nopal_live_poll(&live->world))
 			heard_ns = live->world.now_ns;
-		now_ns = live_clock(&live->world);
+		now_ns = nopal__live_now_ns();
 	} while (now_ns - heard_ns < live->linger_ns && now_ns - begun_ns < LIVE_WAKE_BUDGET_NS);
 }
 
@@ -347,39 +300,55 @@ void nopal_live_linger(struct nopal_world *world, int64_t linger_ns)
 
 static void live_on_readable(evutil_socket_t fd, short what, void *user)
 {
+	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
 	struct live_port *port = user;
 	struct live_world *live = port->live;
+	int64_t begun_ns = 0;
 
 	(void)fd;
 	(void)what;
-	live_batches(port);
+	live_port_enter(port);
+	for (unsigned batches = 0; batches < LIVE_WAKE_BATCHES; batches++) {
+		size_t count = nopal__live_socket_gather(&port->sock, arrivals);
+		bool dry = port->sock.dry;
+
+		if (count == 0) /* the wake-up was for an error, or for nothing */
+			nopal__live_hints_gather(&port->sock);
+		live_take(port, arrivals, count);
+		if (dry || port->closed)
+			break;
+		if (batches == 0)
+			begun_ns = live->world.now_ns;
+		if (live->world.now_ns - begun_ns > LIVE_WAKE_BUDGET_NS ||
+		    nopal__world_next(&live->world) <= live->world.now_ns)
+			break;
+	}
+	if (!port->closed)
+		live_hints(port);
+	live_port_leave(port);
 	if (live->linger_ns > 0)
 		live_linger(live);
 }
 
-/* Out of memory says nothing to poll for: wait a while, longer each time. */
-static void live_back_off(struct live_port *port)
-{
-	if (!nopal__live_wait_a_while(&port->wait, port->live->world.now_ns, port->retry_ns))
-		return;
-	live_arm(port->live, port->wait.retry_at_ns);
-	port->retry_ns *= 2;
-	if (port->retry_ns > LIVE_RETRY_LONGEST_NS)
-		port->retry_ns = LIVE_RETRY_LONGEST_NS;
-}
-
-/* The kernel took nothing.  After many refusals in a row a train is dropped, as a queue on the way
+/* The kernel took nothing.  Out of memory there is nothing to poll for: the port waits a while,
+ * longer each time, and after many refusals in a row a train is dropped, as a queue on the path
  * would have done. */
 static enum nopal_transmitted live_busy(struct live_port *port)
 {
-	if (port->sock.no_memory && ++port->refusals > LIVE_BUSY_REFUSALS) {
+	if (!port->sock.no_memory) {
+		nopal__live_wait_for_room(&port->wait);
+		return NOPAL_BUSY;
+	}
+	if (++port->refusals > LIVE_BUSY_REFUSALS) {
 		port->refusals = 0;
 		return NOPAL_UNSENT;
 	}
-	if (port->sock.no_memory)
-		live_back_off(port);
-	else
-		nopal__live_wait_for_room(&port->wait);
+	if (nopal__live_wait_a_while(&port->wait, port->live->world.now_ns, port->retry_ns)) {
+		live_arm(port->live, port->wait.retry_at_ns);
+		port->retry_ns *= 2;
+		if (port->retry_ns > LIVE_RETRY_LONGEST_NS)
+			port->retry_ns = LIVE_RETRY_LONGEST_NS;
+	}
 	return NOPAL_BUSY;
 }
 
@@ -418,12 +387,16 @@ static enum nopal_transmitted live_transmit(struct nopal_world *world,
 	return result;
 }
 
-/* The alarm is on the loop with the first port and off with the last: a loop of which nothing else
- * is asked then ends. */
-static int live_port_enter_list(struct live_port *port)
+/* The alarm is on the loop with the first port and off with the last: a loop without other events
+ * then ends. */
+static int live_port_events(struct live_port *port)
 {
 	struct live_world *live = port->live;
+	int error = nopal__live_wait_open(&port->wait, &live->waiter, port->sock.fd,
+					  live_on_readable, live_on_writable, port);
 
+	if (error)
+		return error;
 	if (!live->ports && nopal__live_waiter_begin(&live->waiter))
 		return -ENOMEM;
 	port->next = live->ports;
@@ -431,59 +404,30 @@ static int live_port_enter_list(struct live_port *port)
 	return 0;
 }
 
-static void live_port_leave_list(struct live_port *port)
-{
-	struct live_port **at = &port->live->ports;
-
-	while (*at != port)
-		at = &(*at)->next;
-	*at = port->next;
-	if (port->live->turn == port)
-		port->live->turn = port->next;
-	if (!port->live->ports)
-		nopal__live_waiter_end(&port->live->waiter);
-}
-
-static int live_port_events(struct live_port *port)
-{
-	int error = nopal__live_wait_open(&port->wait, &port->live->waiter, port->sock.fd,
-					  live_on_readable, live_on_writable, port);
-
-	return error ? error : live_port_enter_list(port);
-}
-
-static int live_port_socket(struct live_port *port)
-{
-	struct nopal_port *composite = nopal__endpoint_port(port->endpoint);
-	int fd;
-
-	if (composite->hearing)
-		return nopal__live_socket_hear(&port->sock, &composite->local,
-					       composite->hearing->from);
-	if (!composite->shard)
-		return nopal__live_socket_open(&port->sock, &composite->local, &composite->local);
-	fd = nopal__live_shard_socket(composite->shard);
-	return fd < 0 ? fd : nopal__live_socket_take(&port->sock, fd, &composite->local);
-}
-
 static int live_port_open(struct nopal_world *world, struct nopal_endpoint *endpoint,
 			  struct nopal_problems *problems)
 {
 	struct nopal_port *composite = nopal__endpoint_port(endpoint);
 	struct live_port *port = calloc(1, sizeof(*port));
-	int error;
+	int error, fd;
 
 	if (!port)
 		return nopal__live_port_refused(-ENOMEM, &composite->local, problems);
 	port->live = live_of(world);
 	port->endpoint = endpoint;
 	port->retry_ns = LIVE_RETRY_FIRST_NS;
-	error = live_port_socket(port);
-	if (error) {
-		free(port);
-		return nopal__live_port_refused(error, &composite->local, problems);
+	port->sock.fd = -1;
+	if (composite->hearing) {
+		error = nopal__live_socket_hear(&port->sock, &composite->local,
+						composite->hearing->from);
+	} else {
+		fd = composite->shard
+			     ? nopal__live_shard_socket(composite->shard)
+			     : nopal__live_socket_bind(&composite->local, false, &composite->local);
+		error = fd < 0 ? fd : nopal__live_socket_take(&port->sock, fd, &composite->local);
 	}
-	error = live_port_events(port);
+	if (!error)
+		error = live_port_events(port);
 	if (error) {
 		live_port_free(port);
 		return nopal__live_port_refused(error, &composite->local, problems);
@@ -495,15 +439,21 @@ static int live_port_open(struct nopal_world *world, struct nopal_endpoint *endp
 static void live_port_close(struct nopal_world *world, struct nopal_endpoint *endpoint)
 {
 	struct nopal_port *composite = nopal__endpoint_port(endpoint);
-	struct live_port *port = composite->handle;
+	struct live_world *live = live_of(world);
+	struct live_port *port = composite->handle, **at = &live->ports;
 
-	(void)world;
 	composite->handle = NULL;
 	if (!port)
 		return;
 	port->closed = true;
 	nopal__live_wait_stop(&port->wait);
-	live_port_leave_list(port);
+	while (*at != port)
+		at = &(*at)->next;
+	*at = port->next;
+	if (live->turn == port)
+		live->turn = port->next;
+	if (!live->ports)
+		nopal__live_waiter_end(&live->waiter);
 	if (!port->in_callback)
 		live_port_free(port);
 }
@@ -572,7 +522,7 @@ struct nopal_world *nopal_live_new(struct event_base *base)
 		return NULL;
 	}
 	nopal__world_init(&live->world, &live_ops);
-	live->world.now_ns = live_clock(&live->world);
+	live->world.now_ns = nopal__live_now_ns();
 	nopal_wheel_init(&live->world.wheel, live->world.now_ns);
 	return &live->world;
 }

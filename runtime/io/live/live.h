@@ -1,24 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live.h -- private to the files of the live world.
+ * live.h -- private to the files of the live world, which the README lists.
  *
- *   live.c          the world itself: wake-ups, batches, budgets
- *   live_wait.c     what the world waits on: libevent's loop, or a descriptor of its own
- *   live_socket.c   one UDP socket: options, trains out, batches in
- *   live_inbox.c    batches that arrive at a socket
- *   live_hints.c    what the network says of what left it
- *   live_pool.c     blocks that datagrams land in
- *   live_shard.c    one address for several worlds
- *   live_alarm.c    a wake-up of microseconds
- *   live_loop.c     a loop and its world, for a thread of their own
- *   live_address.c  addresses as text and as the kernel's
- *   live_relay.c    a UDP relay with a link in it; no world
- *   live_tun.c      a link between two TUN devices; no world
- *   live_carrier.c  what these two links carry, until its time has come
- *   blocking.c      the blocking calls, on a loop in a thread of its own
- *
- * Only live.c, live_wait.c, live_loop.c, live_carrier.c, live_relay.c and live_tun.c know libevent; only
- * live_socket.c, live_shard.c, live_inbox.c and live_hints.c call the socket.
+ * Only live.c, live_wait.c, live_loop.c, live_carrier.c, live_relay.c and live_tun.c know libevent;
+ * only live_socket.c, live_multicast.c, live_shard.c and live_inbox.c call the socket.
  */
 #ifndef NOPAL_LIVE_H
 #define NOPAL_LIVE_H
@@ -29,21 +14,11 @@
 
 #include "ports/world.h"
 
-/* ------------------------------------------------------------------ blocks */
-
 enum {
 	LIVE_BLOCK_BYTES = 256 << 10,  /* four of the longest receives */
 	LIVE_RECEIVE_BYTES = 64 << 10, /* longest that one receive may bring */
-	LIVE_POOL_BLOCKS = 16,	       /* free blocks kept */
+	LIVE_POOL_BLOCKS = 16,	       /* free blocks kept of a socket */
 };
-
-/* Free blocks of an endpoint.  It lives until its last block came back. */
-struct live_pool;
-struct live_pool *nopal__live_pool_new(void);
-/* No more blocks are taken; those outside may still come back. */
-void nopal__live_pool_drop(struct live_pool *pool);
-/* One reference is the caller's; NULL: out of memory. */
-struct nopal_buffer *nopal__live_pool_take(struct live_pool *pool);
 
 /* --------------------------------------------------------------- addresses */
 
@@ -63,14 +38,14 @@ void nopal__live_address_from(const union live_sockaddr *from, struct nopal_addr
 enum {
 	LIVE_BATCH_RECEIVES = 64, /* system calls, or slots of one, for a batch */
 	LIVE_TEXT_BYTES = 160,
-	LIVE_HINTS = 8, /* of the network, until the core hears them */
+	LIVE_HINTS = 8, /* of the network, until the core takes them */
 };
 
 struct live_inbox;
 
 struct live_socket {
 	int fd, family;
-	uint8_t ecn, rest_ecn; /* enum nopal_ecn: of what leaves, of `rest` */
+	uint8_t ecn, rest_ecn; /* enum nopal_ecn: of datagrams out, of `rest` */
 	bool gso, gro;
 	int gso_errno, gro_errno;      /* why not */
 	int send_bytes, receive_bytes; /* buffers, as granted */
@@ -78,7 +53,7 @@ struct live_socket {
 	uint8_t *rest; /* of a train that went half: allocated when it happens */
 	uint32_t rest_length, rest_stride;
 	struct nopal_address rest_to;
-	/* whence what is for multicast addresses of IPv6 leaves; interface 0: it speaks to none */
+	/* source of multicast of IPv6; interface 0: the socket sends none */
 	struct in6_pktinfo multicast_from;
 	uint32_t truncated, empty; /* dropped by the last gathering */
 	bool dry;		   /* the last gathering emptied the socket */
@@ -90,8 +65,7 @@ struct live_socket {
 	char text[LIVE_TEXT_BYTES];
 };
 
-void nopal__live_hints_hear(int fd, int family);
-/* Reads what there is; true: a call that failed may have failed by that alone. */
+/* Reads the error queue; true: a call that failed may have failed by these hints alone. */
 bool nopal__live_hints_gather(struct live_socket *sock);
 int nopal__live_inbox_init(struct live_socket *sock);
 void nopal__live_inbox_fini(struct live_socket *sock);
@@ -104,7 +78,7 @@ int nopal__live_socket_take(struct live_socket *sock, int fd, const struct nopal
 int nopal__live_socket_open(struct live_socket *sock, const struct nopal_address *local,
 			    struct nopal_address *ret_local);
 void nopal__live_socket_close(struct live_socket *sock);
-/* live_multicast.c: hears a multicast address on the way to `from`, and speaks to such.  Negative:
+/* Joins a multicast address by the interface towards `from`; and sends to such addresses.  Negative:
  * errno value. */
 int nopal__live_socket_hear(struct live_socket *sock, const struct nopal_address *group,
 			    const struct nopal_address *from);
@@ -116,7 +90,7 @@ void nopal__live_socket_gave(struct live_socket *sock, const struct nopal_arriva
 			     size_t count);
 enum nopal_transmitted nopal__live_socket_send(struct live_socket *sock,
 					       const struct nopal_train *train);
-/* What is left of a half-sent train; false: the kernel still takes none. */
+/* The rest of a half-sent train; false: the kernel still takes none. */
 bool nopal__live_socket_flush(struct live_socket *sock);
 const char *nopal__live_socket_text(struct live_socket *sock);
 
@@ -128,7 +102,9 @@ int nopal__live_port_refused(int error, const struct nopal_address *local,
 /* A descriptor of the shard's own for its socket; negative: errno value. */
 int nopal__live_shard_socket(const struct nopal_shard *shard);
 
-/* ------------------------------------------------------------------ alarms */
+/* -------------------------------------------------------- clock and alarms */
+
+int64_t nopal__live_now_ns(void); /* the monotonic clock */
 
 /* `fd` is readable from `at_ns` on, until the next set. */
 struct live_alarm {

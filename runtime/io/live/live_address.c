@@ -48,14 +48,6 @@ void nopal__live_address_from(const union live_sockaddr *from, struct nopal_addr
 		ret_address->interface = (uint16_t)from->v6.sin6_scope_id;
 }
 
-static int address_wrong(struct nopal_problems *problems, const char *text, const char *cause)
-{
-	nopal_problems_add(problems, NULL, 0,
-			   "write HOST:PORT, 192.0.2.1:9000 or [2001:db8::1]:9000",
-			   "\"%s\" is no address: %s", text, cause);
-	return -EINVAL;
-}
-
 static int address_resolve(const char *text, const char *host, struct nopal_address *ret_address,
 			   struct nopal_problems *problems)
 {
@@ -93,8 +85,12 @@ int nopal_address_parse(const char *text, struct nopal_address *ret_address,
 	wrong = nopal__address_split(text, host, &port_text);
 	if (!wrong)
 		wrong = nopal__address_port(port_text, &port);
-	if (wrong)
-		return address_wrong(problems, text, wrong);
+	if (wrong) {
+		nopal_problems_add(problems, NULL, 0,
+				   "write HOST:PORT, 192.0.2.1:9000 or [2001:db8::1]:9000",
+				   "\"%s\" is no address: %s", text, wrong);
+		return -EINVAL;
+	}
 	error = address_resolve(text, host, &address, problems);
 	if (error)
 		return error;

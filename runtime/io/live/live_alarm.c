@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_alarm.c -- one wake-up of microseconds on any loop.
+ * live_alarm.c -- the clock, and one wake-up of microseconds on any loop.
  *
- * A timerfd of our own, which the loop polls like a socket.  libevent's precise timers are one too,
+ * The alarm is a timerfd of our own, which the loop polls like a socket.  libevent's precise timers are one too,
  * but it sets it before every wait, moved or not: a system call for each packet.  This one is set
  * when the deadline moves.
  *
- * Setting a timerfd also takes back that it has rung, so nothing is ever read from it: whoever is
- * woken sets it anew, or quiet.
+ * Setting a timerfd also takes back that it has rung, so nothing is ever read from it: the owner
+ * sets it anew, or quiet.
  */
 #include <errno.h>
+#include <time.h>
 #include <unistd.h>
 #include <sys/timerfd.h>
 
 #include "io/live/live.h"
+
+int64_t nopal__live_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * NOPAL_SECOND + now.tv_nsec;
+}
 
 int nopal__live_alarm_open(struct live_alarm *alarm)
 {

@@ -7,8 +7,12 @@
  * fetches many and they are copied together:
  * a small copy is cheaper than a system call and than a pinned slot.
  *
- * How many it asks for follows what came: asking for one more than there is costs as much as half a
- * system call, which a lone message need not pay.
+ * A block holds several receives, so that a kept reference to one of them pins a small
+ * neighbourhood and not a block of its own.  Blocks come back in any order; a few are kept, so that
+ * the same warm memory is used again.
+ *
+ * The number that a call asks for follows the last ones: asking for one more than there is costs as
+ * much as half a system call, which a lone message need not pay.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,12 +31,84 @@ enum {
 					 the core looks at its first datagram */
 };
 
+/* ------------------------------------------------------------------ blocks */
+
+struct live_block {
+	struct nopal_buffer buffer; /* first: a buffer is its block */
+	struct live_block *next;
+	uint8_t bytes[LIVE_BLOCK_BYTES];
+};
+
+/* The pool lives until its last block came back. */
+struct live_pool {
+	struct live_block *free;
+	uint32_t free_count, outside;
+	bool dropped;
+};
+
+/* No more blocks are taken; blocks outside may still come back. */
+static void pool_drop(struct live_pool *pool)
+{
+	pool->dropped = true;
+	while (pool->free) {
+		struct live_block *block = pool->free;
+
+		pool->free = block->next;
+		free(block);
+	}
+	if (pool->outside == 0)
+		free(pool);
+}
+
+static void pool_back(struct nopal_buffer *buffer)
+{
+	struct live_block *block = (struct live_block *)buffer;
+	struct live_pool *pool = buffer->owner;
+
+	pool->outside--;
+	if (pool->dropped || pool->free_count >= LIVE_POOL_BLOCKS) {
+		free(block);
+	} else {
+		block->next = pool->free;
+		pool->free = block;
+		pool->free_count++;
+	}
+	if (pool->dropped && pool->outside == 0)
+		free(pool);
+}
+
+/* One reference is the caller's; NULL: out of memory. */
+static struct nopal_buffer *pool_take(struct live_pool *pool)
+{
+	struct live_block *block = pool->free;
+
+	if (block) {
+		pool->free = block->next;
+		pool->free_count--;
+	} else {
+		block = malloc(sizeof(*block));
+	}
+	if (!block)
+		return NULL;
+	pool->outside++;
+	block->buffer = (struct nopal_buffer){
+		.references = 1,
+		.capacity = LIVE_BLOCK_BYTES,
+		.bytes = block->bytes,
+		.release = pool_back,
+		.owner = pool,
+	};
+	return &block->buffer;
+}
+
+/* --------------------------------------------------------------- receiving */
+
 union inbox_control {
 	struct cmsghdr align;
 	char room[2 * CMSG_SPACE(sizeof(int))]; /* a stride and a class */
 };
 
-/* What the kernel says of a receive. */
+/* Control messages of a receive. */
 struct inbox_said {
 	uint32_t stride; /* of the datagrams that GRO put together; 0: one */
 	uint8_t ecn;
@@ -59,7 +135,7 @@ int nopal__live_inbox_init(struct live_socket *sock)
 
 	if (!inbox)
 		return -ENOMEM;
-	inbox->pool = nopal__live_pool_new();
+	inbox->pool = calloc(1, sizeof(*inbox->pool));
 	if (!inbox->pool) {
 		free(inbox);
 		return -ENOMEM;
@@ -77,13 +153,11 @@ void nopal__live_inbox_fini(struct live_socket *sock)
 	if (!inbox)
 		return;
 	nopal_buffer_unref(inbox->block);
-	nopal__live_pool_drop(inbox->pool);
+	pool_drop(inbox->pool);
 	free(inbox->slots);
 	free(inbox);
 	sock->inbox = NULL;
 }
-
-/* --------------------------------------------------------------- receiving */
 
 static void inbox_header(struct live_inbox *inbox, unsigned at, uint8_t *bytes, size_t room)
 {
@@ -119,7 +193,7 @@ static struct inbox_said inbox_said(struct msghdr *header, uint32_t length)
 	return (struct inbox_said){ (uint32_t)stride, (uint8_t)((service | class) & INBOX_ECN) };
 }
 
-/* Worth handing on?  Others were counted. */
+/* Is the receive whole?  Others are counted. */
 static bool inbox_good(struct live_socket *sock, const struct msghdr *header, size_t length)
 {
 	if (header->msg_flags & MSG_TRUNC) {
@@ -131,14 +205,14 @@ static bool inbox_good(struct live_socket *sock, const struct msghdr *header, si
 	return length > 0;
 }
 
-/* Makes sure that the block has room for the longest receive. */
+/* A block with room for the longest receive; false: out of memory. */
 static bool inbox_block(struct live_inbox *inbox)
 {
 	if (inbox->block && LIVE_BLOCK_BYTES - inbox->used >= LIVE_RECEIVE_BYTES)
 		return true;
 	nopal_buffer_unref(inbox->block);
 	inbox->used = 0;
-	inbox->block = nopal__live_pool_take(inbox->pool);
+	inbox->block = pool_take(inbox->pool);
 	return inbox->block != NULL;
 }
 
@@ -200,30 +274,23 @@ static size_t inbox_gather_in_place(struct live_socket *sock, struct nopal_arriv
 	return count;
 }
 
-/* As the kernel wrote them: most often they are equal, and read just now. */
-static bool inbox_same_sender(const struct live_inbox *inbox, unsigned a, unsigned b)
-{
-	socklen_t length = inbox->headers[a].msg_hdr.msg_namelen;
-
-	return length == inbox->headers[b].msg_hdr.msg_namelen &&
-	       memcmp(&inbox->from[a], &inbox->from[b], length) == 0;
-}
-
-/* Does what lies in a slot continue the train of the arrival before it, which began with another
- * slot? */
+/* Does the datagram in a slot continue the train of the arrival before it, which began with another
+ * slot?  Addresses are compared as the kernel wrote them: mostly equal, and read just now. */
 static bool inbox_continues(struct live_inbox *inbox, unsigned slot,
 			    const struct nopal_arrival *before, uint32_t length)
 {
 	uint32_t stride = before->stride ? before->stride : before->length;
 	struct inbox_said said = inbox_said(&inbox->headers[slot].msg_hdr, length);
+	socklen_t name = inbox->headers[slot].msg_hdr.msg_namelen;
 
 	return length <= stride && before->length % stride == 0 &&
 	       before->length + length <= LIVE_RECEIVE_BYTES && before->buffer == inbox->block &&
-	       inbox_same_sender(inbox, slot, inbox->train_slot) && said.stride == 0 &&
-	       said.ecn == before->ecn;
+	       name == inbox->headers[inbox->train_slot].msg_hdr.msg_namelen &&
+	       memcmp(&inbox->from[slot], &inbox->from[inbox->train_slot], name) == 0 &&
+	       said.stride == 0 && said.ecn == before->ecn;
 }
 
-/* Copies what lies in a slot behind the others, as a train where it can. */
+/* Copies a slot behind the others, as one train where possible. */
 static bool inbox_copy(struct live_inbox *inbox, unsigned slot, uint32_t length,
 		       struct nopal_arrival *arrivals, size_t *count, uint32_t *tail)
 {
@@ -249,8 +316,8 @@ static bool inbox_copy(struct live_inbox *inbox, unsigned slot, uint32_t length,
 	return true;
 }
 
-/* As many as came and, where that was all that was asked for, twice as many; but whoever asks again
- * and again and mostly finds nothing goes on with one. */
+/* As many as came and, where that was all that was asked for, twice as many; but a poll that asks
+ * again and again and mostly finds nothing goes on with one. */
 static void inbox_learn(struct live_inbox *inbox, size_t fetched)
 {
 	if (fetched < inbox->expect)
@@ -262,9 +329,11 @@ static void inbox_learn(struct live_inbox *inbox, size_t fetched)
 	inbox->alone = fetched == 0;
 }
 
-static int inbox_fetch(struct live_socket *sock)
+static size_t inbox_gather_small(struct live_socket *sock, struct nopal_arrival *arrivals)
 {
 	struct live_inbox *inbox = sock->inbox;
+	size_t count = 0;
+	uint32_t tail = 0;
 	unsigned errors = 0;
 	int fetched;
 
@@ -275,16 +344,6 @@ static int inbox_fetch(struct live_socket *sock)
 		fetched = recvmmsg(sock->fd, inbox->headers, inbox->expect, MSG_DONTWAIT, NULL);
 	} while (fetched < 0 && inbox_goes_on(sock, &errors));
 	sock->dry = fetched < (int)inbox->expect;
-	return fetched;
-}
-
-static size_t inbox_gather_small(struct live_socket *sock, struct nopal_arrival *arrivals)
-{
-	struct live_inbox *inbox = sock->inbox;
-	size_t count = 0;
-	uint32_t tail = 0;
-	int fetched = inbox_fetch(sock);
-
 	inbox_learn(inbox, fetched > 0 ? (size_t)fetched : 0);
 	for (int i = 0; i < fetched; i++) {
 		uint32_t length = inbox->headers[i].msg_len;
@@ -299,22 +358,17 @@ static size_t inbox_gather_small(struct live_socket *sock, struct nopal_arrival 
 	return count;
 }
 
-/* One receive, in place; whether there is more, the poll says for nothing. */
-static size_t inbox_gather_one(struct live_socket *sock, struct nopal_arrival *arrivals)
-{
-	size_t count = inbox_gather_in_place(sock, arrivals, 1);
-
-	sock->dry = true;
-	inbox_learn(sock->inbox, count);
-	return count;
-}
-
 static size_t inbox_gather(struct live_socket *sock, struct nopal_arrival *arrivals)
 {
 	struct live_inbox *inbox = sock->inbox;
+	size_t count;
 
-	if (inbox->small && inbox->expect == 1)
-		return inbox_gather_one(sock, arrivals);
+	if (inbox->small && inbox->expect == 1) {
+		count = inbox_gather_in_place(sock, arrivals, 1);
+		sock->dry = true; /* whether there is more, the poll says for nothing */
+		inbox_learn(inbox, count);
+		return count;
+	}
 	if (inbox->small && !inbox->slots)
 		inbox->slots = malloc((size_t)LIVE_BATCH_RECEIVES * INBOX_SLOT_BYTES);
 	if (inbox->small && inbox->slots)
@@ -344,5 +398,5 @@ void nopal__live_socket_gave(struct live_socket *sock, const struct nopal_arriva
 	for (size_t i = 0; i < count; i++)
 		nopal_buffer_unref(arrivals[i].buffer);
 	if (inbox->block && inbox->block->references == 1)
-		inbox->used = 0; /* nobody kept a byte: the same warm lines again */
+		inbox->used = 0; /* no byte was kept: the same warm lines again */
 }

@@ -2,7 +2,7 @@
 /*
  * live_loop.c -- a loop and the live world on it, for a thread of their own.
  *
- * Other threads reach it by an eventfd alone: nopal__live_loop_call makes the loop's thread call
+ * Other threads reach the loop by an eventfd alone: nopal__live_loop_call makes the loop's thread call
  * back.
  */
 #include <errno.h>
@@ -32,23 +32,15 @@ static void live_on_called(evutil_socket_t fd, short what, void *user)
 		loop->called(loop->user);
 }
 
-static struct event_base *live_base_new(void)
-{
-	struct event_config *config = event_config_new();
-	struct event_base *base = NULL;
-
-	if (!config)
-		return NULL;
-	if (!event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK))
-		base = event_base_new_with_config(config);
-	event_config_free(config);
-	return base;
-}
-
 static bool live_loop_fill(struct nopal__live_loop *loop)
 {
+	struct event_config *config = event_config_new();
+
 	loop->called_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	loop->base = live_base_new();
+	if (config && !event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK))
+		loop->base = event_base_new_with_config(config);
+	if (config)
+		event_config_free(config);
 	if (loop->called_fd < 0 || !loop->base)
 		return false;
 	loop->called_event =

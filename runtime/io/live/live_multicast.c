@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_multicast.c -- multicast on real sockets: who speaks, and who hears.
+ * live_multicast.c -- multicast on real sockets: receivers that join, and senders.
  *
- * A host has several interfaces, and a multicast address says nothing of which is meant, unless one
- * is named with it.  It is the one that leads to the peer: the kernel is asked, by connecting a
- * socket that never sends, which address of ours it would speak to the peer from, and the interface
- * is the one that has this address.
+ * A host has several interfaces, and a multicast address does not say which is meant, unless one is
+ * named with it.  It is the interface that leads to the peer: the kernel is asked, by connecting a
+ * socket that never sends, for the source address of datagrams to the peer, and the interface is
+ * the one that has this address.
  *
- * Who hears knows who speaks by the address of their session, so what is multicast must leave from
- * that.  With IPv4 it follows from the interface.  With IPv6 it would not: the kernel takes one of
- * the multicast address's own scope, for ff02:: a link-local one; so each transmission says from
- * where it leaves (RFC 3542, section 6).
+ * A receiver knows the sender by the address of their session, so multicast must leave from that.
+ * With IPv4 the source follows from the interface.  With IPv6 it does not: the kernel takes one of
+ * the multicast address's own scope, for ff02:: a link-local one; so each transmission names its
+ * source (RFC 3542, section 6).
  */
 #include <errno.h>
 #include <ifaddrs.h>
@@ -25,8 +25,8 @@ static int set(int fd, int level, int option, const void *value, socklen_t lengt
 	return setsockopt(fd, level, option, value, length) ? -errno : 0;
 }
 
-/* From which address a socket speaks to a peer: where it is bound to one, from that. */
-static int way_to(const struct nopal_address *peer, union live_sockaddr *ours)
+/* The source address of datagrams to a peer: where the socket is bound to one, that. */
+static int source(const struct nopal_address *peer, union live_sockaddr *ours)
 {
 	union live_sockaddr name;
 	socklen_t length = nopal__live_address_to(peer, ours->any.sa_family, &name);
@@ -42,50 +42,45 @@ static int way_to(const struct nopal_address *peer, union live_sockaddr *ours)
 	return error;
 }
 
-static int way_to4(const struct nopal_address *peer, struct in_addr *ret_ours)
+static int source4(const struct nopal_address *peer, struct in_addr *ret_ours)
 {
 	union live_sockaddr ours = { .v4.sin_family = AF_INET };
-	int error = way_to(peer, &ours);
+	int error = source(peer, &ours);
 
 	*ret_ours = ours.v4.sin_addr;
 	return error;
 }
 
-static bool is_of(const struct sockaddr *has, const struct in6_addr *address)
-{
-	struct sockaddr_in6 name;
-
-	if (!has || has->sa_family != AF_INET6)
-		return false;
-	memcpy(&name, has, sizeof(name));
-	return IN6_ARE_ADDR_EQUAL(&name.sin6_addr, address);
-}
-
 /* The interface that has an address of ours; 0: none. */
 static unsigned interface_of(const struct in6_addr *address)
 {
+	struct sockaddr_in6 name;
 	struct ifaddrs *all;
 	unsigned index = 0;
 
 	if (getifaddrs(&all))
 		return 0;
-	for (const struct ifaddrs *one = all; one && !index; one = one->ifa_next)
-		if (is_of(one->ifa_addr, address))
+	for (const struct ifaddrs *one = all; one && !index; one = one->ifa_next) {
+		if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET6)
+			continue;
+		memcpy(&name, one->ifa_addr, sizeof(name));
+		if (IN6_ARE_ADDR_EQUAL(&name.sin6_addr, address))
 			index = if_nametoindex(one->ifa_name);
+	}
 	freeifaddrs(all);
 	return index;
 }
 
-/* By which interface, and from which address of ours: `ours` is where our socket is bound, if
- * anywhere. */
-static int way_to6(const struct nopal_address *group, const struct nopal_address *peer,
+/* The interface, and the source address: `ours` is the address that our socket is bound to, if
+ * any. */
+static int source6(const struct nopal_address *group, const struct nopal_address *peer,
 		   union live_sockaddr *ours, struct in6_pktinfo *ret_way)
 {
 	unsigned index = group->interface;
 	int error;
 
 	ours->v6.sin6_port = 0;
-	error = way_to(peer, ours);
+	error = source(peer, ours);
 	if (error)
 		return error;
 	if (!index)
@@ -96,9 +91,9 @@ static int way_to6(const struct nopal_address *group, const struct nopal_address
 	return index ? 0 : -ENODEV;
 }
 
-/* ------------------------------------------------------------------- hearing */
+/* ----------------------------------------------------------------- receivers */
 
-/* Others on this host may hear it, too. */
+/* Other sockets on this host may join, too. */
 static int bind_shared(int fd, const union live_sockaddr *name, socklen_t length)
 {
 	int on = 1, error = set(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
@@ -106,35 +101,35 @@ static int bind_shared(int fd, const union live_sockaddr *name, socklen_t length
 	return error ? error : bind(fd, &name->any, length) ? -errno : 0;
 }
 
-static int hear4(int fd, const struct nopal_address *group, const struct nopal_address *from)
+static int join4(int fd, const struct nopal_address *group, const struct nopal_address *from)
 {
 	union live_sockaddr name;
 	socklen_t length = nopal__live_address_to(group, AF_INET, &name);
-	struct ip_mreq join = { .imr_multiaddr = name.v4.sin_addr };
-	int error = way_to4(from, &join.imr_interface);
+	struct ip_mreq request = { .imr_multiaddr = name.v4.sin_addr };
+	int error = source4(from, &request.imr_interface);
 
 	if (!error)
 		error = bind_shared(fd, &name, length);
 	if (!error)
-		error = set(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &join, sizeof(join));
+		error = set(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &request, sizeof(request));
 	return error;
 }
 
-static int hear6(int fd, const struct nopal_address *group, const struct nopal_address *from)
+static int join6(int fd, const struct nopal_address *group, const struct nopal_address *from)
 {
 	union live_sockaddr name, ours = { .v6.sin6_family = AF_INET6 };
 	socklen_t length = nopal__live_address_to(group, AF_INET6, &name);
-	struct ipv6_mreq join = { .ipv6mr_multiaddr = name.v6.sin6_addr };
+	struct ipv6_mreq request = { .ipv6mr_multiaddr = name.v6.sin6_addr };
 	struct in6_pktinfo way;
-	int error = way_to6(group, from, &ours, &way);
+	int error = source6(group, from, &ours, &way);
 
 	if (error)
 		return error;
 	name.v6.sin6_scope_id = way.ipi6_ifindex;
-	join.ipv6mr_interface = way.ipi6_ifindex;
+	request.ipv6mr_interface = way.ipi6_ifindex;
 	error = bind_shared(fd, &name, length);
 	if (!error)
-		error = set(fd, IPPROTO_IPV6, IPV6_JOIN_GROUP, &join, sizeof(join));
+		error = set(fd, IPPROTO_IPV6, IPV6_JOIN_GROUP, &request, sizeof(request));
 	return error;
 }
 
@@ -147,19 +142,19 @@ int nopal__live_socket_hear(struct live_socket *sock, const struct nopal_address
 
 	if (fd < 0)
 		return -errno;
-	error = (is_v4 ? hear4 : hear6)(fd, group, from);
+	error = (is_v4 ? join4 : join6)(fd, group, from);
 	if (!error)
 		return nopal__live_socket_take(sock, fd, group);
 	close(fd);
 	return error;
 }
 
-/* ------------------------------------------------------------------ speaking */
+/* ------------------------------------------------------------------- senders */
 
-static int cast4(struct live_socket *sock, const struct nopal_casting *casting)
+static int send4(struct live_socket *sock, const struct nopal_casting *casting)
 {
 	struct in_addr ours;
-	int max = (int)casting->hops, error = way_to4(casting->toward, &ours);
+	int max = (int)casting->hops, error = source4(casting->toward, &ours);
 
 	if (!error)
 		error = set(sock->fd, IPPROTO_IP, IP_MULTICAST_IF, &ours, sizeof(ours));
@@ -168,7 +163,7 @@ static int cast4(struct live_socket *sock, const struct nopal_casting *casting)
 	return error;
 }
 
-static int cast6(struct live_socket *sock, const struct nopal_casting *casting)
+static int send6(struct live_socket *sock, const struct nopal_casting *casting)
 {
 	union live_sockaddr ours;
 	socklen_t length = sizeof(ours);
@@ -179,7 +174,7 @@ static int cast6(struct live_socket *sock, const struct nopal_casting *casting)
 		return -errno;
 	if (ours.any.sa_family != AF_INET6)
 		return -EAFNOSUPPORT;
-	error = way_to6(casting->group, casting->toward, &ours, &sock->multicast_from);
+	error = source6(casting->group, casting->toward, &ours, &sock->multicast_from);
 	if (!error)
 		error = set(sock->fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &max, sizeof(max));
 	return error;
@@ -187,5 +182,5 @@ static int cast6(struct live_socket *sock, const struct nopal_casting *casting)
 
 int nopal__live_socket_multicast(struct live_socket *sock, const struct nopal_casting *casting)
 {
-	return (nopal_address_is_v4(casting->group) ? cast4 : cast6)(sock, casting);
+	return (nopal_address_is_v4(casting->group) ? send4 : send6)(sock, casting);
 }

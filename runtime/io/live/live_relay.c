@@ -57,39 +57,6 @@ static bool relay_deliver(void *user, struct live_packet *packet)
 	       NOPAL_TRANSMITTED;
 }
 
-/* ---------------------------------------------------------------- entering */
-
-static void relay_enter(struct nopal_relay *relay, struct relay_path *path,
-			enum live_direction direction, const struct nopal_arrival *arrival,
-			int64_t now_ns)
-{
-	uint32_t stride = arrival->stride ? arrival->stride : arrival->length;
-
-	for (uint32_t at = 0; at < arrival->length; at += stride) {
-		uint32_t left = arrival->length - at;
-
-		nopal__live_carrier_enter(&relay->carrier, direction, path, arrival->bytes + at,
-					  left < stride ? left : stride, arrival->ecn, now_ns);
-	}
-}
-
-static void relay_path_on_readable(evutil_socket_t fd, short what, void *argument)
-{
-	struct relay_path *path = argument;
-	struct nopal_relay *relay = path->relay;
-	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
-	size_t count = nopal__live_socket_gather(&path->sock, arrivals);
-	int64_t now_ns = nopal__live_carrier_now(&relay->carrier);
-
-	(void)fd;
-	(void)what;
-	for (size_t i = 0; i < count; i++)
-		if (nopal_address_equal(&arrivals[i].from, &relay->target))
-			relay_enter(relay, path, LIVE_REVERSE, &arrivals[i], now_ns);
-	nopal__live_socket_gave(&path->sock, arrivals, count);
-	nopal__live_carrier_turn(&relay->carrier);
-}
-
 /* ------------------------------------------------------------------- paths */
 
 static void relay_path_free(struct relay_path *path)
@@ -100,6 +67,8 @@ static void relay_path_free(struct relay_path *path)
 	free(path);
 }
 
+static void relay_path_on_readable(evutil_socket_t fd, short what, void *argument);
+
 static struct relay_path *relay_path_new(struct nopal_relay *relay,
 					 const struct nopal_address *client)
 {
@@ -108,15 +77,13 @@ static struct relay_path *relay_path_new(struct nopal_relay *relay,
 
 	if (!path)
 		return NULL;
-	nopal_address_set_any(&any, &relay->target);
-	if (nopal__live_socket_open(&path->sock, &any, &local) < 0) {
-		free(path);
-		return NULL;
-	}
 	path->relay = relay;
 	path->client = *client;
-	path->readable = event_new(relay->base, path->sock.fd, EV_READ | EV_PERSIST,
-				   relay_path_on_readable, path);
+	path->sock.fd = -1;
+	nopal_address_set_any(&any, &relay->target);
+	if (nopal__live_socket_open(&path->sock, &any, &local) == 0)
+		path->readable = event_new(relay->base, path->sock.fd, EV_READ | EV_PERSIST,
+					   relay_path_on_readable, path);
 	if (!path->readable || event_add(path->readable, NULL) < 0) {
 		relay_path_free(path);
 		return NULL;
@@ -136,35 +103,55 @@ static struct relay_path *relay_path_of(struct nopal_relay *relay,
 	return relay->path_count < RELAY_PATHS ? relay_path_new(relay, client) : NULL;
 }
 
-static void relay_on_readable(evutil_socket_t fd, short what, void *argument)
+/* ---------------------------------------------------------------- entering */
+
+/* A batch of a socket: of the target for one path, else (NULL) of clients. */
+static void relay_read(struct nopal_relay *relay, struct live_socket *sock,
+		       struct relay_path *reverse)
 {
-	struct nopal_relay *relay = argument;
 	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
-	size_t count = nopal__live_socket_gather(&relay->sock, arrivals);
+	size_t count = nopal__live_socket_gather(sock, arrivals);
 	int64_t now_ns = nopal__live_carrier_now(&relay->carrier);
 
-	(void)fd;
-	(void)what;
 	for (size_t i = 0; i < count; i++) {
-		struct relay_path *path = relay_path_of(relay, &arrivals[i].from);
+		const struct nopal_arrival *arrival = &arrivals[i];
+		uint32_t stride = arrival->stride ? arrival->stride : arrival->length;
+		struct relay_path *path = reverse ? reverse : relay_path_of(relay, &arrival->from);
 
-		if (path)
-			relay_enter(relay, path, LIVE_FORWARD, &arrivals[i], now_ns);
+		if (!path || (reverse && !nopal_address_equal(&arrival->from, &relay->target)))
+			continue;
+		for (uint32_t at = 0; at < arrival->length; at += stride) {
+			uint32_t left = arrival->length - at;
+
+			nopal__live_carrier_enter(
+				&relay->carrier, reverse ? LIVE_REVERSE : LIVE_FORWARD, path,
+				arrival->bytes + at, left < stride ? left : stride, arrival->ecn,
+				now_ns);
+		}
 	}
-	nopal__live_socket_gave(&relay->sock, arrivals, count);
+	nopal__live_socket_gave(sock, arrivals, count);
 	nopal__live_carrier_turn(&relay->carrier);
 }
 
-/* ----------------------------------------------------------- open and close */
-
-static int relay_start(struct nopal_relay *relay)
+static void relay_path_on_readable(evutil_socket_t fd, short what, void *argument)
 {
-	relay->readable = event_new(relay->base, relay->sock.fd, EV_READ | EV_PERSIST,
-				    relay_on_readable, relay);
-	if (!relay->readable || event_add(relay->readable, NULL) < 0)
-		return -ENOMEM;
-	return 0;
+	struct relay_path *path = argument;
+
+	(void)fd;
+	(void)what;
+	relay_read(path->relay, &path->sock, path);
 }
+
+static void relay_on_readable(evutil_socket_t fd, short what, void *argument)
+{
+	struct nopal_relay *relay = argument;
+
+	(void)fd;
+	(void)what;
+	relay_read(relay, &relay->sock, NULL);
+}
+
+/* ----------------------------------------------------------- open and close */
 
 void nopal_relay_close(struct nopal_relay *relay)
 {
@@ -176,8 +163,7 @@ void nopal_relay_close(struct nopal_relay *relay)
 	}
 	if (relay->readable)
 		event_free(relay->readable);
-	if (relay->sock.fd >= 0)
-		nopal__live_socket_close(&relay->sock);
+	nopal__live_socket_close(&relay->sock);
 	nopal__live_carrier_close(&relay->carrier);
 	free(relay);
 }
@@ -203,9 +189,12 @@ struct nopal_relay *nopal_relay_open(struct event_base *base, const struct nopal
 	if (!error)
 		error = nopal__live_socket_open(&relay->sock, listen, &relay->local);
 	if (!error)
-		error = relay_start(relay);
-	if (!error)
+		relay->readable = event_new(base, relay->sock.fd, EV_READ | EV_PERSIST,
+					    relay_on_readable, relay);
+	if (!error && relay->readable && event_add(relay->readable, NULL) == 0)
 		return relay;
+	if (!error)
+		error = -ENOMEM;
 	nopal_problems_add(problems, NULL, 0, "choose another address or link",
 			   "no relay at %s: %s", nopal_address_format(listen, text),
 			   strerror(-error));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * live_shard.c -- one address for several worlds: a group of sockets with SO_REUSEPORT, and a
- * filter that says whose a datagram is.
+ * filter that names the shard of each datagram.
  *
  *   opening, ask or reset   --> the kernel's hash of both addresses
  *   of a session            --> by the session id in bytes 1 to 4
- *   too short for an id     --> shard 0, where it is counted
+ *   too short for an id     --> shard 0, which counts malformed ones
  *
  * So a session stays on its shard though its peer's address changes, and all datagrams of one peer
  * that opens stay together, which GRO may have merged. The filter is classic BPF: it needs no
@@ -22,7 +22,6 @@
 #include <string.h>
 #include <unistd.h>
 #include <linux/filter.h>
-#include <sys/random.h>
 
 #include "io/live/live.h"
 #include "wire/wire.h"
@@ -72,71 +71,48 @@ static int shard_filter(int fd, uint32_t count)
 		       : 0;
 }
 
-static int shard_bind(struct nopal_shards *shards, unsigned index)
-{
-	struct live_shard *shard = &shards->shard[index];
-	int on = 1;
-
-	shard->fd = nopal__live_socket_bind(&shards->local, index > 0, &shards->local);
-	if (shard->fd < 0)
-		return shard->fd;
-	if (index == 0 && setsockopt(shard->fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)))
-		return -errno;
-	return 0;
-}
-
 static int shards_fill(struct nopal_shards *shards)
 {
 	uint64_t secret[2];
-	int error = 0;
+	int fd = -1, on = 1;
 
-	if (getrandom(secret, sizeof(secret), 0) != (ssize_t)sizeof(secret))
+	if (!nopal__live_random_fill(secret, sizeof(secret)))
 		return -EIO;
-	for (unsigned i = 0; i < shards->count && !error; i++) {
+	for (unsigned i = 0; i < shards->count; i++) {
 		struct nopal_shard *shard = &shards->shard[i].shard;
 
 		shard->index = i;
 		shard->count = shards->count;
 		memcpy(shard->secret, secret, sizeof(secret));
-		error = shard_bind(shards, i);
+		fd = nopal__live_socket_bind(&shards->local, i > 0, &shards->local);
+		if (fd < 0)
+			return fd;
+		shards->shard[i].fd = fd;
+		if (i == 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)))
+			return -errno;
 	}
-	if (!error && shards->count > 1)
-		error = shard_filter(shards->shard[0].fd, shards->count);
-	return error;
-}
-
-static bool shards_few(unsigned count, struct nopal_problems *problems)
-{
-	if (count > 0 && count <= NOPAL_SHARDS_MAX)
-		return true;
-	nopal_problems_add(problems, NULL, 0, "one a core is enough",
-			   "a port has 1 to %d loops, and not %u", NOPAL_SHARDS_MAX, count);
-	return false;
-}
-
-static struct nopal_shards *shards_new(const struct nopal_address *local, unsigned count)
-{
-	struct nopal_shards *shards = calloc(1, sizeof(*shards));
-
-	if (!shards)
-		return NULL;
-	shards->local = *local;
-	shards->count = count;
-	for (unsigned i = 0; i < count; i++)
-		shards->shard[i].fd = -1;
-	return shards;
+	return shards->count > 1 ? shard_filter(shards->shard[0].fd, shards->count) : 0;
 }
 
 struct nopal_shards *nopal_shards_open(const struct nopal_address *local, unsigned count,
 				       struct nopal_problems *problems)
 {
 	struct nopal_shards *shards;
-	int error;
+	int error = -ENOMEM;
 
-	if (!shards_few(count, problems))
+	if (count == 0 || count > NOPAL_SHARDS_MAX) {
+		nopal_problems_add(problems, NULL, 0, "one a core is enough",
+				   "a port has 1 to %d loops, and not %u", NOPAL_SHARDS_MAX, count);
 		return NULL;
-	shards = shards_new(local, count);
-	error = shards ? shards_fill(shards) : -ENOMEM;
+	}
+	shards = calloc(1, sizeof(*shards));
+	if (shards) {
+		shards->local = *local;
+		shards->count = count;
+		for (unsigned i = 0; i < count; i++)
+			shards->shard[i].fd = -1;
+		error = shards_fill(shards);
+	}
 	if (!error)
 		return shards;
 	nopal__live_port_refused(error, local, problems);

@@ -1,27 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_socket.c -- one UDP socket: its options, and trains out.
+ * live_socket.c -- one UDP socket: its options, trains out, and hints of the network about them.
  *
  * Out: a train is one sendmsg with UDP_SEGMENT.  Where the kernel or the device refuses that, the
  * socket falls back to sendmmsg for good, and says so in its text.  A train that went half is
  * finished from a copy, so that the caller never sends a datagram twice.
  *
  * Errors are classed, never fatal: busy (EAGAIN, ENOBUFS), too big (EMSGSIZE), and soft, which is
- * all the rest.  What came from the network is no error of the call (live_hints.c).
+ * all the rest.  An error that came from the network is none of the call.
+ *
+ * Hints (ICMP) wait in the socket's error queue: the errno value, the destination of the datagram,
+ * and its first bytes.  Besides, the next call of the socket fails with that value, for any
+ * destination: so the queue is read when a call has failed, and the call is made again.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+#include <linux/errqueue.h>
 #include <netinet/udp.h>
 
 #include "io/live/live.h"
 
 enum {
-	SOCKET_SEND_BYTES = 4 << 20, /* asked for; what was granted is read back */
+	SOCKET_SEND_BYTES = 4 << 20, /* asked for; the granted size is read back */
 	SOCKET_RECEIVE_BYTES = 8 << 20,
 	SOCKET_MIN_IPV6_MTU = 1280, /* RFC 8200, section 5 */
-	SOCKET_TRIES = 4,	    /* of a call that fails by what the network said */
+	SOCKET_TRIES = 4,	    /* of a call that fails by an error of the network */
+	HINTS_IN_A_ROW = 64,	    /* read at a time, however many there are */
+	HINTS_UDP_BYTES = 8,
+	HINTS_IPV4_BYTES = 20,
+	HINTS_IPV6_BYTES = 40,
 };
 
 /* ----------------------------------------------------------------- opening */
@@ -42,39 +52,22 @@ static int socket_buffer(int fd, int force, int plain, int bytes)
 	return bytes;
 }
 
-/* Datagrams are not fragmented: the path's limit is found by probing, and what ICMP says about it
- * is not believed (RFC 8899). */
-static void socket_no_fragments(int fd, int family)
+/* Datagrams are not fragmented: the path's limit is found by probing, and ICMP is not believed
+ * about it (RFC 8899).  But a datagram that was cut for a longer path than it has now may be: routers
+ * of IPv4 may cut it again, routers of IPv6 never do, so there it is cut for any path. */
+static void socket_fragment(int fd, int family, bool may)
 {
-	if (socket_set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE))
+	if (socket_set(fd, IPPROTO_IP, IP_MTU_DISCOVER, may ? IP_PMTUDISC_DONT : IP_PMTUDISC_PROBE))
 		socket_set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
 	if (family != AF_INET6)
 		return;
-	if (socket_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE))
+	if (socket_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER,
+		       may ? IPV6_PMTUDISC_DONT : IPV6_PMTUDISC_PROBE))
 		socket_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
-	socket_set(fd, IPPROTO_IPV6, IPV6_MTU, 0);
+	socket_set(fd, IPPROTO_IPV6, IPV6_MTU, may ? SOCKET_MIN_IPV6_MTU : 0);
 }
 
-/* But for one that was cut for a longer path than it has now: routers of IPv4 may cut it again,
- * those of IPv6 never do, so there it is cut for any path. */
-static void socket_fragments(int fd, int family)
-{
-	socket_set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT);
-	if (family != AF_INET6)
-		return;
-	socket_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT);
-	socket_set(fd, IPPROTO_IPV6, IPV6_MTU, SOCKET_MIN_IPV6_MTU);
-}
-
-/* What arrives tells its marks. */
-static void socket_hear_marks(int fd, int family)
-{
-	socket_set(fd, IPPROTO_IP, IP_RECVTOS, 1);
-	if (family == AF_INET6)
-		socket_set(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
-}
-
-/* What leaves from now on; sessions of one endpoint mostly agree. */
+/* The mark of datagrams from now on; sessions of one endpoint mostly agree. */
 static void socket_mark(struct live_socket *sock, uint8_t ecn)
 {
 	if (sock->ecn == ecn)
@@ -90,9 +83,13 @@ static void socket_tune(struct live_socket *sock)
 	int segment = 0;
 	socklen_t length = sizeof(segment);
 
-	socket_no_fragments(sock->fd, sock->family);
-	socket_hear_marks(sock->fd, sock->family);
-	nopal__live_hints_hear(sock->fd, sock->family);
+	socket_fragment(sock->fd, sock->family, false);
+	socket_set(sock->fd, IPPROTO_IP, IP_RECVTOS, 1); /* arrivals tell their marks */
+	if (sock->family == AF_INET6)
+		socket_set(sock->fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
+	socket_set(sock->fd, IPPROTO_IP, IP_RECVERR, 1); /* else there are no hints */
+	if (sock->family == AF_INET6)
+		socket_set(sock->fd, IPPROTO_IPV6, IPV6_RECVERR, 1);
 	sock->send_bytes = socket_buffer(sock->fd, SO_SNDBUFFORCE, SO_SNDBUF, SOCKET_SEND_BYTES);
 	sock->receive_bytes =
 		socket_buffer(sock->fd, SO_RCVBUFFORCE, SO_RCVBUF, SOCKET_RECEIVE_BYTES);
@@ -102,44 +99,28 @@ static void socket_tune(struct live_socket *sock)
 	sock->gso_errno = sock->gso ? 0 : errno;
 }
 
-static int socket_bind(int fd, int family, const struct nopal_address *local,
-		       struct nopal_address *ret_local)
-{
-	union live_sockaddr name;
-	socklen_t length = nopal__live_address_to(local, family, &name);
-
-	if (family == AF_INET6)
-		socket_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
-	if (bind(fd, &name.any, length))
-		return -errno;
-	length = sizeof(name);
-	if (getsockname(fd, &name.any, &length))
-		return -errno;
-	nopal__live_address_from(&name, ret_local);
-	return 0;
-}
-
-static int socket_family(const struct nopal_address *local)
-{
-	return nopal_address_is_v4(local) ? AF_INET : AF_INET6;
-}
-
 int nopal__live_socket_bind(const struct nopal_address *local, bool shared,
 			    struct nopal_address *ret_local)
 {
-	int family = socket_family(local), error = 0;
+	int family = nopal_address_is_v4(local) ? AF_INET : AF_INET6, error = 0;
 	int fd = socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	union live_sockaddr name;
+	socklen_t length = nopal__live_address_to(local, family, &name), room = sizeof(name);
 
 	if (fd < 0)
 		return -errno;
 	if (shared)
 		error = socket_set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
-	if (!error)
-		error = socket_bind(fd, family, local, ret_local);
-	if (!error)
-		return fd;
-	close(fd);
-	return error;
+	if (family == AF_INET6)
+		socket_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+	if (!error && (bind(fd, &name.any, length) || getsockname(fd, &name.any, &room)))
+		error = -errno;
+	if (error) {
+		close(fd);
+		return error;
+	}
+	nopal__live_address_from(&name, ret_local);
+	return fd;
 }
 
 int nopal__live_socket_take(struct live_socket *sock, int fd, const struct nopal_address *local)
@@ -147,7 +128,7 @@ int nopal__live_socket_take(struct live_socket *sock, int fd, const struct nopal
 	int error;
 
 	memset(sock, 0, sizeof(*sock));
-	sock->family = socket_family(local);
+	sock->family = nopal_address_is_v4(local) ? AF_INET : AF_INET6;
 	sock->fd = fd;
 	error = nopal__live_inbox_init(sock);
 	if (error) {
@@ -170,48 +151,108 @@ void nopal__live_socket_close(struct live_socket *sock)
 {
 	nopal__live_inbox_fini(sock);
 	free(sock->rest);
-	close(sock->fd);
+	if (sock->fd >= 0)
+		close(sock->fd);
 	memset(sock, 0, sizeof(*sock));
 	sock->fd = -1;
 }
 
-static int socket_text_offload(char *text, size_t room, const char *name, const char *on,
-			       bool is_on, int error)
-{
-	if (is_on)
-		return snprintf(text, room, "%s %s ", name, on);
-	return snprintf(text, room, "%s off (%s) ", name, strerror(error));
-}
-
 const char *nopal__live_socket_text(struct live_socket *sock)
 {
-	char gso[LIVE_TEXT_BYTES / 2], gro[LIVE_TEXT_BYTES / 2], trains[8];
+	char gso[48], gro[48];
 
-	snprintf(trains, sizeof(trains), "%u", (unsigned)NOPAL_TRAIN_DATAGRAMS);
-	socket_text_offload(gso, sizeof(gso), "gso", trains, sock->gso, sock->gso_errno);
-	socket_text_offload(gro, sizeof(gro), "gro", "on", sock->gro, sock->gro_errno);
-	snprintf(sock->text, sizeof(sock->text), "%.48s%.48ssndbuf %d rcvbuf %d", gso, gro,
-		 sock->send_bytes, sock->receive_bytes);
+	snprintf(gso, sizeof(gso), "off (%s)", strerror(sock->gso_errno));
+	if (sock->gso)
+		snprintf(gso, sizeof(gso), "%u", (unsigned)NOPAL_TRAIN_DATAGRAMS);
+	snprintf(gro, sizeof(gro), "off (%s)", strerror(sock->gro_errno));
+	snprintf(sock->text, sizeof(sock->text), "gso %s gro %s sndbuf %d rcvbuf %d", gso,
+		 sock->gro ? "on" : gro, sock->send_bytes, sock->receive_bytes);
 	return sock->text;
+}
+
+/* ------------------------------------------------------- hints of the network */
+
+/* The kernel's record of the error; NULL: none. */
+static const struct sock_extended_err *hints_error(struct msghdr *header)
+{
+	for (struct cmsghdr *at = CMSG_FIRSTHDR(header); at; at = CMSG_NXTHDR(header, at))
+		if ((at->cmsg_level == IPPROTO_IP && at->cmsg_type == IP_RECVERR) ||
+		    (at->cmsg_level == IPPROTO_IPV6 && at->cmsg_type == IPV6_RECVERR))
+			return (void *)CMSG_DATA(at);
+	return NULL;
+}
+
+static void hints_note(struct live_socket *sock, const struct sock_extended_err *error,
+		       const struct nopal_hint *hint)
+{
+	uint32_t headers = HINTS_UDP_BYTES +
+			   (nopal_address_is_v4(&hint->to) ? HINTS_IPV4_BYTES : HINTS_IPV6_BYTES);
+	struct nopal_hint *noted = &sock->hints[sock->hint_count];
+
+	if (sock->hint_count == LIVE_HINTS ||
+	    (error->ee_errno != ECONNREFUSED && error->ee_errno != EMSGSIZE))
+		return;
+	*noted = *hint;
+	noted->what = NOPAL_HINT_REFUSED;
+	if (error->ee_errno == EMSGSIZE) {
+		noted->what = NOPAL_HINT_TOO_LONG;
+		noted->datagram_bytes = error->ee_info > headers ? error->ee_info - headers : 0;
+	}
+	sock->hint_count++;
+}
+
+/* One hint of the queue; false: the queue is empty.  `*ret_network`: the hint came from outside. */
+static bool hints_read(struct live_socket *sock, bool *ret_network)
+{
+	struct nopal_hint hint = { .head_bytes = 0 };
+	struct iovec vector = { .iov_base = hint.head, .iov_len = sizeof(hint.head) };
+	union live_sockaddr to = { .any.sa_family = AF_UNSPEC };
+	union {
+		struct cmsghdr align;
+		char room[256];
+	} control;
+	struct msghdr header = {
+		.msg_name = &to,
+		.msg_namelen = sizeof(to),
+		.msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t length = recvmsg(sock->fd, &header, MSG_ERRQUEUE | MSG_DONTWAIT);
+	const struct sock_extended_err *error;
+
+	if (length < 0)
+		return false;
+	error = hints_error(&header);
+	*ret_network = error && (error->ee_origin == SO_EE_ORIGIN_ICMP ||
+				 error->ee_origin == SO_EE_ORIGIN_ICMP6);
+	if (!*ret_network || header.msg_namelen == 0)
+		return true;
+	hint.head_bytes = (uint32_t)length;
+	nopal__live_address_from(&to, &hint.to);
+	hints_note(sock, error, &hint);
+	return true;
+}
+
+bool nopal__live_hints_gather(struct live_socket *sock)
+{
+	bool any = false, network = false;
+
+	for (unsigned i = 0; i < HINTS_IN_A_ROW && hints_read(sock, &network); i++)
+		any |= network;
+	return any;
 }
 
 /* ----------------------------------------------------------------- sending */
 
-/* One datagram: no header structures for the kernel to fetch and check. */
-static ssize_t socket_send_one(struct live_socket *sock, const struct nopal_train *train,
-			       const union live_sockaddr *to, socklen_t length)
-{
-	return sendto(sock->fd, train->bytes, train->length, MSG_DONTWAIT | MSG_NOSIGNAL, &to->any,
-		      length);
-}
-
-/* What is said with datagrams: how long each of a train is, and whence they leave. */
+/* Control messages with datagrams: the length of each in a train, and their source. */
 union socket_control {
 	struct cmsghdr align;
 	char room[CMSG_SPACE(sizeof(uint16_t)) + CMSG_SPACE(sizeof(struct in6_pktinfo))];
 };
 
-/* Returns where the next one goes. */
+/* Returns the place of the next one. */
 static size_t socket_say(union socket_control *control, size_t at, int level, int type,
 			 const void *value, size_t length)
 {
@@ -229,7 +270,8 @@ static bool socket_casts(const struct live_socket *sock, const struct nopal_addr
 	return sock->multicast_from.ipi6_ifindex && to->ip[0] == UINT8_MAX;
 }
 
-static size_t socket_say_whence(const struct live_socket *sock, const struct nopal_address *to,
+/* Multicast of IPv6 leaves from the address of the session. */
+static size_t socket_say_source(const struct live_socket *sock, const struct nopal_address *to,
 				union socket_control *control, size_t at)
 {
 	return socket_casts(sock, to)
@@ -256,7 +298,7 @@ static ssize_t socket_send_many(struct live_socket *sock, const struct nopal_tra
 	if (train->stride < train->length)
 		header.msg_controllen =
 			socket_say(&control, 0, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment));
-	header.msg_controllen = socket_say_whence(sock, train->to, &control, header.msg_controllen);
+	header.msg_controllen = socket_say_source(sock, train->to, &control, header.msg_controllen);
 	return sendmsg(sock->fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -288,12 +330,13 @@ static int socket_send_train(struct live_socket *sock, const struct nopal_train 
 	do {
 		sent = train->stride < train->length || socket_casts(sock, train->to)
 			       ? socket_send_many(sock, train, &to, length)
-			       : socket_send_one(sock, train, &to, length);
+			       : sendto(sock->fd, train->bytes, train->length,
+					MSG_DONTWAIT | MSG_NOSIGNAL, &to.any, length);
 	} while (sent < 0 && socket_again(sock, &tries));
 	return sent < 0 ? errno : 0;
 }
 
-/* What an errno means for a datagram. */
+/* The meaning of an errno for a datagram. */
 static enum nopal_transmitted socket_class(struct live_socket *sock, int error)
 {
 	if (error == 0)
@@ -347,7 +390,7 @@ static int socket_send_some(struct live_socket *sock, struct socket_each *each,
 	return sent < 0 ? -errno : sent;
 }
 
-/* Keeps what the kernel did not take; it goes before anything else. */
+/* Keeps the rest that the kernel did not take; it goes before all other datagrams. */
 static bool socket_keep_rest(struct live_socket *sock, const struct nopal_train *train,
 			     uint32_t from)
 {
@@ -372,7 +415,7 @@ static enum nopal_transmitted socket_send_each(struct live_socket *sock,
 
 	each->to_length = nopal__live_address_to(train->to, sock->family, &each->to);
 	memset(&each->control, 0, sizeof(each->control));
-	each->control_length = socket_say_whence(sock, train->to, &each->control, 0);
+	each->control_length = socket_say_source(sock, train->to, &each->control, 0);
 	each->sent = 0;
 	each->too_big = 0;
 	for (uint32_t at = 0; at < train->length;) {
@@ -459,8 +502,8 @@ enum nopal_transmitted nopal__live_socket_send(struct live_socket *sock,
 
 	if (!train->fragments)
 		return socket_send(sock, train);
-	socket_fragments(sock->fd, sock->family);
+	socket_fragment(sock->fd, sock->family, true);
 	result = socket_send(sock, train);
-	socket_no_fragments(sock->fd, sock->family);
+	socket_fragment(sock->fd, sock->family, false);
 	return result;
 }

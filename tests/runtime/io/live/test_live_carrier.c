@@ -152,7 +152,7 @@ TEST(what_it_carries_goes_with_it)
 	open_scene(&scene, "delay 60s duplicate 100%");
 	for (uint8_t i = 0; i < PACKETS; i++)
 		enter(&scene, LIVE_FORWARD, i);
-	assert_int_equal(scene.carrier.count, 2 * PACKETS);
+	assert_int_equal(scene.carrier.heap.count, 2 * PACKETS);
 	assert_int_equal(scene.count, 0);
 	close_scene(&scene); /* sanitizers see what is left */
 }
