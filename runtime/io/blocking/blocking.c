@@ -41,43 +41,15 @@ void nopal__blocking_why(const struct nopal_connection *connection, struct nopal
 			   connection->end_text ? connection->end_text : "the session ended");
 }
 
-static struct nopal_connection *dial_open(struct blocking_hub *hub,
-					  const struct nopal_address *peer, bool rendezvous,
-					  struct nopal_problems *problems)
-{
-	struct nopal_connection *connection = nopal__blocking_connection_new(hub);
-	struct nopal_session *session = NULL;
-
-	if (connection) {
-		connection->many = hub->destination != 0;
-		session = nopal_session_open(
-			&(struct nopal_open){ .endpoint = hub->endpoint,
-					      .plan = hub->plan,
-					      .peer = peer,
-					      .rendezvous = rendezvous,
-					      .callbacks = &nopal__blocking_dialled,
-					      .user = connection });
-	}
-	if (!session) {
-		nopal_problems_add(problems, NULL, 0, NULL, "no session: out of memory");
-		nopal__blocking_hub_free(hub);
-		return NULL;
-	}
-	if (connection->life != BLOCKING_ENDED)
-		connection->session = session;
-	return nopal__blocking_hub_start(hub, problems) ? connection : NULL;
-}
-
 static struct nopal_connection *dial_wait(struct nopal_connection *connection, int64_t timeout_ns,
 					  struct nopal_problems *problems)
 {
-	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
+	int64_t deadline_ns = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = connection->hub;
 	enum blocking_life life;
 
 	pthread_mutex_lock(&hub->lock);
-	while (connection->life == BLOCKING_OPENING &&
-	       nopal__blocking_wait(hub, timeout_ns, &deadline))
+	while (connection->life == BLOCKING_OPENING && nopal__blocking_wait(hub, deadline_ns))
 		;
 	life = connection->life;
 	pthread_mutex_unlock(&hub->lock);
@@ -92,58 +64,68 @@ static struct nopal_connection *dial_wait(struct nopal_connection *connection, i
 	return NULL;
 }
 
+static struct nopal_connection *dial(const char *config, const struct nopal_address *local,
+				     const struct nopal_address *peer, bool rendezvous,
+				     int64_t timeout_ns, struct nopal_problems *problems)
+{
+	struct nopal_plan *plan = nopal_plan_load(config, NULL, problems);
+	struct nopal_connection *connection;
+	struct nopal_session *session = NULL;
+	struct blocking_hub *hub;
+
+	if (plan && rendezvous && !nopal_plan_can_rendezvous(plan)) {
+		nopal_problems_add(problems, nopal_plan_name(plan), 0,
+				   "take one with virtual_circuit and one destination",
+				   "peers cannot meet with this composition");
+		nopal_plan_unref(plan);
+		return NULL;
+	}
+	hub = plan ? nopal__blocking_hub_new(plan, local, problems) : NULL;
+	if (!hub)
+		return NULL;
+	connection = nopal__blocking_connection_new(hub);
+	if (connection) {
+		connection->many = hub->destination != 0;
+		session = nopal_session_open(
+			&(struct nopal_open){ .endpoint = hub->endpoint,
+					      .plan = plan,
+					      .peer = peer,
+					      .rendezvous = rendezvous,
+					      .callbacks = &nopal__blocking_dialled,
+					      .user = connection });
+	}
+	if (!session) {
+		nopal_problems_add(problems, NULL, 0, NULL, "no session: out of memory");
+		nopal__blocking_hub_free(hub);
+		return NULL;
+	}
+	if (connection->life != BLOCKING_ENDED)
+		connection->session = session;
+	return nopal__blocking_hub_start(hub, problems)
+		       ? dial_wait(connection, timeout_ns, problems)
+		       : NULL;
+}
+
 struct nopal_connection *nopal_dial(const char *config, const char *address, int64_t timeout_ns,
 				    struct nopal_problems *problems)
 {
 	struct nopal_address peer, local = { .port = 0 };
-	struct nopal_connection *connection;
-	struct nopal_plan *plan;
-	struct blocking_hub *hub;
 
 	if (nopal_address_parse(address, &peer, problems))
 		return NULL;
-	plan = nopal_plan_load(config, NULL, problems);
-	if (!plan)
-		return NULL;
-	if (nopal_address_is_v4(&peer))
-		nopal_address_parse("0.0.0.0:0", &local, problems);
-	hub = nopal__blocking_hub_new(plan, &local, problems);
-	if (!hub)
-		return NULL;
-	connection = dial_open(hub, &peer, false, problems);
-	return connection ? dial_wait(connection, timeout_ns, problems) : NULL;
-}
-
-static bool can_rendezvous(struct nopal_plan *plan, struct nopal_problems *problems)
-{
-	if (nopal_plan_can_rendezvous(plan))
-		return true;
-	nopal_problems_add(problems, nopal_plan_name(plan), 0,
-			   "take one with virtual_circuit and one destination",
-			   "nobody can meet a peer with this composition");
-	nopal_plan_unref(plan);
-	return false;
+	nopal_address_set_any(&local, &peer);
+	return dial(config, &local, &peer, false, timeout_ns, problems);
 }
 
 struct nopal_connection *nopal_rendezvous(const char *config, const char *local, const char *peer,
 					  int64_t timeout_ns, struct nopal_problems *problems)
 {
 	struct nopal_address here, there;
-	struct nopal_connection *connection;
-	struct nopal_plan *plan;
-	struct blocking_hub *hub;
 
 	if (nopal_address_parse(local, &here, problems) ||
 	    nopal_address_parse(peer, &there, problems))
 		return NULL;
-	plan = nopal_plan_load(config, NULL, problems);
-	if (!plan || !can_rendezvous(plan, problems))
-		return NULL;
-	hub = nopal__blocking_hub_new(plan, &here, problems);
-	if (!hub)
-		return NULL;
-	connection = dial_open(hub, &there, true, problems);
-	return connection ? dial_wait(connection, timeout_ns, problems) : NULL;
+	return dial(config, &here, &there, true, timeout_ns, problems);
 }
 
 struct nopal_listener *nopal_listen(const char *config, const char *address,
@@ -186,12 +168,12 @@ struct nopal_listener *nopal_listen_keyed(const char *config, const char *addres
 struct nopal_connection *nopal_accept(struct nopal_listener *listener, int64_t timeout_ns,
 				      struct nopal_problems *problems)
 {
-	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
+	int64_t deadline_ns = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = listener->hub;
 	struct nopal_connection *connection = NULL;
 
 	pthread_mutex_lock(&hub->lock);
-	while (hub->accepted.count == 0 && nopal__blocking_wait(hub, timeout_ns, &deadline))
+	while (hub->accepted.count == 0 && nopal__blocking_wait(hub, deadline_ns))
 		;
 	if (hub->accepted.count > 0) {
 		connection = (void *)nopal__blocking_pop(&hub->accepted).message;
@@ -200,17 +182,11 @@ struct nopal_connection *nopal_accept(struct nopal_listener *listener, int64_t t
 	}
 	pthread_mutex_unlock(&hub->lock);
 	if (!connection)
-		nopal_problems_add(problems, NULL, 0, NULL, "nobody came in time");
+		nopal_problems_add(problems, NULL, 0, NULL, "no peer came in time");
 	return connection;
 }
 
-static bool out_is_full(const struct nopal_connection *connection)
-{
-	return connection->out.bytes >= BLOCKING_OUT_BYTES ||
-	       connection->out.count >= BLOCKING_OUT_MESSAGES;
-}
-
-/* What the message must wait for; 0: nothing, negative: it cannot be sent. */
+/* Why a message cannot be sent: a negative error, or 0. */
 static int out_refusal(const struct nopal_connection *connection, uint32_t destination)
 {
 	const struct blocking_destination *one =
@@ -223,55 +199,52 @@ static int out_refusal(const struct nopal_connection *connection, uint32_t desti
 	return 0;
 }
 
-/* A place for one outcome more; false: out of memory. */
-static bool ticket_give(struct blocking_outcomes *outcomes, uint64_t *ret_ticket)
+static bool out_is_full(const struct nopal_connection *connection, bool with_ticket)
 {
-	if (!outcomes->of_ticket)
-		outcomes->of_ticket = calloc(NOPAL_TICKETS, 1);
-	if (!outcomes->of_ticket)
-		return false;
-	*ret_ticket = ++outcomes->tickets;
-	outcomes->of_ticket[*ret_ticket % NOPAL_TICKETS] = BLOCKING_OUTCOME_OPEN;
-	return true;
-}
+	const struct blocking_outcomes *outcomes = &connection->outcomes;
 
-static bool tickets_are_full(const struct blocking_outcomes *outcomes)
-{
-	return outcomes->of_ticket &&
-	       outcomes->of_ticket[(outcomes->tickets + 1) % NOPAL_TICKETS] ==
-		       BLOCKING_OUTCOME_OPEN;
+	return connection->out.bytes >= BLOCKING_OUT_BYTES ||
+	       connection->out.count >= BLOCKING_OUT_MESSAGES ||
+	       (with_ticket && outcomes->of_ticket &&
+		outcomes->of_ticket[(outcomes->tickets + 1) % NOPAL_TICKETS] ==
+			BLOCKING_OUTCOME_OPEN);
 }
 
 /* The lock is held. */
 static int out_push(struct nopal_connection *connection, struct blocking_item item,
 		    uint64_t *ret_ticket)
 {
-	if (ret_ticket && !ticket_give(&connection->outcomes, &item.ticket))
-		return -ENOMEM;
-	if (!nopal__blocking_push(&connection->out, item)) {
-		if (item.ticket)
-			connection->outcomes.tickets--;
-		return -ENOMEM;
+	struct blocking_outcomes *outcomes = &connection->outcomes;
+
+	if (ret_ticket) {
+		if (!outcomes->of_ticket)
+			outcomes->of_ticket = calloc(NOPAL_TICKETS, 1);
+		if (!outcomes->of_ticket)
+			return -ENOMEM;
+		item.ticket = outcomes->tickets + 1;
 	}
-	connection->outcomes.open++;
-	if (ret_ticket)
-		*ret_ticket = item.ticket;
+	if (!nopal__blocking_push(&connection->out, item))
+		return -ENOMEM;
+	outcomes->open++;
+	if (ret_ticket) {
+		outcomes->of_ticket[item.ticket % NOPAL_TICKETS] = BLOCKING_OUTCOME_OPEN;
+		*ret_ticket = outcomes->tickets = item.ticket;
+	}
 	return 0;
 }
 
 static int connection_put(struct nopal_connection *connection, struct blocking_item item,
 			  int64_t timeout_ns, uint64_t *ret_ticket)
 {
-	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
+	int64_t deadline_ns = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = connection->hub;
 	int error;
 	bool wake;
 
 	pthread_mutex_lock(&hub->lock);
 	error = out_refusal(connection, item.destination);
-	while (!error && (out_is_full(connection) ||
-			  (ret_ticket && tickets_are_full(&connection->outcomes)))) {
-		if (!nopal__blocking_wait(hub, timeout_ns, &deadline))
+	while (!error && out_is_full(connection, ret_ticket != NULL)) {
+		if (!nopal__blocking_wait(hub, deadline_ns))
 			error = -ETIMEDOUT;
 		else
 			error = out_refusal(connection, item.destination);
@@ -396,11 +369,11 @@ static bool outcome_is_open(const struct blocking_outcomes *outcomes, uint64_t t
 		      : outcomes->open > 0;
 }
 
-/* What has no outcome when the session has ended, it never had.  A ticket may be forgotten while
- * somebody waits for it. */
+/* A message without an outcome when the session has ended is lost.  A ticket may be forgotten while
+ * a caller waits for it. */
 int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket, int64_t timeout_ns)
 {
-	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
+	int64_t deadline_ns = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = connection->hub;
 	struct blocking_outcomes *outcomes = &connection->outcomes;
 	bool waiting = true;
@@ -409,7 +382,7 @@ int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket, 
 	pthread_mutex_lock(&hub->lock);
 	while (waiting && (!ticket || ticket_is_known(outcomes, ticket)) &&
 	       outcome_is_open(outcomes, ticket) && connection->life != BLOCKING_ENDED)
-		waiting = nopal__blocking_wait(hub, timeout_ns, &deadline);
+		waiting = nopal__blocking_wait(hub, deadline_ns);
 	if (!waiting)
 		outcome = -ETIMEDOUT;
 	else if (!ticket)
@@ -463,14 +436,14 @@ static int64_t connection_take(struct nopal_connection *connection,
 int64_t nopal_connection_receive_message(struct nopal_connection *connection,
 					 const struct nopal_incoming *incoming, int64_t timeout_ns)
 {
-	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
+	int64_t deadline_ns = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = connection->hub;
 	bool waiting = true, wake = false;
 	int64_t length = -ETIMEDOUT;
 
 	pthread_mutex_lock(&hub->lock);
 	while (waiting && connection->in.count == 0 && connection->life != BLOCKING_ENDED)
-		waiting = nopal__blocking_wait(hub, timeout_ns, &deadline);
+		waiting = nopal__blocking_wait(hub, deadline_ns);
 	if (connection->in.count > 0)
 		length = connection_take(connection, incoming, &wake);
 	else if (connection->life == BLOCKING_ENDED)
@@ -506,22 +479,15 @@ int64_t nopal_connection_receive(struct nopal_connection *connection, void *byte
 	return nopal_connection_receive_message(connection, &incoming, timeout_ns);
 }
 
-/* Messages that no session took: refused when their turn came, or there is none any more. */
-static uint64_t never_sent(const struct nopal_connection *connection)
-{
-	const struct blocking_ring *out = &connection->out;
-	uint64_t count = connection->outcomes.unsent;
-
-	for (uint32_t i = 0; i < out->count; i++)
-		count += out->items[(out->head + i) % out->room].buffer != NULL;
-	return count;
-}
-
-/* The lock is held. */
+/* The lock is held.  Messages were not sent that were refused when their turn came, or that still
+ * wait for it. */
 static int how_it_closed(const struct nopal_connection *connection, struct nopal_problems *problems)
 {
-	uint64_t unsent = never_sent(connection);
+	const struct blocking_ring *out = &connection->out;
+	uint64_t unsent = connection->outcomes.unsent;
 
+	for (uint32_t i = 0; i < out->count; i++)
+		unsent += out->items[(out->head + i) % out->room].buffer != NULL;
 	if (connection->end == NOPAL_ENDED_WELL && !unsent)
 		return 0;
 	if (connection->end != NOPAL_ENDED_WELL)
@@ -535,7 +501,7 @@ static int how_it_closed(const struct nopal_connection *connection, struct nopal
 int nopal_connection_close(struct nopal_connection *connection, int64_t timeout_ns,
 			   struct nopal_problems *problems)
 {
-	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
+	int64_t deadline_ns = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = connection->hub;
 	int result = 0;
 
@@ -545,7 +511,7 @@ int nopal_connection_close(struct nopal_connection *connection, int64_t timeout_
 	nopal__live_loop_call(hub->loop);
 	pthread_mutex_lock(&hub->lock);
 	while (!result && connection->life != BLOCKING_ENDED)
-		result = nopal__blocking_wait(hub, timeout_ns, &deadline) ? 0 : -ETIMEDOUT;
+		result = nopal__blocking_wait(hub, deadline_ns) ? 0 : -ETIMEDOUT;
 	if (connection->life == BLOCKING_ENDED)
 		result = how_it_closed(connection, problems);
 	pthread_mutex_unlock(&hub->lock);

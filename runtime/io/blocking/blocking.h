@@ -2,15 +2,15 @@
 /*
  * blocking.h -- private to the blocking calls: hubs, connections and rings.
  *
- * blocking_hub.c holds what the loop's thread does, blocking.c the calls that other threads make,
- * blocking_many.c both for connections to many, blocking_look.c descriptors and counters.  All fields are under the hub's lock, except those
+ * blocking_hub.c is the work of the loop's thread, blocking.c the calls that other threads make,
+ * blocking_many.c both for connections to many, blocking_look.c descriptors and counters.  All
+ * fields are under the hub's lock, except fields
  * marked as the loop's own.
  */
 #ifndef NOPAL_BLOCKING_H
 #define NOPAL_BLOCKING_H
 
 #include <pthread.h>
-#include <time.h>
 
 #include "io/live/live.h"
 #include "plan/plan.h"
@@ -22,17 +22,17 @@ enum {
 	BLOCKING_OUTCOME_OPEN = UINT8_MAX,     /* among the outcomes of tickets */
 };
 
-/* Something on its way: a buffer out, or a message (or a copy of one) in.  Neither:
- * from here on all goes to one more, or nothing to this destination.  A buffer begins with the
- * message's properties, a copy with its attributes. */
+/* An item on its way: a buffer out, or a message (or a copy of one) in.  Neither: from here on a
+ * destination joins, or `destination` leaves.  A buffer begins with the message's properties, a copy
+ * with its attributes. */
 struct blocking_item {
 	struct nopal_buffer *buffer;
 	size_t properties; /* in `buffer`, before the bytes */
 	struct nopal_message *message;
 	uint64_t *copy;
 	uint64_t length;
-	uint64_t ticket;      /* out; 0: nobody asks for its outcome */
-	uint32_t destination; /* out: for whom, 0: for all */
+	uint64_t ticket;      /* out; 0: no caller asks for its outcome */
+	uint32_t destination; /* out: to this one, 0: to all */
 	struct blocking_destination *joins;
 };
 
@@ -42,7 +42,7 @@ struct blocking_ring {
 	uint64_t bytes;
 };
 
-/* A descriptor that is readable while there is something to take. */
+/* A descriptor that is readable while there is an item to take. */
 struct blocking_sign {
 	int fd;
 	bool made, shown;
@@ -50,11 +50,11 @@ struct blocking_sign {
 
 enum blocking_life { BLOCKING_OPENING, BLOCKING_OPEN, BLOCKING_ENDED };
 
-/* What became of what was sent. */
+/* Outcomes of messages that were sent. */
 struct blocking_outcomes {
 	uint64_t open;		   /* messages whose outcome is not known */
-	uint64_t unknown, missing; /* since somebody waited for all */
-	uint64_t unsent;	   /* of these, what no session took */
+	uint64_t unknown, missing; /* since a caller waited for all */
+	uint64_t unsent;	   /* of these, messages that no session took */
 	uint64_t tickets;	   /* given so far */
 	uint8_t *of_ticket;	   /* NOPAL_TICKETS of them; NULL: none yet */
 };
@@ -62,11 +62,11 @@ struct blocking_outcomes {
 struct blocking_destination {
 	struct blocking_destination *next;
 	struct nopal_destination_info info; /* id 0: it is none yet */
-	char *text;			    /* what info.text is */
-	int refused;			    /* it could not be added */
+	char *text;			    /* of info.text */
+	int refused;			    /* why it could not be added */
 	bool waits;			    /* in the out ring, to be added */
-	bool leaves;			    /* now: the loop's thread is asked to see to it */
-	bool held;			    /* by who adds it: no destination yet for others */
+	bool leaves;			    /* now: the loop's thread removes it */
+	bool held;			    /* by the caller that adds it: none yet for others */
 	bool removed;			    /* by the application: goes when it has ended */
 };
 
@@ -96,13 +96,13 @@ struct nopal_connection {
 	struct blocking_ring out, in, back; /* back: to be given back */
 	struct blocking_sign sign;	    /* of `in` and the end */
 	struct nopal_connection_info info;  /* as of the last copy */
-	bool info_asked;		    /* somebody waits for another copy */
+	bool info_asked;		    /* a caller waits for another copy */
 	struct blocking_outcomes outcomes;
 	struct blocking_destination *destinations; /* by their age */
 	struct blocking_destination *adding;	   /* of the loop's thread */
 	bool many;				   /* there may be others */
-	bool asked;				   /* somebody leaves */
-	bool close_asked, abort_asked, abandoned, closing;
+	bool asked;				   /* some destination leaves */
+	bool close_asked, abandoned, closing;
 };
 
 struct nopal_listener {
@@ -120,10 +120,10 @@ struct blocking_item nopal__blocking_pop(struct blocking_ring *ring);
 void nopal__blocking_tell(struct nopal_connection *connection, uint64_t ticket,
 			  enum nopal_outcome outcome);
 
-struct timespec nopal__blocking_deadline(int64_t timeout_ns);
+/* Of the monotonic clock; NOPAL_NEVER where the timeout is negative or beyond it. */
+int64_t nopal__blocking_deadline(int64_t timeout_ns);
 /* Waits for any change; false: the deadline has passed. */
-bool nopal__blocking_wait(struct blocking_hub *hub, int64_t timeout_ns,
-			  const struct timespec *deadline);
+bool nopal__blocking_wait(struct blocking_hub *hub, int64_t deadline_ns);
 
 /* Everything up to the thread; takes over the plan. */
 struct blocking_hub *nopal__blocking_hub_new(struct nopal_plan *plan,
@@ -152,7 +152,7 @@ struct blocking_destination *nopal__blocking_destination(const struct nopal_conn
 							 uint32_t id);
 void nopal__blocking_on_destination(struct nopal_session *session,
 				    const struct nopal_destination_info *info, void *user);
-/* Those who leave now; and an item that is no message. */
+/* Destinations that leave now; and an item that is no message. */
 void nopal__blocking_pump_leaves(struct nopal_connection *connection);
 void nopal__blocking_give_other(struct nopal_connection *connection,
 				const struct blocking_item *item);

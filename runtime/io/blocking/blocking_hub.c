@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocking_hub.c -- what the loop's thread does for the blocking calls: rings, callbacks, hubs.
+ * blocking_hub.c -- the loop's thread at work for the blocking calls: rings, callbacks, hubs.
  * blocking.c has the whole picture.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/ring.h"
 #include "io/blocking/blocking.h"
 #include "plan/plan.h"
 
@@ -14,26 +15,9 @@ enum {
 	BLOCKING_IN_BYTES = 64 << 20, /* where flow control sets no limit */
 	BLOCKING_IN_MESSAGES = 65536,
 	BLOCKING_BACKLOG = 128, /* sessions that wait for nopal_accept */
-	BLOCKING_RING_FIRST = 64,
 };
 
 /* ------------------------------------------------------------------- rings */
-
-static bool ring_grow(struct blocking_ring *ring)
-{
-	uint32_t room = ring->room ? ring->room * 2 : BLOCKING_RING_FIRST;
-	struct blocking_item *items = calloc(room, sizeof(*items));
-
-	if (!items)
-		return false;
-	for (uint32_t i = 0; i < ring->count; i++)
-		items[i] = ring->items[(ring->head + i) % ring->room];
-	free(ring->items);
-	ring->items = items;
-	ring->room = room;
-	ring->head = 0;
-	return true;
-}
 
 static struct blocking_item *ring_at(const struct blocking_ring *ring, uint32_t index)
 {
@@ -42,7 +26,8 @@ static struct blocking_item *ring_at(const struct blocking_ring *ring, uint32_t 
 
 bool nopal__blocking_push(struct blocking_ring *ring, struct blocking_item item)
 {
-	if (ring->count == ring->room && !ring_grow(ring))
+	if (ring->count == ring->room &&
+	    !nopal__ring_grow(NULL, &ring->items, &ring->head, &ring->room, sizeof(*ring->items)))
 		return false;
 	ring->count++;
 	*ring_at(ring, ring->count - 1) = item;
@@ -69,30 +54,27 @@ static void ring_free(struct blocking_ring *ring)
 			nopal_buffer_free(item.buffer);
 		free(item.copy);
 	}
-	free(ring->items);
+	nopal_free(NULL, ring->items);
 }
 
 /* ----------------------------------------------------------------- waiting */
 
-struct timespec nopal__blocking_deadline(int64_t timeout_ns)
+int64_t nopal__blocking_deadline(int64_t timeout_ns)
 {
-	struct timespec at;
-	int64_t ns;
+	int64_t now_ns = nopal__live_now_ns();
 
-	clock_gettime(CLOCK_MONOTONIC, &at);
-	ns = at.tv_nsec + timeout_ns % NOPAL_SECOND;
-	at.tv_sec += (time_t)(timeout_ns / NOPAL_SECOND + ns / NOPAL_SECOND);
-	at.tv_nsec = (long)(ns % NOPAL_SECOND);
-	return at;
+	return timeout_ns < 0 || timeout_ns > NOPAL_NEVER - now_ns ? NOPAL_NEVER
+								   : now_ns + timeout_ns;
 }
 
-/* Waits for any change; false: the deadline has passed. */
-bool nopal__blocking_wait(struct blocking_hub *hub, int64_t timeout_ns,
-			  const struct timespec *deadline)
+bool nopal__blocking_wait(struct blocking_hub *hub, int64_t deadline_ns)
 {
-	if (timeout_ns < 0)
+	const struct timespec at = { .tv_sec = (time_t)(deadline_ns / NOPAL_SECOND),
+				     .tv_nsec = (long)(deadline_ns % NOPAL_SECOND) };
+
+	if (deadline_ns == NOPAL_NEVER)
 		return pthread_cond_wait(&hub->changed, &hub->lock) == 0;
-	return pthread_cond_timedwait(&hub->changed, &hub->lock, deadline) == 0;
+	return pthread_cond_timedwait(&hub->changed, &hub->lock, &at) == 0;
 }
 
 /* ----------------------------------------- callbacks, in the loop's thread */
@@ -130,30 +112,21 @@ static void *blocking_on_accepted(struct nopal_session *session, void *user)
 	return connection;
 }
 
-static bool hub_offer(struct blocking_hub *hub, struct nopal_connection *connection)
-{
-	struct blocking_item item = { .message = (void *)connection };
-
-	if (!hub->listening || hub->accepted.count >= BLOCKING_BACKLOG ||
-	    !nopal__blocking_push(&hub->accepted, item))
-		return false;
-	nopal__blocking_show(&hub->sign, true);
-	return true;
-}
-
 static void blocking_on_accepted_opened(struct nopal_session *session, void *user)
 {
 	struct nopal_connection *connection = user;
-	struct blocking_hub *hub;
+	const struct blocking_item item = { .message = user };
 	bool taken = false;
 
 	if (connection) {
-		hub = connection->hub;
+		struct blocking_hub *hub = connection->hub;
+
 		pthread_mutex_lock(&hub->lock);
 		connection->life = BLOCKING_OPEN;
-		taken = hub_offer(hub, connection);
-		if (!taken)
-			connection->abandoned = true;
+		taken = hub->listening && hub->accepted.count < BLOCKING_BACKLOG &&
+			nopal__blocking_push(&hub->accepted, item);
+		nopal__blocking_show(&hub->sign, hub->accepted.count > 0);
+		connection->abandoned |= !taken;
 		pthread_cond_broadcast(&hub->changed);
 		pthread_mutex_unlock(&hub->lock);
 	}
@@ -161,7 +134,7 @@ static void blocking_on_accepted_opened(struct nopal_session *session, void *use
 		nopal_session_abort(session, "the listener takes no more sessions");
 }
 
-/* Who was dialled is on the list when the dial returns. */
+/* The destination that was dialled is on the list when the dial returns. */
 static void blocking_on_opened(struct nopal_session *session, void *user)
 {
 	struct nopal_connection *connection = user;
@@ -175,61 +148,53 @@ static void blocking_on_opened(struct nopal_session *session, void *user)
 	pthread_mutex_unlock(&connection->hub->lock);
 }
 
-/* Flow control limits what it can; our own limit is for the others. */
-static bool connection_is_full(const struct nopal_connection *connection)
-{
-	return !nopal_plan_provides(connection->hub->plan, "flow_control") &&
-	       (connection->in.count >= BLOCKING_IN_MESSAGES ||
-		connection->in.bytes >= BLOCKING_IN_BYTES);
-}
-
 static void blocking_on_received(struct nopal_session *session, struct nopal_message *message,
 				 void *user)
 {
 	struct nopal_connection *connection = user;
 	struct blocking_item item = { .message = message, .length = nopal_message_length(message) };
-	bool kept = false;
+	struct blocking_hub *hub;
+	bool kept;
 
 	if (!connection)
 		return;
+	hub = connection->hub;
 	nopal_message_keep(message);
-	pthread_mutex_lock(&connection->hub->lock);
-	if (!connection_is_full(connection))
-		kept = nopal__blocking_push(&connection->in, item);
+	pthread_mutex_lock(&hub->lock);
+	kept = (nopal_plan_provides(hub->plan, "flow_control") ||
+		(connection->in.count < BLOCKING_IN_MESSAGES &&
+		 connection->in.bytes < BLOCKING_IN_BYTES)) &&
+	       nopal__blocking_push(&connection->in, item);
 	nopal__blocking_show_connection(connection);
-	pthread_cond_broadcast(&connection->hub->changed);
-	pthread_mutex_unlock(&connection->hub->lock);
+	pthread_cond_broadcast(&hub->changed);
+	pthread_mutex_unlock(&hub->lock);
 	if (kept)
 		return;
 	nopal_message_give_back(session, message);
-	if (nopal_plan_provides(connection->hub->plan, "reliability"))
+	if (nopal_plan_provides(hub->plan, "reliability"))
 		nopal_session_abort(session, "the reader is too slow");
 }
 
-/* Attributes by their slots, `urgent` behind them, and the bytes. */
-static bool item_rescue(struct blocking_item *item, const struct nopal_plan *plan)
-{
-	size_t values = plan->slot_count + 1;
-
-	item->copy = malloc(values * sizeof(*item->copy) + item->length);
-	if (!item->copy)
-		return false;
-	memcpy(item->copy, item->message->attribute, plan->slot_count * sizeof(*item->copy));
-	item->copy[plan->slot_count] = item->message->urgent;
-	nopal_message_copy(item->message, 0, item->copy + values, item->length);
-	item->message = NULL;
-	return true;
-}
-
-/* Kept messages die with the session: what was not read becomes copies.  False: for one there is no
- * memory, and neither it nor what came after it can be read. */
+/* Kept messages die with the session: unread ones become copies, of attributes by their slots,
+ * `urgent` behind them, and the bytes.  False: for one there is no memory, and neither it nor later
+ * ones can be read. */
 static bool connection_rescue(struct nopal_connection *connection)
 {
 	struct blocking_ring *in = &connection->in;
+	size_t slots = connection->hub->plan->slot_count;
 	uint32_t whole = 0;
 
-	while (whole < in->count && item_rescue(ring_at(in, whole), connection->hub->plan))
-		whole++;
+	for (; whole < in->count; whole++) {
+		struct blocking_item *item = ring_at(in, whole);
+
+		item->copy = malloc((slots + 1) * sizeof(*item->copy) + item->length);
+		if (!item->copy)
+			break;
+		memcpy(item->copy, item->message->attribute, slots * sizeof(*item->copy));
+		item->copy[slots] = item->message->urgent;
+		nopal_message_copy(item->message, 0, item->copy + slots + 1, item->length);
+		item->message = NULL;
+	}
 	if (whole == in->count)
 		return true;
 	for (; in->count > whole; in->count--)
@@ -263,7 +228,7 @@ static void blocking_on_ended(struct nopal_session *session, enum nopal_end end,
 	pthread_mutex_lock(&connection->hub->lock);
 	if (!connection_rescue(connection)) {
 		end = NOPAL_RESOURCE;
-		text = "no memory for what was not yet read";
+		text = "no memory for messages that were not yet read";
 	}
 	pthread_mutex_unlock(&connection->hub->lock);
 	connection_give_back(connection);
@@ -296,43 +261,37 @@ static void blocking_on_sent(struct nopal_session *session, uint64_t ticket,
 	pthread_mutex_unlock(&connection->hub->lock);
 }
 
-/* False: not now. */
-static bool connection_give(struct nopal_connection *connection, const struct blocking_item *item,
-			    int *ret_refusal)
-{
-	*ret_refusal = 0;
-	if (!item->buffer)
-		nopal__blocking_give_other(connection, item);
-	else
-		*ret_refusal = nopal_send_message(
-			connection->session,
-			&(struct nopal_outgoing){
-				.buffer = item->buffer,
-				.from = (uint32_t)(item->properties *
-						   sizeof(struct nopal_property)),
-				.length = (uint32_t)item->length,
-				.cookie = item->ticket,
-				.properties = (void *)nopal_buffer_bytes(item->buffer),
-				.property_count = item->properties,
-			});
-	return *ret_refusal != -EAGAIN;
-}
-
 static void connection_pump_out(struct nopal_connection *connection)
 {
 	struct blocking_hub *hub = connection->hub;
 
 	for (;;) {
 		struct blocking_item item = { 0 };
+		int refusal = 0;
 		bool there;
-		int refusal;
 
 		pthread_mutex_lock(&hub->lock);
 		there = connection->out.count > 0;
 		if (there)
 			item = *ring_at(&connection->out, 0);
 		pthread_mutex_unlock(&hub->lock);
-		if (!there || !connection->session || !connection_give(connection, &item, &refusal))
+		if (!there || !connection->session)
+			return;
+		if (item.buffer)
+			refusal = nopal_send_message(
+				connection->session,
+				&(struct nopal_outgoing){
+					.buffer = item.buffer,
+					.from = (uint32_t)(item.properties *
+							   sizeof(struct nopal_property)),
+					.length = (uint32_t)item.length,
+					.cookie = item.ticket,
+					.properties = (void *)nopal_buffer_bytes(item.buffer),
+					.property_count = item.properties,
+				});
+		else
+			nopal__blocking_give_other(connection, &item);
+		if (refusal == -EAGAIN)
 			return;
 		pthread_mutex_lock(&hub->lock);
 		nopal__blocking_pop(&connection->out);
@@ -357,7 +316,7 @@ static void connection_pump(struct nopal_connection *connection)
 	nopal__blocking_pump_leaves(connection);
 	connection_pump_out(connection);
 	pthread_mutex_lock(&connection->hub->lock);
-	abort_now = connection->abort_asked || connection->abandoned;
+	abort_now = connection->abandoned;
 	close_now = connection->close_asked && connection->out.count == 0 && !connection->closing;
 	connection->closing |= close_now;
 	if (connection->info_asked && connection->session) {
@@ -380,10 +339,16 @@ static void blocking_on_writable(struct nopal_session *session, void *user)
 		nopal__live_loop_call(connection->hub->loop);
 }
 
-static void hub_reap(struct blocking_hub *hub)
+static void hub_pump(void *user)
 {
+	struct blocking_hub *hub = user;
 	struct nopal_connection **at = &hub->connections;
+	bool over;
 
+	for (struct nopal_connection *connection = hub->connections; connection;
+	     connection = connection->next)
+		connection_pump(connection);
+	pthread_mutex_lock(&hub->lock);
 	while (*at) {
 		struct nopal_connection *connection = *at;
 
@@ -394,18 +359,6 @@ static void hub_reap(struct blocking_hub *hub)
 			at = &connection->next;
 		}
 	}
-}
-
-static void hub_pump(void *user)
-{
-	struct blocking_hub *hub = user;
-	bool over;
-
-	for (struct nopal_connection *connection = hub->connections; connection;
-	     connection = connection->next)
-		connection_pump(connection);
-	pthread_mutex_lock(&hub->lock);
-	hub_reap(hub);
 	over = hub->users == 0;
 	pthread_mutex_unlock(&hub->lock);
 	if (over)
@@ -451,7 +404,7 @@ void nopal__blocking_hub_free(struct blocking_hub *hub)
 		hub->connections = connection->next;
 		connection_free(connection);
 	}
-	free(hub->accepted.items);
+	nopal_free(NULL, hub->accepted.items);
 	nopal__blocking_sign_close(&hub->sign);
 	nopal_plan_unref(hub->plan);
 	pthread_cond_destroy(&hub->changed);
@@ -459,29 +412,22 @@ void nopal__blocking_hub_free(struct blocking_hub *hub)
 	free(hub);
 }
 
-static void hub_locks_init(struct blocking_hub *hub)
-{
-	pthread_condattr_t attributes;
-
-	pthread_mutex_init(&hub->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&hub->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
-}
-
-/* Everything up to the thread; takes over the plan. */
 struct blocking_hub *nopal__blocking_hub_new(struct nopal_plan *plan,
 					     const struct nopal_address *local,
 					     struct nopal_problems *problems)
 {
 	struct blocking_hub *hub = calloc(1, sizeof(*hub));
+	pthread_condattr_t attributes;
 
 	if (!hub) {
 		nopal_plan_unref(plan);
 		return NULL;
 	}
-	hub_locks_init(hub);
+	pthread_mutex_init(&hub->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&hub->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
 	hub->plan = plan;
 	hub->destination = nopal_property(plan, "destination");
 	hub->users = 1;
@@ -511,7 +457,6 @@ bool nopal__blocking_hub_start(struct blocking_hub *hub, struct nopal_problems *
 	return false;
 }
 
-/* A caller is done with its connection or listener. */
 void nopal__blocking_hub_leave(struct blocking_hub *hub)
 {
 	bool last;

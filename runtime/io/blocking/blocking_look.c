@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocking_look.c -- a connection from outside: descriptors for poll(2), and what is known of it.
+ * blocking_look.c -- a connection from outside: descriptors for poll(2), and its counters.
  *
- * A descriptor is an eventfd, made when somebody first asks for it: until then it costs nothing.
+ * A descriptor is an eventfd, made when a caller first asks for it: until then it costs nothing.
  * It is readable as long as a call would return at once.  Counters are the loop's thread's own, so
  * that thread copies them, between two of its tasks; the last copy is made when the session ends.
  */
@@ -93,7 +93,7 @@ void nopal_connection_look(struct nopal_connection *connection,
 	connection->info_asked = connection->life != BLOCKING_ENDED;
 	nopal__live_loop_call(hub->loop);
 	while (connection->info_asked)
-		nopal__blocking_wait(hub, -1, NULL);
+		nopal__blocking_wait(hub, NOPAL_NEVER);
 	*ret_info = connection->info;
 	ret_info->local = hub->local;
 	ret_info->ended = connection->life == BLOCKING_ENDED;

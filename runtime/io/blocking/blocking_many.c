@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocking_many.c -- one connection to many, for the blocking calls: who they are, and how they
- * come and go.
+ * blocking_many.c -- one connection to many destinations, for the blocking calls: how they come and go.
  *
- *   caller  --a record, and what is asked of it-->  loop  --add, remove-->  core
- *   caller  <--its state------------------------------------<-- destination --
+ *   caller  --a record, and a request of it---->  loop  --add, remove-->  core
+ *   caller  <--its state----------------------------------<-- destination --
  *
- * A record is made when a destination is wanted.  It is freed by the loop's thread once it was
- * removed and has ended, or by the application's removing one that has ended by itself: so there
- * are as many as the application has use for.  To be added, and to be removed gently, is an item in
- * the out ring, behind all that was sent before.
+ * A record is made when a destination is wanted.  The loop's thread frees it once the destination
+ * was removed and has ended, or the application does by removing one that has ended by itself: so
+ * there are as many as the application has use for.  To be added, and to be removed gently, is an
+ * item in the out ring, behind all messages that were sent before.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -64,20 +63,6 @@ void nopal__blocking_destinations_free(struct nopal_connection *connection)
 
 /* -------------------------------------------------------- in the loop's thread */
 
-/* Whose record it is: one that is being added has no id yet; the one of an accepted session, or of
- * nopal_dial(), has no record. */
-static struct blocking_destination *destination_of(struct nopal_connection *connection,
-						   const struct nopal_destination_info *info)
-{
-	struct blocking_destination *one = nopal__blocking_destination(connection, info->id);
-
-	if (!one && connection->adding)
-		one = connection->adding;
-	if (!one && !info->ended)
-		one = destination_new(connection, &info->address);
-	return one;
-}
-
 void nopal__blocking_on_destination(struct nopal_session *session,
 				    const struct nopal_destination_info *info, void *user)
 {
@@ -88,7 +73,11 @@ void nopal__blocking_on_destination(struct nopal_session *session,
 	if (!connection)
 		return;
 	pthread_mutex_lock(&connection->hub->lock);
-	one = destination_of(connection, info);
+	one = nopal__blocking_destination(connection, info->id);
+	if (!one) /* a destination that is being added has no id yet */
+		one = connection->adding;
+	if (!one && !info->ended) /* of an accepted session, or of nopal_dial() */
+		one = destination_new(connection, &info->address);
 	if (one) {
 		one->info = *info;
 		one->info.session = NULL;
@@ -108,29 +97,13 @@ static void leave(struct nopal_connection *connection, struct blocking_destinati
 	one->leaves = connection->asked = true;
 }
 
-/* The lock is held, but not while the core, which calls back, is at work. */
-static void pump_join(struct nopal_connection *connection, struct blocking_destination *one)
-{
-	const struct nopal_address address = one->info.address;
-	int64_t id;
-
-	connection->adding = one;
-	pthread_mutex_unlock(&connection->hub->lock);
-	id = nopal_destination_add(connection->session, &address);
-	pthread_mutex_lock(&connection->hub->lock);
-	connection->adding = NULL;
-	if (id < 0)
-		one->refused = (int)id;
-	else
-		one->info.id = (uint32_t)id;
-	if (one->removed) /* meanwhile */
-		leave(connection, one);
-}
-
+/* The lock is not held while the core, which calls back, is at work. */
 void nopal__blocking_give_other(struct nopal_connection *connection,
 				const struct blocking_item *item)
 {
 	struct blocking_destination *one = item->joins;
+	struct nopal_address address;
+	int64_t id;
 
 	if (!one) {
 		nopal_destination_remove(connection->session, item->destination, false);
@@ -138,45 +111,46 @@ void nopal__blocking_give_other(struct nopal_connection *connection,
 	}
 	pthread_mutex_lock(&connection->hub->lock);
 	one->waits = false;
-	if (one->removed)
+	if (one->removed) {
 		destination_free(connection, one);
-	else
-		pump_join(connection, one);
-	pthread_mutex_unlock(&connection->hub->lock);
-}
-
-static void pump_leave(struct nopal_connection *connection, struct blocking_destination *one)
-{
-	uint32_t id = one->info.id;
-
-	one->leaves = false;
-	if (!id || one->info.ended) {
-		destination_free(connection, one);
-		return;
+	} else {
+		address = one->info.address;
+		connection->adding = one;
+		pthread_mutex_unlock(&connection->hub->lock);
+		id = nopal_destination_add(connection->session, &address);
+		pthread_mutex_lock(&connection->hub->lock);
+		connection->adding = NULL;
+		if (id < 0)
+			one->refused = (int)id;
+		else
+			one->info.id = (uint32_t)id;
+		if (one->removed) /* meanwhile */
+			leave(connection, one);
 	}
 	pthread_mutex_unlock(&connection->hub->lock);
-	nopal_destination_remove(connection->session, id, true);
-	pthread_mutex_lock(&connection->hub->lock);
-}
-
-static struct blocking_destination *who_leaves(const struct nopal_connection *connection)
-{
-	struct blocking_destination *one = connection->destinations;
-
-	while (one && !one->leaves)
-		one = one->next;
-	return one;
 }
 
 void nopal__blocking_pump_leaves(struct nopal_connection *connection)
 {
 	pthread_mutex_lock(&connection->hub->lock);
 	while (connection->asked && connection->session) {
-		struct blocking_destination *one = who_leaves(connection);
+		struct blocking_destination *one = connection->destinations;
+		uint32_t id;
 
+		while (one && !one->leaves)
+			one = one->next;
 		connection->asked = one != NULL;
-		if (one)
-			pump_leave(connection, one);
+		if (!one)
+			break;
+		one->leaves = false;
+		id = one->info.id;
+		if (!id || one->info.ended) {
+			destination_free(connection, one);
+		} else { /* the core calls back */
+			pthread_mutex_unlock(&connection->hub->lock);
+			nopal_destination_remove(connection->session, id, true);
+			pthread_mutex_lock(&connection->hub->lock);
+		}
 		pthread_cond_broadcast(&connection->hub->changed);
 	}
 	pthread_mutex_unlock(&connection->hub->lock);
@@ -206,27 +180,11 @@ static struct nopal_address *addresses_parse(const char *const *addresses, size_
 }
 
 /* Before there is a thread. */
-static int dial_add(struct nopal_connection *connection, const struct nopal_address *peer)
-{
-	struct blocking_destination *one = destination_new(connection, peer);
-	int64_t id;
-
-	if (!one)
-		return -ENOMEM;
-	connection->adding = one;
-	id = nopal_destination_add(connection->session, peer);
-	connection->adding = NULL;
-	if (id < 0)
-		return (int)id;
-	one->info.id = (uint32_t)id;
-	return 0;
-}
-
 static int dial_all(struct nopal_connection *connection, const struct nopal_address *peers,
 		    size_t count, const char *const *addresses, struct nopal_problems *problems)
 {
 	struct blocking_hub *hub = connection->hub;
-	int error = 0;
+	int64_t id = 0;
 
 	connection->many = true;
 	connection->session =
@@ -235,30 +193,19 @@ static int dial_all(struct nopal_connection *connection, const struct nopal_addr
 							 .callbacks = &nopal__blocking_dialled,
 							 .user = connection });
 	if (!connection->session)
-		error = -ENOMEM;
-	for (size_t i = 0; !error && i < count; i++) {
-		error = dial_add(connection, &peers[i]);
-		if (error)
+		return -ENOMEM;
+	for (size_t i = 0; id >= 0 && i < count; i++) {
+		connection->adding = destination_new(connection, &peers[i]);
+		id = connection->adding ? nopal_destination_add(connection->session, &peers[i])
+					: -ENOMEM;
+		if (id >= 0)
+			connection->adding->info.id = (uint32_t)id;
+		else
 			nopal_problems_add(problems, NULL, 0, NULL, "%s: %s", addresses[i],
-					   error == -EEXIST ? "is named twice" : "out of memory");
+					   id == -EEXIST ? "is named twice" : "out of memory");
+		connection->adding = NULL;
 	}
-	return error;
-}
-
-static struct blocking_hub *dial_hub(const char *config, const struct nopal_address *local,
-				     struct nopal_problems *problems)
-{
-	struct nopal_plan *plan = nopal_plan_load(config, NULL, problems);
-
-	if (!plan)
-		return NULL;
-	if (nopal_property(plan, "destination"))
-		return nopal__blocking_hub_new(plan, local, problems);
-	nopal_problems_add(problems, NULL, 0,
-			   "take a config with a layer per_destination, such as one_to_many_all",
-			   "%s speaks to one, not to many", config);
-	nopal_plan_unref(plan);
-	return NULL;
+	return id < 0 ? (int)id : 0;
 }
 
 static bool all_have_answered(const struct nopal_connection *connection)
@@ -270,39 +217,39 @@ static bool all_have_answered(const struct nopal_connection *connection)
 	return !one;
 }
 
-/* The lock is held.  Who is not there, and whether anybody is. */
+/* The lock is held.  Names the peers that did not answer; true: some did. */
 static bool dial_tell(const struct nopal_connection *connection, struct nopal_problems *problems)
 {
 	char text[NOPAL_ADDRESS_TEXT];
-	bool anybody = false;
+	bool any = false;
 
 	for (const struct blocking_destination *one = connection->destinations; one;
 	     one = one->next)
-		anybody |= one->info.open;
+		any |= one->info.open;
 	for (const struct blocking_destination *one = connection->destinations; one;
 	     one = one->next)
 		if (!one->info.open)
-			(anybody ? nopal_problems_warn : nopal_problems_add)(
+			(any ? nopal_problems_warn : nopal_problems_add)(
 				problems, NULL, 0, "check that the peer listens there", "%s: %s",
 				nopal_address_format(&one->info.address, text),
 				one->info.ended ? one->text : "the peer did not answer in time");
-	return anybody;
+	return any;
 }
 
 static struct nopal_connection *dial_many_wait(struct nopal_connection *connection,
 					       int64_t timeout_ns, struct nopal_problems *problems)
 {
-	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
+	int64_t deadline_ns = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = connection->hub;
-	bool anybody;
+	bool any;
 
 	pthread_mutex_lock(&hub->lock);
 	while (connection->life != BLOCKING_ENDED && !all_have_answered(connection) &&
-	       nopal__blocking_wait(hub, timeout_ns, &deadline))
+	       nopal__blocking_wait(hub, deadline_ns))
 		;
-	anybody = dial_tell(connection, problems);
+	any = dial_tell(connection, problems);
 	pthread_mutex_unlock(&hub->lock);
-	if (anybody)
+	if (any)
 		return connection;
 	nopal__blocking_abandon(connection);
 	return NULL;
@@ -315,14 +262,26 @@ struct nopal_connection *nopal_dial_many(const char *config, const char *const *
 	struct nopal_connection *connection;
 	struct nopal_address *peers, local;
 	struct blocking_hub *hub;
+	struct nopal_plan *plan;
 	int error;
 
 	if (!count) {
-		nopal_problems_add(problems, NULL, 0, NULL, "there is nobody to connect to");
+		nopal_problems_add(problems, NULL, 0, NULL, "there is no address to connect to");
 		return NULL;
 	}
-	peers = addresses_parse(addresses, count, &local, problems);
-	hub = peers ? dial_hub(config, &local, problems) : NULL;
+	plan = nopal_plan_load(config, NULL, problems);
+	if (plan && !nopal_property(plan, "destination")) {
+		nopal_problems_add(problems, NULL, 0,
+				   "take a config with a layer per_destination, such as "
+				   "one_to_many_all",
+				   "%s is one to one, not one to many", config);
+		nopal_plan_unref(plan);
+		plan = NULL;
+	}
+	peers = plan ? addresses_parse(addresses, count, &local, problems) : NULL;
+	hub = peers ? nopal__blocking_hub_new(plan, &local, problems) : NULL;
+	if (plan && !peers)
+		nopal_plan_unref(plan);
 	connection = hub ? nopal__blocking_connection_new(hub) : NULL;
 	error = connection ? dial_all(connection, peers, count, addresses, problems) : -ENOMEM;
 	free(peers);
@@ -335,32 +294,25 @@ struct nopal_connection *nopal_dial_many(const char *config, const char *const *
 
 /* ------------------------------------------------------- add, remove, look at */
 
-/* The lock is held.  Its id, or why it is none. */
-static int64_t add_result(const struct nopal_connection *connection,
-			  const struct blocking_destination *one)
-{
-	if (one->refused)
-		return one->refused;
-	if (one->info.ended)
-		return -ECONNREFUSED;
-	if (one->info.open)
-		return one->info.id;
-	return connection->life == BLOCKING_ENDED ? -EPIPE : -ETIMEDOUT;
-}
-
 /* The lock is held.  A record that the loop's thread has not done with is the loop's to free. */
 static int64_t add_wait(struct nopal_connection *connection, struct blocking_destination *one,
 			int64_t timeout_ns, struct nopal_problems *problems)
 {
-	struct timespec deadline = nopal__blocking_deadline(timeout_ns);
+	int64_t deadline_ns = nopal__blocking_deadline(timeout_ns);
 	bool waiting = true;
 	int64_t result;
 
 	while (waiting && connection->life != BLOCKING_ENDED && !one->refused && !one->info.open &&
 	       !one->info.ended)
-		waiting = nopal__blocking_wait(connection->hub, timeout_ns, &deadline);
+		waiting = nopal__blocking_wait(connection->hub, deadline_ns);
 	one->held = false;
-	result = add_result(connection, one);
+	result = connection->life == BLOCKING_ENDED ? -EPIPE : -ETIMEDOUT;
+	if (one->refused)
+		result = one->refused;
+	else if (one->info.ended)
+		result = -ECONNREFUSED;
+	else if (one->info.open)
+		result = one->info.id;
 	if (result == -ECONNREFUSED)
 		nopal_problems_add(problems, NULL, 0, NULL, "%s",
 				   one->text ? one->text : "it ended");
@@ -372,45 +324,30 @@ static int64_t add_wait(struct nopal_connection *connection, struct blocking_des
 	return result;
 }
 
-/* The lock is held.  Behind all that was sent before; NULL: out of memory. */
-static struct blocking_destination *add_push(struct nopal_connection *connection,
-					     const struct nopal_address *address)
-{
-	struct blocking_destination *one = destination_new(connection, address);
-	const struct blocking_item item = { .joins = one };
-
-	if (!one)
-		return NULL;
-	if (!nopal__blocking_push(&connection->out, item)) {
-		destination_free(connection, one);
-		return NULL;
-	}
-	one->held = one->waits = true;
-	return one;
-}
-
 static void add_why(int64_t result, const char *address, struct nopal_problems *problems)
 {
-	const char *cause = NULL;
+	static const struct {
+		int result;
+		const char *cause;
+	} causes[] = {
+		{ -EEXIST, "it is a destination already" },
+		{ -ETIMEDOUT, "the peer did not answer in time" },
+		{ -EPIPE, "the connection has ended" },
+		{ -EINVAL, "the connection is one to one" },
+		{ -ENOMEM, "out of memory" },
+	};
 
-	if (result == -EEXIST)
-		cause = "it is a destination already";
-	else if (result == -ETIMEDOUT)
-		cause = "the peer did not answer in time";
-	else if (result == -EPIPE)
-		cause = "the connection has ended";
-	else if (result == -EINVAL)
-		cause = "the connection is one to one";
-	else if (result == -ENOMEM)
-		cause = "out of memory";
-	if (cause)
-		nopal_problems_add(problems, NULL, 0, NULL, "%s: %s", address, cause);
+	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
+		if (causes[i].result == result)
+			nopal_problems_add(problems, NULL, 0, NULL, "%s: %s", address,
+					   causes[i].cause);
 }
 
 int64_t nopal_connection_add(struct nopal_connection *connection, const char *address,
 			     int64_t timeout_ns, struct nopal_problems *problems)
 {
 	struct blocking_hub *hub = connection->hub;
+	struct blocking_item item = { 0 };
 	struct blocking_destination *one;
 	struct nopal_address peer;
 	int64_t result = -EINVAL;
@@ -422,7 +359,13 @@ int64_t nopal_connection_add(struct nopal_connection *connection, const char *ad
 		return result;
 	}
 	pthread_mutex_lock(&hub->lock);
-	one = add_push(connection, &peer);
+	item.joins = one = destination_new(connection, &peer);
+	if (one && nopal__blocking_push(&connection->out, item)) {
+		one->held = one->waits = true;
+	} else if (one) {
+		destination_free(connection, one);
+		one = NULL;
+	}
 	pthread_mutex_unlock(&hub->lock);
 	nopal__live_loop_call(hub->loop);
 	pthread_mutex_lock(&hub->lock);
@@ -434,36 +377,29 @@ int64_t nopal_connection_add(struct nopal_connection *connection, const char *ad
 	return result;
 }
 
-/* The lock is held. */
-static int remove_one(struct nopal_connection *connection, struct blocking_destination *one,
-		      bool at_once)
-{
-	const struct blocking_item item = { .destination = one->info.id };
-
-	if (one->info.ended && one != connection->adding) {
-		destination_free(connection, one);
-		return 0;
-	}
-	if (at_once)
-		leave(connection, one);
-	else if (!nopal__blocking_push(&connection->out, item))
-		return -ENOMEM;
-	one->removed = true;
-	return 0;
-}
-
 int nopal_connection_remove(struct nopal_connection *connection, uint32_t id, bool at_once)
 {
 	struct blocking_hub *hub = connection->hub;
+	const struct blocking_item item = { .destination = id };
 	struct blocking_destination *one;
-	int result = -ENOENT;
+	int result = 0;
 
 	if (!connection->many)
 		return -EINVAL;
 	pthread_mutex_lock(&hub->lock);
 	one = nopal__blocking_destination(connection, id);
-	if (one && !one->held && (at_once || !one->removed))
-		result = remove_one(connection, one, at_once);
+	if (!one || one->held || (one->removed && !at_once)) {
+		result = -ENOENT;
+	} else if (one->info.ended && one != connection->adding) {
+		destination_free(connection, one);
+	} else if (at_once) {
+		one->removed = true;
+		leave(connection, one);
+	} else if (nopal__blocking_push(&connection->out, item)) {
+		one->removed = true;
+	} else {
+		result = -ENOMEM;
+	}
 	pthread_mutex_unlock(&hub->lock);
 	nopal__live_loop_call(hub->loop);
 	return result;
