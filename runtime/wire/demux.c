@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * demux.c -- whose a datagram is: sessions by their ids, or by their peer's address where the
- * composition says so.
+ * demux.c -- the session of a datagram: by its id, or by its peer's address where the composition
+ * says so.
  *
- * All sessions of an endpoint are found in the same way: a datagram is looked at before anybody
- * knows which composition it belongs to.
+ * All sessions of an endpoint are found in the same way: a datagram is looked at before its
+ * composition is known.
  */
 #include <errno.h>
 
@@ -141,17 +141,6 @@ int nopal__demux_accept(struct nopal_composite *bottom)
 			     nopal__opening_key(endpoint, &bottom->peer, 0), bottom);
 }
 
-/* Who opens needs a free address.  Of who wants to open to us it is not known yet whether it is
- * anybody: it has none before it is accepted. */
-static int address_enter(struct nopal_composite *bottom)
-{
-	if (!bottom->opener || bottom->layer->plan->demux == NOPAL_DEMUX_ID)
-		return 0;
-	if (nopal__session_at(bottom->endpoint, &bottom->peer))
-		return -EADDRINUSE;
-	return nopal__demux_accept(bottom);
-}
-
 enum nopal_known nopal__demux_knows(const struct nopal_endpoint *endpoint, uint32_t id,
 				    uint32_t peer_id)
 {
@@ -163,16 +152,6 @@ enum nopal_known nopal__demux_knows(const struct nopal_endpoint *endpoint, uint3
 	if (!composite || composite->life == NOPAL_LIFE_ENDED)
 		return NOPAL_UNHEARD_OF;
 	return composite->peer_id == peer_id ? NOPAL_KNOWN : NOPAL_KNOWN_OTHERWISE;
-}
-
-static void address_forget(struct nopal_composite *bottom)
-{
-	struct nopal_endpoint *endpoint = bottom->endpoint;
-
-	if (bottom->layer->plan->demux != NOPAL_DEMUX_ID &&
-	    nopal__session_at(endpoint, &bottom->peer) == bottom)
-		nopal_map_take(&endpoint->by_opening,
-			       nopal__opening_key(endpoint, &bottom->peer, 0));
 }
 
 bool nopal__demux_suits(struct nopal_endpoint *endpoint, const struct nopal_plan *plan)
@@ -201,7 +180,11 @@ int nopal__demux_enter(struct nopal_composite *bottom)
 	}
 	if (table->used == SESSIONS_MAX || (table->used * 2 >= table->room && id_grow(table) < 0))
 		return -ENOMEM;
-	if (address_enter(bottom) < 0)
+	/* An opener needs a free address.  A peer that opens to us may be anyone: its session has
+	 * none before it is accepted. */
+	if (bottom->opener && ((bottom->layer->plan->demux != NOPAL_DEMUX_ID &&
+				nopal__session_at(endpoint, &bottom->peer)) ||
+			       nopal__demux_accept(bottom) < 0))
 		return -EADDRINUSE;
 	do
 		bottom->local_id = (uint32_t)nopal_random(&bottom->session);
@@ -219,7 +202,10 @@ void nopal__demux_forget(struct nopal_composite *bottom)
 	if (!nopal__is_lowest(bottom))
 		return;
 	id_remove(&endpoint->by_id, bottom->local_id);
-	address_forget(bottom);
+	if (bottom->layer->plan->demux != NOPAL_DEMUX_ID &&
+	    nopal__session_at(endpoint, &bottom->peer) == bottom)
+		nopal_map_take(&endpoint->by_opening,
+			       nopal__opening_key(endpoint, &bottom->peer, 0));
 	if (bottom->opening_key)
 		nopal_map_take(&endpoint->by_opening, bottom->opening_key);
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * doubt.c -- is a silent peer still there, and knows the session?
+ * doubt.c -- does a silent peer still exist, and know the session?
  *
  *   ASK     first byte, asker's id 4, fingerprint 8, id that the peer has 4, nonce 8
  *   REPLY   of type 3: the same id 4, nonce 8, inverted where there is no such session
  *
- * A session that has something under way and hears nothing for a second asks the peer's endpoint
+ * A session that has transmissions under way and hears nothing for a second asks the peer's endpoint
  * whether it knows the session, and goes on asking twice a second. Every endpoint answers, keeps
- * nothing, and says less than it was asked: does it have a session with both ids?  One that was
- * restarted has not, whether or not its reset key outlived it (reset.c), and the session ends at
+ * nothing, and says less than it was asked: does it have a session with both ids?  An endpoint that
+ * was restarted has not, whether or not its reset key outlived it (reset.c), and the session ends at
  * once.  An answer counts that has the id and the nonce of this silence, from the peer's address,
- * while the silence lasts: who cannot see what we send can make none, nor can damage, and who hears
- * of the peer itself has nothing to doubt.
+ * while the silence lasts: an attacker off the path can make none, nor can damage, and a session
+ * that hears of the peer itself has nothing to doubt.
  *
- * What the network says (ICMP) is a hint, since anybody can forge it: refusals end a session when
+ * Messages of the network (ICMP) are hints, since anyone can forge them: refusals end a session when
  * several came, over some time, in silence alone; that a datagram was too long goes to the part
  * that knows the path.
  */
@@ -25,7 +25,7 @@
 #include "engine/turn.h"
 #include "session/session.h"
 #include "wire/demux.h"
-#include "wire/request.h"
+#include "wire/handshake.h"
 #include "wire/reset.h"
 #include "wire/train.h"
 #include "wire/wire.h"
@@ -42,7 +42,7 @@ static const int64_t DOUBT_EVERY_NS = 400 * NOPAL_MILLISECOND;
 /* Refusals end a session after so much silence, the first of them so long ago. */
 static const int64_t DOUBT_REFUSED_NS = 1500 * NOPAL_MILLISECOND;
 static const int64_t DOUBT_REFUSED_FOR_NS = 500 * NOPAL_MILLISECOND;
-/* What our socket said is no reason for what happens so much later. */
+/* An error of our socket is no reason for an end so much later. */
 static const int64_t DOUBT_SOCKET_NS = 5 * NOPAL_SECOND;
 
 static int64_t silence_of(const struct nopal_composite *bottom)
@@ -50,7 +50,7 @@ static int64_t silence_of(const struct nopal_composite *bottom)
 	return bottom->world->now_ns - bottom->awake->heard_ns;
 }
 
-/* Does the peer have to say something of what left? */
+/* Does the peer owe an answer to a transmission? */
 static bool is_owed(const struct nopal_composite *bottom)
 {
 	const struct nopal_transmissions *transmissions = &bottom->awake->transmissions;
@@ -140,9 +140,9 @@ void nopal__doubt_answered(struct nopal_composite *bottom, struct nopal_reader *
 		nopal__peer_restarted(bottom);
 }
 
-/* --------------------------------------------------------- what networks say */
+/* ------------------------------------------------------- hints of the network */
 
-/* Whose datagram the network speaks of: it says how it began. */
+/* The session whose datagram a hint is about: the hint has its first bytes. */
 static struct nopal_composite *hint_session(const struct nopal_endpoint *endpoint,
 					    const struct nopal_hint *hint)
 {
@@ -161,18 +161,10 @@ static struct nopal_composite *hint_session(const struct nopal_endpoint *endpoin
 	return composite && nopal_address_equal(&composite->peer, &hint->to) ? composite : NULL;
 }
 
-static void nobody_listens(struct nopal_composite *bottom)
-{
-	char text[DOUBT_TEXT_ROOM], address[NOPAL_ADDRESS_TEXT];
-
-	snprintf(text, sizeof(text), "nobody listens at %s",
-		 nopal_address_format(&bottom->peer, address));
-	nopal__session_end(bottom, NOPAL_UNREACHABLE, text);
-}
-
 static void refused(struct nopal_composite *bottom)
 {
 	struct nopal_doubt *doubt = &bottom->awake->doubt;
+	char text[DOUBT_TEXT_ROOM], address[NOPAL_ADDRESS_TEXT];
 
 	if (!bottom->layer->plan->admission || bottom->rendezvous)
 		return;
@@ -183,10 +175,13 @@ static void refused(struct nopal_composite *bottom)
 	if (++doubt->refusals < DOUBT_REFUSALS ||
 	    bottom->now_ns - doubt->refused_ns < DOUBT_REFUSED_FOR_NS)
 		return;
-	if (bottom->life == NOPAL_LIFE_OPENING)
-		nobody_listens(bottom);
-	else if (silence_of(bottom) >= DOUBT_REFUSED_NS)
+	if (bottom->life == NOPAL_LIFE_OPENING) {
+		snprintf(text, sizeof(text), "no endpoint listens at %s",
+			 nopal_address_format(&bottom->peer, address));
+		nopal__session_end(bottom, NOPAL_UNREACHABLE, text);
+	} else if (silence_of(bottom) >= DOUBT_REFUSED_NS) {
 		nopal__session_ended_there(bottom, NOPAL_PEER_LOST, "the peer's port is closed");
+	}
 }
 
 void nopal__endpoint_hint(struct nopal_endpoint *endpoint, const struct nopal_hint *hint)
@@ -208,25 +203,18 @@ void nopal__endpoint_hint(struct nopal_endpoint *endpoint, const struct nopal_hi
 
 /* ------------------------------------------------------------- our own socket */
 
-static bool socket_is_to_blame(const struct nopal_composite *bottom, enum nopal_end end)
-{
-	const struct nopal_port *port = &bottom->endpoint->port;
-
-	return (end == NOPAL_UNREACHABLE || end == NOPAL_PEER_LOST || end == NOPAL_GAVE_UP) &&
-	       nopal__is_lowest(bottom) && port->send_error &&
-	       port->send_error_ns >= bottom->awake->heard_ns &&
-	       bottom->world->now_ns - port->send_error_ns < DOUBT_SOCKET_NS;
-}
-
 char *nopal__doubt_text(const struct nopal_composite *bottom, enum nopal_end end, const char *text)
 {
 	const struct nopal_port *port = &bottom->endpoint->port;
-	char blame[DOUBT_TEXT_ROOM], address[NOPAL_ADDRESS_TEXT], *whole;
+	bool may_be_ours =
+		end == NOPAL_UNREACHABLE || end == NOPAL_PEER_LOST || end == NOPAL_GAVE_UP;
+	char blame[DOUBT_TEXT_ROOM], address[NOPAL_ADDRESS_TEXT];
 
-	if (!socket_is_to_blame(bottom, end))
+	if (!may_be_ours || !nopal__is_lowest(bottom) || !port->send_error ||
+	    port->send_error_ns < bottom->awake->heard_ns ||
+	    bottom->world->now_ns - port->send_error_ns >= DOUBT_SOCKET_NS)
 		return strdup(text ? text : "");
 	snprintf(blame, sizeof(blame), "%s: our socket %s could not send: %s", text ? text : "",
 		 nopal_address_format(&port->local, address), strerror(port->send_error));
-	whole = strdup(blame);
-	return whole;
+	return strdup(blame);
 }

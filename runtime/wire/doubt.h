@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * doubt.h -- is a silent peer still there, and knows the session?  doubt.c.
+ * doubt.h -- does a silent peer still exist, and know the session?  doubt.c.
  */
 #ifndef NOPAL_DOUBT_H
 #define NOPAL_DOUBT_H
@@ -12,7 +12,7 @@ void nopal__doubt_look(struct nopal_composite *bottom);
 void nopal__ask_receive(struct nopal_request *request, struct nopal_writer *reply);
 /* An endpoint answered an ask; the reader is behind the type of the reply. */
 void nopal__doubt_answered(struct nopal_composite *bottom, struct nopal_reader *reader);
-/* Why a session ended, and where our own socket is to blame that, too.  The caller frees it; NULL:
+/* The reason of an end in words, with the error of our own socket where that is to blame.  The caller frees it; NULL:
  * out of memory. */
 char *nopal__doubt_text(const struct nopal_composite *bottom, enum nopal_end end, const char *text);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * endpoint.c -- one UDP port: what arrives, listeners, transmissions that wait for the kernel.
+ * endpoint.c -- one UDP port: arrivals, listeners, transmissions that wait for the kernel.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "wire/endpoint.h"
+#include "session/endpoint_sessions.h"
 #include "base/bytes.h"
+#include "engine/ring.h"
 #include "engine/segment.h"
 #include "engine/turn.h"
 #include "session/idle.h"
 #include "session/session.h"
-#include "wire/arrive.h"
 #include "wire/demux.h"
 #include "wire/doubt.h"
 #include "wire/farewell.h"
@@ -21,10 +21,6 @@
 #include "wire/reset.h"
 #include "wire/train.h"
 #include "wire/wire.h"
-
-enum {
-	READY_AT_FIRST = 64,
-};
 
 struct nopal_port *nopal__endpoint_port(struct nopal_endpoint *endpoint)
 {
@@ -96,54 +92,38 @@ static void ready_push(struct nopal_composite *composite, const struct nopal_seg
 {
 	struct nopal_endpoint *endpoint = composite->endpoint;
 
-	if (endpoint->ready_count == endpoint->ready_room) {
-		uint32_t room = endpoint->ready_room ? endpoint->ready_room * 2 : READY_AT_FIRST;
-		struct nopal_ready *ready = calloc(room, sizeof(*ready));
-
-		if (!ready) {
-			nopal_session_break(&composite->session, NOPAL_RESOURCE,
-					    "no room for a transmission that waits");
-			return;
-		}
-		for (uint32_t i = 0; i < endpoint->ready_count; i++)
-			ready[i] =
-				endpoint->ready[(endpoint->ready_head + i) % endpoint->ready_room];
-		free(endpoint->ready);
-		endpoint->ready = ready;
-		endpoint->ready_room = room;
-		endpoint->ready_head = 0;
+	if (endpoint->ready_count == endpoint->ready_room &&
+	    !nopal__ring_grow(NULL, &endpoint->ready, &endpoint->ready_head, &endpoint->ready_room,
+			      sizeof(*endpoint->ready))) {
+		nopal_session_break(&composite->session, NOPAL_RESOURCE,
+				    "no room for a transmission that waits");
+		return;
 	}
 	endpoint->ready[(endpoint->ready_head + endpoint->ready_count++) % endpoint->ready_room] =
 		(struct nopal_ready){ composite, segment->handle };
 }
 
-/* NULL: it needs to leave no more. */
-static struct nopal_segment *ready_segment(const struct nopal_ready *ready)
-{
-	struct nopal_segment *segment;
-
-	if (!ready->composite || ready->composite->life == NOPAL_LIFE_ENDED)
-		return NULL;
-	segment = nopal_segment_find(&ready->composite->session, ready->segment);
-	if (!segment || !segment->wanted || segment->waiting[NOPAL_SEND])
-		return NULL;
-	nopal__touch(ready->composite);
-	return segment;
-}
-
-/* The first of those that wait goes, or has no need to any more, unless the kernel is busy again:
- * then it stays the first. */
+/* The first transmission that waits goes, or has no need to any more, unless the kernel is busy
+ * again: then it stays the first. */
 static void ready_next(struct nopal_endpoint *endpoint)
 {
-	struct nopal_ready ready = endpoint->ready[endpoint->ready_head];
-	struct nopal_segment *segment = ready_segment(&ready);
+	const struct nopal_ready ready = endpoint->ready[endpoint->ready_head];
+	struct nopal_composite *composite = ready.composite;
+	struct nopal_segment *segment = NULL;
 
-	if (segment && !ready.composite->down->may_leave(ready.composite, segment))
-		return;
+	if (composite && composite->life != NOPAL_LIFE_ENDED)
+		segment = nopal_segment_find(&composite->session, ready.segment);
+	if (segment && (!segment->wanted || segment->waiting[NOPAL_SEND]))
+		segment = NULL;
+	if (segment) {
+		nopal__touch(composite);
+		if (!composite->down->may_leave(composite, segment))
+			return;
+	}
 	endpoint->ready_head = (endpoint->ready_head + 1) % endpoint->ready_room;
 	endpoint->ready_count--;
 	if (segment)
-		nopal__depart(ready.composite, segment);
+		nopal__depart(composite, segment);
 }
 
 void nopal__endpoint_writable(struct nopal_endpoint *endpoint)
@@ -197,16 +177,11 @@ const struct nopal_endpoint_ops nopal__endpoint_ops = {
 
 /* ---------------------------------------------------------------- arrivals */
 
-static uint32_t id_of(const uint8_t *bytes)
-{
-	return (uint32_t)nopal__get(bytes, NOPAL_ID_BYTES);
-}
-
-/* Whose an established datagram of ours is; `*of_last` is whose the arrival's last one was: most
- * often this one's, too.  It is not freed before the turn ends. */
-static struct nopal_composite *whose(const struct nopal_endpoint *endpoint,
-				     const struct nopal_arrival *arrival, uint8_t kind,
-				     const uint8_t *bytes, struct nopal_composite *of_last)
+/* The session of an established datagram of ours; `*of_last` is that of the arrival's last datagram:
+ * most often the same.  It is not freed before the turn ends. */
+static struct nopal_composite *session_of(const struct nopal_endpoint *endpoint,
+					  const struct nopal_arrival *arrival, uint8_t kind,
+					  const uint8_t *bytes, struct nopal_composite *of_last)
 {
 	struct nopal_composite *composite;
 	uint32_t id;
@@ -215,7 +190,7 @@ static struct nopal_composite *whose(const struct nopal_endpoint *endpoint,
 		return NULL; /* its id is the peer's */
 	if (endpoint->demux == NOPAL_DEMUX_ADDRESS && kind != NOPAL_KIND_REPLY)
 		return of_last ? of_last : nopal__session_at(endpoint, &arrival->from);
-	id = id_of(bytes + 1);
+	id = (uint32_t)nopal__get(bytes + 1, NOPAL_ID_BYTES);
 	composite = of_last && of_last->local_id == id
 			    ? of_last
 			    : nopal__session_of(endpoint, &arrival->from, id);
@@ -249,16 +224,6 @@ static void interop_receive(struct nopal_endpoint *endpoint, const struct nopal_
 	session_receive(endpoint, arrival, *of_last, NOPAL_KIND_DATA, bytes, length);
 }
 
-/* One answer an arrival is enough. */
-static void nobody_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrival,
-			   uint8_t kind, const uint8_t *bytes, uint32_t length)
-{
-	if (kind == NOPAL_KIND_RESET)
-		nopal__reset_receive(endpoint, &arrival->from, bytes, length);
-	else if (bytes == arrival->bytes)
-		nopal__nobody_receive(endpoint, &arrival->from, kind, bytes, length);
-}
-
 static void datagram_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrival,
 			     uint8_t *bytes, uint32_t length, struct nopal_composite **of_last)
 {
@@ -287,9 +252,13 @@ static void datagram_receive(struct nopal_endpoint *endpoint, const struct nopal
 		nopal__opening_receive(endpoint, &arrival->from, arrival->buffer, bytes, length);
 		return;
 	}
-	*of_last = whose(endpoint, arrival, kind, bytes, *of_last);
-	if (!*of_last)
-		nobody_receive(endpoint, arrival, kind, bytes, length);
+	*of_last = session_of(endpoint, arrival, kind, bytes, *of_last);
+	if (!*of_last) {
+		if (kind == NOPAL_KIND_RESET)
+			nopal__reset_receive(endpoint, &arrival->from, bytes, length);
+		else if (bytes == arrival->bytes) /* one answer an arrival is enough */
+			nopal__stray_receive(endpoint, &arrival->from, kind, bytes, length);
+	}
 	session_receive(endpoint, arrival, *of_last, kind, bytes, length);
 }
 
@@ -328,16 +297,6 @@ void nopal__endpoint_receive(struct nopal_endpoint *endpoint, const struct nopal
 
 /* -------------------------------------------------------- open, allow, close */
 
-static void endpoint_secret(struct nopal_endpoint *endpoint)
-{
-	struct nopal_world *world = endpoint->port.world;
-	const struct nopal_shard *shard = endpoint->port.shard;
-
-	for (int i = 0; i < 2; i++)
-		endpoint->secret[i] = shard ? shard->secret[i] : world->ops->random(world);
-	nopal__reset_key_draw(endpoint);
-}
-
 static struct nopal_endpoint *endpoint_make(const struct nopal_port *port,
 					    struct nopal_problems *problems)
 {
@@ -347,7 +306,10 @@ static struct nopal_endpoint *endpoint_make(const struct nopal_port *port,
 	if (!endpoint)
 		return NULL;
 	endpoint->port = *port;
-	endpoint_secret(endpoint);
+	for (int i = 0; i < 2; i++)
+		endpoint->secret[i] =
+			port->shard ? port->shard->secret[i] : world->ops->random(world);
+	nopal__reset_key_draw(endpoint);
 	if (world->ops->port_open(world, endpoint, problems) < 0) {
 		free(endpoint);
 		return NULL;
@@ -407,18 +369,7 @@ int nopal_endpoint_allow(struct nopal_endpoint *endpoint, struct nopal_plan *pla
 	return 0;
 }
 
-static void listeners_free(struct nopal_endpoint *endpoint)
-{
-	while (endpoint->listeners) {
-		struct nopal_listener_entry *next = endpoint->listeners->next;
-
-		nopal_plan_unref(endpoint->listeners->plan);
-		free(endpoint->listeners);
-		endpoint->listeners = next;
-	}
-}
-
-static void endpoint_unlink(struct nopal_endpoint *endpoint)
+static void endpoint_free(struct nopal_endpoint *endpoint)
 {
 	struct nopal_world *world = endpoint->port.world;
 	struct nopal_endpoint **at = &world->endpoints;
@@ -427,22 +378,23 @@ static void endpoint_unlink(struct nopal_endpoint *endpoint)
 		at = &(*at)->next;
 	if (*at)
 		*at = endpoint->next;
-	for (at = &world->unflushed; *at; at = &(*at)->next_unflushed)
-		if (*at == endpoint) {
-			*at = endpoint->next_unflushed;
-			break;
-		}
-}
+	for (at = &world->unflushed; *at && *at != endpoint;)
+		at = &(*at)->next_unflushed;
+	if (*at)
+		*at = endpoint->next_unflushed;
+	while (endpoint->listeners) {
+		struct nopal_listener_entry *next = endpoint->listeners->next;
 
-static void endpoint_free(struct nopal_endpoint *endpoint)
-{
-	listeners_free(endpoint);
+		nopal_plan_unref(endpoint->listeners->plan);
+		free(endpoint->listeners);
+		endpoint->listeners = next;
+	}
 	nopal__farewells_free(endpoint);
 	nopal__pools_free(&endpoint->pools);
 	nopal_free(NULL, endpoint->by_opening.slots);
 	nopal_free(NULL, endpoint->meetings.slots);
 	free(endpoint->by_id.slots);
-	free(endpoint->ready);
+	nopal_free(NULL, endpoint->ready);
 	free(endpoint);
 }
 
@@ -459,7 +411,7 @@ int nopal_endpoint_share(struct nopal_endpoint *endpoint, struct nopal_endpoint 
 	return 0;
 }
 
-/* Paths through it end; those at rest have to say whether they have one. */
+/* Paths through it end; idle sessions have to say whether they have one. */
 static void alias_close(struct nopal_endpoint *alias)
 {
 	struct nopal_endpoint *primary = alias->alias_of, **at = &primary->aliases;
@@ -472,14 +424,6 @@ static void alias_close(struct nopal_endpoint *alias)
 	while (*at != alias)
 		at = &(*at)->next_alias;
 	*at = alias->next_alias;
-}
-
-static void aliases_close(struct nopal_endpoint *endpoint)
-{
-	for (; endpoint->aliases; endpoint->aliases = endpoint->aliases->next_alias)
-		endpoint->aliases->alias_of = NULL;
-	if (endpoint->alias_of)
-		alias_close(endpoint);
 }
 
 void nopal_endpoint_close(struct nopal_endpoint *endpoint)
@@ -496,9 +440,11 @@ void nopal_endpoint_close(struct nopal_endpoint *endpoint)
 			nopal__session_end(composite, NOPAL_ABORTED, "its endpoint closed");
 		}
 	nopal__turn_end(world, outermost);
-	aliases_close(endpoint);
+	for (; endpoint->aliases; endpoint->aliases = endpoint->aliases->next_alias)
+		endpoint->aliases->alias_of = NULL;
+	if (endpoint->alias_of)
+		alias_close(endpoint);
 	world->ops->port_close(world, endpoint);
-	endpoint_unlink(endpoint);
 	endpoint_free(endpoint);
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * extensions.c -- what parts say to each other while a session opens.
+ * extensions.c -- handshake extensions: values that parts tell each other while a session opens.
  *
- * Peers may list their microprotocols in any order: extensions go by their names.  Before them the
- * runtime says how the peer knows a reset: reset.c.
+ * Peers may list their microprotocols in any order: extensions go by their names.  Before them
+ * stands the proof by which the peer knows a reset: reset.c.
  */
 #include <string.h>
 
-#include "wire/extensions.h"
+#include "wire/handshake.h"
 #include "wire/reset.h"
 #include "wire/wire.h"
 

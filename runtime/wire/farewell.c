@@ -4,9 +4,9 @@
  *
  *   ABORT   first byte, id, end 1, text to the end, trailer
  *
- * It leaves when the session is freed, once, and sealed as every datagram of the session.  It may
- * get lost: the endpoint keeps the last few of these datagrams as they left, and repeats one to the
- * peer that still sends to that session.
+ * The farewell leaves when the session is freed, once, and sealed as every datagram of the session.
+ * Since it may get lost, the endpoint keeps the last few as they left, and repeats one to the peer
+ * that still sends to that session.
  */
 #include <string.h>
 
@@ -46,25 +46,21 @@ void nopal_failure_write(struct nopal_writer *writer, const struct nopal_failure
 	nopal_write_bytes(writer, failure->text, length < room ? length : room);
 }
 
-static const char *failure_head(enum nopal_end end, bool more)
-{
-	if (end != NOPAL_ABORTED)
-		return "the session broke at the peer: ";
-	return more ? "the peer aborted: " : "the peer aborted";
-}
-
 bool nopal_failure_read(struct nopal_reader *reader, struct nopal_failure *ret_failure,
 			char text[static NOPAL_FAILURE_TEXT])
 {
 	uint64_t end = nopal_read(reader, 1);
 	size_t length = nopal_read_left(reader);
 	const uint8_t *bytes = nopal_read_bytes(reader, length);
-	const char *head = failure_head((enum nopal_end)end, length > 0);
-	size_t at = strlen(head);
+	const char *head = length ? "the peer aborted: " : "the peer aborted";
+	size_t at;
 
 	if (reader->bad || end <= NOPAL_ENDED_WELL || end > NOPAL_ENDS_LAST ||
 	    length > FAREWELL_SAID_MAX)
 		return false;
+	if (end != NOPAL_ABORTED)
+		head = "the session broke at the peer: ";
+	at = strlen(head);
 	memcpy(text, head, at);
 	for (size_t i = 0; i < length; i++)
 		text[at++] = bytes[i] >= ' ' && bytes[i] < 0x7f ? (char)bytes[i] : '?';

@@ -7,7 +7,7 @@
 
 #include "session/endpoint_sessions.h"
 
-/* What ended the session goes to its peer, which is heard of no more. */
+/* The reason of the end goes to the peer, which is heard of no more. */
 void nopal__farewell_tell(struct nopal_composite *bottom);
 /* To a peer that still sends to a session which ended lately; false: there is none of this id, or
  * its last datagram is not shorter than this. */

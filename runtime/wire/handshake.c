@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handshake.c -- datagrams from and to where no session is yet.
+ * handshake.c -- requests for a session that does not exist yet, and their replies.
  *
  *   CONNECT       first byte, opener's id, fingerprint, check, body
- *   MEET          the same, to who opens to us, too: rendezvous.c
+ *   MEET          the same, where the peer opens to us, too: rendezvous.c
  *   DATA_OPENING  first byte, opener's id, fingerprint, fields, body, trailer
  *   CONTROL_OPENING   the same, with the byte of the kind before the fields
  *   REPLY         first byte, opener's id, check, type, body
  *   ASK, RESET    see doubt.c and reset.c
  *
- * A listener keeps no state for any of them until the plan's admission accepts. It builds only what
- * is on its own list; a composition that is not is refused with the difference, in a reply smaller
+ * A listener keeps no state for any of them until the plan's admission accepts. It builds only
+ * compositions of its own list; another one is refused with the difference, in a reply smaller
  * than the request.  `check` is a hash of all that follows it, under the fingerprint and the
  * opener's id: against accidents, not against forgers.  A reply has only 2 bytes of it, so that an
  * answer is smaller than any opening.
+ *
+ * Peers of another protocol open a session by their first datagram, or by a handshake of that
+ * protocol, whose answers are the session's own.
  */
 #include <string.h>
 
@@ -24,10 +27,8 @@
 #include "session/session.h"
 #include "wire/demux.h"
 #include "wire/doubt.h"
-#include "wire/extensions.h"
 #include "wire/refusal.h"
 #include "wire/rendezvous.h"
-#include "wire/request.h"
 #include "wire/reset.h"
 #include "wire/train.h"
 #include "wire/wire.h"
@@ -36,7 +37,6 @@ enum {
 	REPLY_REFUSED = 255, /* type of a reply: text follows */
 	REPLY_ANSWER = 2,    /* to connectionless data: our session id follows */
 	REPLY_KNOWN = 3,     /* to an ask: doubt.c */
-	CONNECT_HEAD = 1 + NOPAL_ID_BYTES + NOPAL_FINGERPRINT_BYTES,
 	REPLY_HEAD = 1 + NOPAL_ID_BYTES,
 	REPLY_CHECK_BYTES = 2, /* so that an answer is smaller than any opening */
 	REPLY_ROOM = 1200,
@@ -51,26 +51,35 @@ static uint64_t check_of(uint64_t fingerprint, uint32_t opener_id, const uint8_t
 	return nopal__siphash(key, bytes, length);
 }
 
+static struct nopal_endpoint *endpoint_of(const struct nopal_request *request)
+{
+	return ((const struct request_context *)request->context)->endpoint;
+}
+
+static const struct nopal_address *from_of(const struct nopal_request *request)
+{
+	return ((const struct request_context *)request->context)->from;
+}
+
 uint64_t nopal_request_mac(const struct nopal_request *request, uint64_t epoch, uint64_t extra)
 {
-	const struct request_context *context = request->context;
 	uint8_t bytes[64];
 	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
 
-	nopal_write_bytes(&writer, context->from->ip, sizeof(context->from->ip));
-	nopal_write(&writer, context->from->port, 2);
+	nopal_write_bytes(&writer, from_of(request)->ip, sizeof(from_of(request)->ip));
+	nopal_write(&writer, from_of(request)->port, 2);
 	nopal_write(&writer, request->peer_id, NOPAL_ID_BYTES);
 	nopal_write(&writer, request->fingerprint, NOPAL_FINGERPRINT_BYTES);
 	nopal_write(&writer, epoch, sizeof(epoch));
 	nopal_write(&writer, extra, sizeof(extra));
-	return nopal__siphash(context->endpoint->secret, bytes, nopal_written(&writer));
+	return nopal__siphash(endpoint_of(request)->secret, bytes, nopal_written(&writer));
 }
 
-/* ------------------------------------------------------------- what we send */
+/* ------------------------------------------------------- requests and replies */
 
 void nopal__opening_pack(struct nopal_composite *composite, const struct nopal_segment *segment)
 {
-	uint32_t bytes = CONNECT_HEAD + NOPAL_CHECK_BYTES + segment->body.length;
+	uint32_t bytes = OPENING_HEAD + NOPAL_CHECK_BYTES + segment->body.length;
 	uint8_t *start = nopal__train_room(composite, nopal__first_way(composite), bytes);
 	struct nopal_writer writer = nopal_writer_over(start, bytes);
 
@@ -90,10 +99,9 @@ void nopal__opening_pack(struct nopal_composite *composite, const struct nopal_s
 	nopal__train_add(composite, composite->endpoint, bytes);
 }
 
-static void reply_send(struct nopal_endpoint *endpoint, const struct nopal_request *request,
-		       uint8_t *bytes, struct nopal_writer *body)
+static void reply_send(const struct nopal_request *request, uint8_t *bytes,
+		       struct nopal_writer *body)
 {
-	const struct request_context *context = request->context;
 	struct nopal_writer writer = nopal_writer_over(bytes, REPLY_HEAD + REPLY_CHECK_BYTES);
 	uint32_t length = nopal_written(body);
 
@@ -103,7 +111,7 @@ static void reply_send(struct nopal_endpoint *endpoint, const struct nopal_reque
 		    check_of(request->fingerprint, request->peer_id, body->start, length) &
 			    UINT16_MAX,
 		    REPLY_CHECK_BYTES);
-	nopal__endpoint_answer(endpoint, context->from, bytes,
+	nopal__endpoint_answer(endpoint_of(request), from_of(request), bytes,
 			       REPLY_HEAD + REPLY_CHECK_BYTES + length);
 }
 
@@ -120,68 +128,41 @@ static struct nopal_writer reply_body(const struct nopal_request *request, uint8
 	return nopal_writer_over(bytes + head, room - head);
 }
 
-/* ------------------------------------------------------- refusing a stranger */
+/* ------------------------------------------------------------------ refusals */
 
-static void write_text(struct nopal_writer *writer, const char *text)
+/* With as much of the text as fits. */
+static void refuse(const struct nopal_request *request, const char *text)
 {
-	size_t room = (size_t)(writer->end - writer->at), length = strlen(text);
-
-	nopal_write_bytes(writer, text, length < room ? length : room);
-}
-
-static void refuse(struct nopal_endpoint *endpoint, struct nopal_request *request)
-{
-	uint8_t bytes[REPLY_ROOM];
-	struct nopal_writer reply;
-	const char *name;
-	char *theirs, *diff;
-
-	endpoint->port.counters.refused++;
-	theirs = nopal__peer_text(&request->body);
-	/* data of a stranger do not say what composition they are of */
-	diff = theirs && *theirs ? nopal__nearest_diff(endpoint, theirs, &name) : NULL;
-	reply = reply_body(request, bytes);
-	nopal_write(&reply, REPLY_REFUSED, 1);
-	write_text(&reply, "the listener does not run this composition");
-	if (diff) {
-		write_text(&reply, "; its nearest is ");
-		write_text(&reply, name);
-		write_text(&reply, " (- only at the listener, + only here):\n");
-		write_text(&reply, diff);
-	}
-	reply_send(endpoint, request, bytes, &reply);
-	free(theirs);
-	free(diff);
-}
-
-static void differ(struct nopal_endpoint *endpoint, struct nopal_request *request,
-		   struct nopal_composite *composite)
-{
-	const char *ours = composite->layer->plan->canonical;
 	uint8_t bytes[REPLY_ROOM];
 	struct nopal_writer reply = reply_body(request, bytes);
-	char *theirs = nopal__peer_text(&request->body), *text;
+	size_t length = strlen(text), room;
 
-	endpoint->port.counters.refused++;
-	text = theirs ? nopal__plans_differ(theirs, ours) : NULL;
+	endpoint_of(request)->port.counters.refused++;
 	nopal_write(&reply, REPLY_REFUSED, 1);
-	if (text)
-		write_text(&reply, text);
-	reply_send(endpoint, request, bytes, &reply);
-	free(text);
-	nopal__rendezvous_differs(composite, theirs ? nopal__plans_differ(ours, theirs) : NULL,
-				  false);
-	free(theirs);
+	room = (size_t)(reply.end - reply.at);
+	nopal_write_bytes(&reply, text, length < room ? length : room);
+	reply_send(request, bytes, &reply);
 }
 
-/* ------------------------------------------------------------- what arrives */
-
-static struct nopal_listener_entry *listener_find(struct nopal_endpoint *endpoint,
-						  uint64_t fingerprint)
+/* The request begins with the text of its composition, but for data of a stranger. */
+static void refuse_stranger(struct nopal_request *request)
 {
-	struct nopal_listener_entry *entry = endpoint->listeners;
+	char *theirs = nopal__peer_text(&request->body);
+	char *text =
+		theirs && *theirs ? nopal__listeners_differ(endpoint_of(request), theirs) : NULL;
 
-	while (entry && entry->plan->fingerprint != fingerprint)
+	refuse(request, text ? text : "the listener does not run this composition");
+	free(theirs);
+	free(text);
+}
+
+/* ---------------------------------------------------------- requests arrive */
+
+static struct nopal_listener_entry *listener_of(const struct nopal_request *request)
+{
+	struct nopal_listener_entry *entry = endpoint_of(request)->listeners;
+
+	while (entry && entry->plan->fingerprint != request->fingerprint)
 		entry = entry->next;
 	return entry;
 }
@@ -200,11 +181,11 @@ uint64_t nopal__opening_key(const struct nopal_endpoint *endpoint, const struct 
 	return key ? key : 1;
 }
 
-/* A listener's: who opened from here is asked nothing. */
-static struct nopal_composite *opening_session(const struct nopal_endpoint *endpoint,
-					       const struct nopal_address *from, uint32_t peer_id)
+/* A listener's session: a session that opened from here gets no requests. */
+static struct nopal_composite *opening_session(const struct nopal_request *request)
 {
-	struct nopal_composite *composite = nopal__session_with(endpoint, from, peer_id);
+	struct nopal_composite *composite =
+		nopal__session_with(endpoint_of(request), from_of(request), request->peer_id);
 
 	return composite && !composite->opener ? composite : NULL;
 }
@@ -219,27 +200,25 @@ void nopal_session_set_peer_id(struct nopal_session *session, uint32_t id)
 		nopal__demux_know_peer(bottom);
 }
 
-/* A session of which nobody has heard yet; NULL: out of memory. */
-static struct nopal_composite *session_for(struct nopal_endpoint *endpoint,
-					   const struct nopal_listener_entry *entry,
+/* A new session, which no list has yet; NULL: out of memory. */
+static struct nopal_composite *session_for(const struct nopal_listener_entry *entry,
 					   const struct nopal_request *request)
 {
-	const struct request_context *context = request->context;
-	struct nopal_composite *bottom = nopal__session_make(endpoint, entry->plan, context->from);
+	struct nopal_composite *bottom =
+		nopal__session_make(endpoint_of(request), entry->plan, from_of(request));
 
 	if (bottom)
 		nopal_session_set_peer_id(&bottom->session, request->peer_id);
 	return bottom;
 }
 
-static void accept_session(struct nopal_endpoint *endpoint,
-			   const struct nopal_listener_entry *entry, struct nopal_composite *bottom)
+static void accept_session(const struct nopal_listener_entry *entry, struct nopal_composite *bottom)
 {
 	struct nopal_composite *top;
 
 	nopal__demux_know_peer(bottom);
-	endpoint->port.counters.accepted++;
-	endpoint->half_open++;
+	bottom->endpoint->port.counters.accepted++;
+	bottom->endpoint->half_open++;
 	bottom->half_open = true;
 	top = nopal__top(bottom);
 	top->callbacks = &entry->callbacks;
@@ -254,39 +233,37 @@ static void accept_session(struct nopal_endpoint *endpoint,
 		nopal__silence_watch(bottom);
 }
 
-struct nopal_composite *nopal__accept_at_once(struct nopal_endpoint *endpoint,
-					      const struct nopal_listener_entry *entry,
+static struct nopal_composite *accept_at_once(const struct nopal_listener_entry *entry,
 					      const struct nopal_request *request)
 {
-	struct nopal_composite *composite = session_for(endpoint, entry, request);
+	struct nopal_composite *composite = session_for(entry, request);
 
 	if (composite)
-		accept_session(endpoint, entry, composite);
+		accept_session(entry, composite);
 	return composite;
 }
 
-static struct nopal_composite *admit(struct nopal_endpoint *endpoint,
-				     const struct nopal_listener_entry *entry,
-				     struct nopal_request *request)
+/* Does the admission accept the request: for a session of ours that opens to the peer, too, or
+ * (NULL) for a new one?  A request that is not accepted may get a reply. */
+static bool is_admitted(struct nopal_request *request, const struct nopal_layer *layer,
+			struct nopal_composite *composite)
 {
-	const struct nopal_part *part = entry->plan->admission;
+	const struct nopal_part *part = layer->plan->admission;
+	const struct nopal_admission *admission = part->microprotocol->admission;
 	uint8_t bytes[REPLY_ROOM];
 	struct nopal_writer reply = reply_body(request, bytes);
 	enum nopal_admission_verdict verdict;
 
-	request->extension_bytes =
-		nopal__extensions_bytes(&entry->plan->layers[entry->plan->layer_count - 1]);
-	verdict = part->microprotocol->admission->admit((struct nopal_at){ .part = part }, request,
-							&reply);
-
-	if (verdict == NOPAL_ADMIT_ACCEPT)
-		return nopal__accept_at_once(endpoint, entry, request);
+	request->extension_bytes = nopal__extensions_bytes(layer);
+	verdict = composite ? admission->rendezvous((struct nopal_at){ &composite->session, part },
+						    request, &reply)
+			    : admission->admit((struct nopal_at){ .part = part }, request, &reply);
 	if (verdict == NOPAL_ADMIT_REPLY && !reply.full)
-		reply_send(endpoint, request, bytes, &reply);
-	return NULL;
+		reply_send(request, bytes, &reply);
+	return verdict == NOPAL_ADMIT_ACCEPT;
 }
 
-/* What of the datagram is for microprotocols, as a segment. */
+/* The bytes of a datagram that are for microprotocols, as a segment. */
 static void body_arrives(struct nopal_composite *composite, uint8_t kind,
 			 struct nopal_buffer *buffer, struct nopal_reader body)
 {
@@ -300,64 +277,63 @@ static void body_arrives(struct nopal_composite *composite, uint8_t kind,
 	nopal__segment_arrive(composite, segment);
 }
 
-/* The session of ours that opens to who asks here, if it gives way. */
-static struct nopal_composite *answer_rendezvous(struct nopal_endpoint *endpoint,
-						 struct nopal_request *request)
+/* The session of ours that opens to the peer of the request, if it gives way.  Where both run
+ * different compositions, each is told the difference. */
+static struct nopal_composite *answer_rendezvous(struct nopal_request *request)
 {
-	const struct request_context *context = request->context;
-	struct nopal_composite *composite = nopal__rendezvous_with(endpoint, context->from);
-	uint8_t bytes[REPLY_ROOM];
-	struct nopal_writer reply = reply_body(request, bytes);
-	enum nopal_admission_verdict verdict;
-	const struct nopal_part *part;
+	struct nopal_composite *composite =
+		nopal__rendezvous_with(endpoint_of(request), from_of(request));
+	const char *ours;
+	char *theirs, *text;
 
 	if (!composite)
 		return NULL;
 	nopal__touch(composite);
-	if (composite->layer->plan->fingerprint != request->fingerprint) {
-		differ(endpoint, request, composite);
-		return NULL;
+	if (composite->layer->plan->fingerprint == request->fingerprint) {
+		if (!is_admitted(request, composite->layer, composite))
+			return NULL;
+		nopal__rendezvous_turn(composite, request->peer_id);
+		return composite;
 	}
-	part = composite->layer->plan->admission;
-	request->extension_bytes = nopal__extensions_bytes(composite->layer);
-	verdict = part->microprotocol->admission->rendezvous(
-		(struct nopal_at){ &composite->session, part }, request, &reply);
-	if (verdict == NOPAL_ADMIT_REPLY && !reply.full)
-		reply_send(endpoint, request, bytes, &reply);
-	if (verdict != NOPAL_ADMIT_ACCEPT)
-		return NULL;
-	nopal__rendezvous_turn(composite, request->peer_id);
-	return composite;
-}
-
-static struct nopal_composite *admit_stranger(struct nopal_endpoint *endpoint,
-					      struct nopal_request *request)
-{
-	struct nopal_listener_entry *entry = listener_find(endpoint, request->fingerprint);
-
-	if (entry && entry->plan->admission)
-		return admit(endpoint, entry, request);
-	refuse(endpoint, request);
+	ours = composite->layer->plan->canonical;
+	theirs = nopal__peer_text(&request->body);
+	text = theirs ? nopal__plans_differ(theirs, ours) : NULL;
+	refuse(request, text ? text : "");
+	free(text);
+	text = theirs ? nopal__plans_differ(ours, theirs) : NULL;
+	nopal__rendezvous_differs(composite, text, false);
+	free(theirs);
 	return NULL;
 }
 
-static void connect_receive(struct nopal_endpoint *endpoint, struct nopal_request *request,
-			    struct nopal_buffer *buffer, bool rendezvous)
+static struct nopal_composite *admit_stranger(struct nopal_request *request)
 {
-	const struct request_context *context = request->context;
+	struct nopal_listener_entry *entry = listener_of(request);
+
+	if (!entry || !entry->plan->admission) {
+		refuse_stranger(request);
+		return NULL;
+	}
+	return is_admitted(request, &entry->plan->layers[entry->plan->layer_count - 1], NULL)
+		       ? accept_at_once(entry, request)
+		       : NULL;
+}
+
+static void connect_receive(struct nopal_request *request, struct nopal_buffer *buffer,
+			    bool rendezvous)
+{
 	uint64_t check = nopal_read(&request->body, NOPAL_CHECK_BYTES);
 	struct nopal_reader body = request->body;
 	struct nopal_composite *composite;
 
 	if (body.bad || check != check_of(request->fingerprint, request->peer_id, body.at,
 					  nopal_read_left(&body))) {
-		endpoint->port.counters.malformed++;
+		endpoint_of(request)->port.counters.malformed++;
 		return;
 	}
-	composite = opening_session(endpoint, context->from, request->peer_id);
+	composite = opening_session(request);
 	if (!composite)
-		composite = rendezvous ? answer_rendezvous(endpoint, request)
-				       : admit_stranger(endpoint, request);
+		composite = rendezvous ? answer_rendezvous(request) : admit_stranger(request);
 	if (!composite || composite->life == NOPAL_LIFE_ENDED)
 		return;
 	nopal__touch(composite);
@@ -365,8 +341,7 @@ static void connect_receive(struct nopal_endpoint *endpoint, struct nopal_reques
 		body_arrives(composite, NOPAL_KIND_CONNECT, buffer, body);
 }
 
-static void answer(struct nopal_endpoint *endpoint, const struct nopal_request *request,
-		   const struct nopal_composite *composite)
+static void answer(const struct nopal_request *request, const struct nopal_composite *composite)
 {
 	uint8_t bytes[REPLY_ROOM];
 	struct nopal_writer reply = reply_body(request, bytes);
@@ -374,78 +349,61 @@ static void answer(struct nopal_endpoint *endpoint, const struct nopal_request *
 	nopal_write(&reply, REPLY_ANSWER, 1);
 	nopal_write(&reply, composite->local_id, NOPAL_ID_BYTES);
 	if (!reply.full)
-		reply_send(endpoint, request, bytes, &reply);
+		reply_send(request, bytes, &reply);
 }
 
-/* Who takes the data of a stranger; NULL: nobody, and the stranger was told. */
-static struct nopal_listener_entry *listener_without_admission(struct nopal_endpoint *endpoint,
-							       const struct nopal_request *request)
+/* The listener for data of a stranger; NULL: none, and the stranger was told. */
+static struct nopal_listener_entry *listener_without_admission(const struct nopal_request *request)
 {
-	struct nopal_listener_entry *entry = listener_find(endpoint, request->fingerprint);
+	struct nopal_listener_entry *entry = listener_of(request);
 	struct nopal_request whole = *request;
 
 	if (entry && (entry->flags & NOPAL_ALLOW_CONNECTIONLESS) && !entry->plan->admission)
 		return entry;
 	whole.body.at = whole.body.end;
-	refuse(endpoint, &whole);
+	refuse_stranger(&whole);
 	return NULL;
 }
 
-/* `bytes` from its first byte on; a control kind follows the fingerprint. */
-static struct nopal_segment *opening_unpack(struct nopal_composite *composite,
-					    struct nopal_buffer *buffer, uint8_t *bytes,
-					    uint32_t length, bool control)
+/* A stranger's session begins when its first datagram is known to be whole: a damaged one may name
+ * any peer.  A control kind follows the fingerprint. */
+static void opening_receive(const struct nopal_request *request, struct nopal_buffer *buffer,
+			    uint8_t *bytes, uint32_t length, bool control)
 {
-	uint8_t kind = control ? bytes[OPENING_HEAD] : NOPAL_KIND_DATA;
-
-	struct nopal_segment *segment;
-
-	composite->awake->counters.datagrams_in++;
-	composite->awake->counters.datagram_bytes_in += length;
-	segment = nopal__unpack(composite, kind, buffer, bytes, length, OPENING_HEAD + control);
-	if (segment)
-		composite->awake->heard_ns = composite->session.now_ns;
-	return segment;
-}
-
-/* A stranger's session begins when its first datagram is known to be whole: one that was damaged
- * may name anybody. */
-static void opening_receive(struct nopal_endpoint *endpoint, const struct nopal_request *request,
-			    struct nopal_buffer *buffer, uint8_t *bytes, uint32_t length,
-			    bool control)
-{
-	const struct request_context *context = request->context;
-	struct nopal_composite *composite =
-		opening_session(endpoint, context->from, request->peer_id);
+	const uint8_t kind = control ? bytes[OPENING_HEAD] : NOPAL_KIND_DATA;
+	struct nopal_composite *composite = opening_session(request);
 	struct nopal_listener_entry *entry = NULL;
 	struct nopal_segment *segment;
 
 	if (composite) {
 		nopal__touch(composite);
 	} else {
-		entry = listener_without_admission(endpoint, request);
-		composite = entry ? session_for(endpoint, entry, request) : NULL;
+		entry = listener_without_admission(request);
+		composite = entry ? session_for(entry, request) : NULL;
 	}
 	if (!composite || composite->life == NOPAL_LIFE_ENDED)
 		return;
-	segment = opening_unpack(composite, buffer, bytes, length, control);
+	composite->awake->counters.datagrams_in++;
+	composite->awake->counters.datagram_bytes_in += length;
+	segment = nopal__unpack(composite, kind, buffer, bytes, length, OPENING_HEAD + control);
 	if (!segment && entry) {
-		endpoint->port.counters.malformed++;
+		endpoint_of(request)->port.counters.malformed++;
 		nopal__session_unmake(composite);
 	}
 	if (!segment)
 		return;
+	composite->awake->heard_ns = composite->session.now_ns;
 	if (entry)
-		accept_session(endpoint, entry, composite);
+		accept_session(entry, composite);
 	if (composite->life == NOPAL_LIFE_ENDED) {
 		nopal__segment_free(composite, segment);
 		return;
 	}
-	answer(endpoint, request, composite);
+	answer(request, composite);
 	nopal__segment_arrive(composite, segment);
 }
 
-static void ask_receive(struct nopal_endpoint *endpoint, struct nopal_request *request)
+static void ask_receive(struct nopal_request *request)
 {
 	uint8_t bytes[REPLY_ROOM];
 	struct nopal_writer reply = reply_body(request, bytes);
@@ -453,41 +411,90 @@ static void ask_receive(struct nopal_endpoint *endpoint, struct nopal_request *r
 	nopal_write(&reply, REPLY_KNOWN, 1);
 	nopal__ask_receive(request, &reply);
 	if (reply.full)
-		endpoint->port.counters.malformed++;
+		endpoint_of(request)->port.counters.malformed++;
 	else
-		reply_send(endpoint, request, bytes, &reply);
+		reply_send(request, bytes, &reply);
 }
 
-static bool names_own_kind(struct nopal_reader body)
+/* Of a datagram, all of which is still to be read. */
+static struct nopal_request request_of(const struct request_context *context, const uint8_t *bytes,
+				       uint32_t length)
 {
-	uint64_t kind = nopal_read(&body, 1);
-
-	return kind >= NOPAL_KIND_FIRST_OWN && kind < NOPAL_KIND_OWN_END;
+	return (struct nopal_request){
+		.body = nopal_reader_over(bytes, length),
+		.datagram_bytes = length,
+		.now_ns = context->endpoint->port.world->now_ns,
+		.context = context,
+		.half_open = context->endpoint->half_open,
+	};
 }
 
 void nopal__opening_receive(struct nopal_endpoint *endpoint, const struct nopal_address *from,
 			    struct nopal_buffer *buffer, uint8_t *bytes, uint32_t length)
 {
 	struct request_context context = { endpoint, from };
-	struct nopal_request request = nopal__request(&context, bytes, length);
-	uint8_t kind;
+	struct nopal_request request = request_of(&context, bytes, length);
+	struct nopal_reader rest;
+	uint8_t kind, own;
 
 	nopal__first_byte_parse((uint8_t)nopal_read(&request.body, 1), &kind);
 	request.peer_id = (uint32_t)nopal_read(&request.body, NOPAL_ID_BYTES);
 	request.fingerprint = nopal_read(&request.body, NOPAL_FINGERPRINT_BYTES);
-	if (request.body.bad || request.peer_id == 0 ||
-	    (kind == NOPAL_KIND_CONTROL_OPENING && !names_own_kind(request.body))) {
+	rest = request.body;
+	own = kind == NOPAL_KIND_CONTROL_OPENING ? (uint8_t)nopal_read(&rest, 1)
+						 : NOPAL_KIND_FIRST_OWN;
+	if (request.body.bad || request.peer_id == 0 || own < NOPAL_KIND_FIRST_OWN ||
+	    own >= NOPAL_KIND_OWN_END) {
 		endpoint->port.counters.malformed++;
 		return;
 	}
 	endpoint->port.counters.requests++;
 	if (kind == NOPAL_KIND_ASK)
-		ask_receive(endpoint, &request);
+		ask_receive(&request);
 	else if (kind == NOPAL_KIND_CONNECT || kind == NOPAL_KIND_RENDEZVOUS)
-		connect_receive(endpoint, &request, buffer, kind == NOPAL_KIND_RENDEZVOUS);
+		connect_receive(&request, buffer, kind == NOPAL_KIND_RENDEZVOUS);
 	else
-		opening_receive(endpoint, &request, buffer, bytes, length,
+		opening_receive(&request, buffer, bytes, length,
 				kind == NOPAL_KIND_CONTROL_OPENING);
+}
+
+/* ------------------------------------------------------ another protocol opens */
+
+static bool interop_opens(const struct nopal_plan *plan, struct nopal_reader datagram)
+{
+	const struct nopal_format *format = plan->format->microprotocol->format;
+	uint8_t kind;
+
+	if (format->opens && !format->opens((struct nopal_at){ .part = plan->format }, datagram))
+		return false;
+	if (!plan->admission)
+		return !format->kind_of ||
+		       format->kind_of((struct nopal_at){ .part = plan->format }, datagram) < 0;
+	kind = nopal__interop_kind(plan, datagram.at, (uint32_t)nopal_read_left(&datagram));
+	return plan->kinds[kind].class == NOPAL_KIND_OPENING;
+}
+
+struct nopal_composite *nopal__interop_accept(struct nopal_endpoint *endpoint,
+					      const struct nopal_address *from,
+					      const uint8_t *bytes, uint32_t length)
+{
+	struct request_context context = { endpoint, from };
+	struct nopal_request request = request_of(&context, bytes, length);
+	struct nopal_writer nowhere = { 0 }; /* only a session answers there */
+
+	endpoint->port.counters.requests++;
+	for (const struct nopal_listener_entry *entry = endpoint->listeners; entry;
+	     entry = entry->next) {
+		const struct nopal_part *part = entry->plan->admission;
+
+		if (interop_opens(entry->plan, request.body) &&
+		    (!part || part->microprotocol->admission->admit(
+				      (struct nopal_at){ .part = part }, &request, &nowhere) ==
+				      NOPAL_ADMIT_ACCEPT))
+			return accept_at_once(entry, &request);
+	}
+	endpoint->port.counters.refused++;
+	return NULL;
 }
 
 /* --------------------------------------------------------- a reply came back */

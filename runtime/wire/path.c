@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * path.c -- what a session knows of its path and may change.
+ * path.c -- limits and marks of a session's path, and further paths.
  *
- * What changes is kept by how much it differs from the plan's, so that a session that never asked
- * its path keeps nothing.  Of a stack of layers the bottom one has the path.
+ * A limit is kept by how much it differs from the plan's, so that a session that never asked its
+ * path keeps nothing.  Of a stack of layers the bottom one has the path.
  *
  * Beside its first path a session may have others, each an endpoint and an address of the peer:
- * given by the application, or learnt from where its datagrams come once their seal is good.  Which
- * of those learnt are open is a part's to say.
+ * given by the application, or learnt from where its datagrams come once their seal is good.  A part
+ * says which of the learnt paths are open.
  */
 #include <errno.h>
 
@@ -39,7 +39,7 @@ uint32_t nopal_path_hint(struct nopal_session *session)
 	return said;
 }
 
-/* The first of several is the one that is told. */
+/* The part is told the first of several. */
 void nopal__path_narrowed(struct nopal_composite *bottom, uint32_t datagram_bytes)
 {
 	const struct nopal_plan *plan = bottom->layer->plan;
@@ -60,12 +60,6 @@ void nopal_path_ecn_set(struct nopal_session *session, enum nopal_ecn ecn)
 
 /* ---------------------------------------------------- paths beside the first */
 
-static bool path_is(const struct nopal_path *path, const struct nopal_endpoint *endpoint,
-		    const struct nopal_address *peer)
-{
-	return path->endpoint == endpoint && nopal_address_equal(&path->peer, peer);
-}
-
 static struct nopal_paths *paths_of(struct nopal_composite *bottom)
 {
 	struct nopal_awake *awake = bottom->awake;
@@ -81,44 +75,35 @@ static struct nopal_paths *paths_of(struct nopal_composite *bottom)
 	return awake->paths;
 }
 
-/* Its number, or 0. */
-static unsigned path_find(const struct nopal_paths *paths, const struct nopal_endpoint *endpoint,
-			  const struct nopal_address *peer)
-{
-	for (unsigned i = 1; i < NOPAL_PATHS_MAX; i++)
-		if (path_is(&paths->path[i], endpoint, peer))
-			return i;
-	return 0;
-}
-
-/* A number that was never used, or whose path was learnt and is silent; or 0. */
-static unsigned path_free(const struct nopal_paths *paths, int64_t now_ns)
-{
-	for (unsigned i = 1; i < NOPAL_PATHS_MAX; i++)
-		if (!paths->path[i].endpoint && !paths->path[i].heard_ns)
-			return i;
-	for (unsigned i = 1; i < NOPAL_PATHS_MAX; i++)
-		if (!paths->path[i].given &&
-		    now_ns - paths->path[i].heard_ns >= NOPAL_PATH_SILENCE_NS)
-			return i;
-	return 0;
-}
-
+/* The number of a path.  A new one enters under a number that was never used, or whose path was
+ * learnt and is silent; 0: there is none. */
 static unsigned path_enter(struct nopal_composite *bottom, struct nopal_endpoint *endpoint,
 			   const struct nopal_address *peer)
 {
 	struct nopal_paths *paths = bottom->awake->paths;
-	unsigned number = path_free(paths, bottom->now_ns);
+	unsigned unused = 0, silent = 0;
 
-	if (!number)
+	for (unsigned i = NOPAL_PATHS_MAX - 1; i > 0; i--) {
+		const struct nopal_path *path = &paths->path[i];
+
+		if (path->endpoint == endpoint && nopal_address_equal(&path->peer, peer))
+			return i;
+		if (!path->endpoint && !path->heard_ns)
+			unused = i;
+		if (!path->given && bottom->now_ns - path->heard_ns >= NOPAL_PATH_SILENCE_NS)
+			silent = i;
+	}
+	if (!unused)
+		unused = silent;
+	if (!unused)
 		return 0;
-	paths->open &= ~(1u << number);
-	paths->path[number] = (struct nopal_path){
+	paths->open &= ~(1u << unused);
+	paths->path[unused] = (struct nopal_path){
 		.endpoint = endpoint,
 		.peer = *peer,
 		.heard_ns = bottom->now_ns,
 	};
-	return number;
+	return unused;
 }
 
 static uint8_t path_arrived(struct nopal_composite *bottom, struct nopal_endpoint *at,
@@ -130,9 +115,7 @@ static uint8_t path_arrived(struct nopal_composite *bottom, struct nopal_endpoin
 		return 0;
 	if (bottom->life == NOPAL_LIFE_OPENING || !paths_of(bottom))
 		return NOPAL_PATH_NONE;
-	number = path_find(bottom->awake->paths, at, from);
-	if (!number)
-		number = path_enter(bottom, at, from);
+	number = path_enter(bottom, at, from);
 	if (!number)
 		return NOPAL_PATH_NONE;
 	bottom->awake->paths->path[number].heard_ns = bottom->now_ns;
@@ -156,28 +139,12 @@ bool nopal__path_is_elsewhere(struct nopal_composite *bottom, struct nopal_segme
 	return true;
 }
 
-static int path_give(struct nopal_composite *bottom, struct nopal_endpoint *endpoint,
-		     const struct nopal_address *peer)
-{
-	struct nopal_paths *paths = paths_of(bottom);
-	unsigned number;
-
-	if (!paths)
-		return -ENOMEM;
-	number = path_find(paths, endpoint, peer);
-	if (!number)
-		number = path_enter(bottom, endpoint, peer);
-	if (!number)
-		return -ENOSPC;
-	paths->path[number].given = true;
-	paths->open |= 1u << number;
-	return 0;
-}
-
 int nopal_session_add_path(struct nopal_session *session, struct nopal_endpoint *endpoint,
 			   const struct nopal_address *peer)
 {
 	struct nopal_composite *bottom = nopal__bottom(nopal__composite(session));
+	struct nopal_paths *paths;
+	unsigned number = 0;
 	bool outermost;
 	int error = -EPIPE;
 
@@ -189,8 +156,16 @@ int nopal_session_add_path(struct nopal_session *session, struct nopal_endpoint 
 		return 0;
 	outermost = nopal__turn_begin(bottom->world);
 	nopal__touch(bottom);
-	if (bottom->life != NOPAL_LIFE_ENDED)
-		error = path_give(bottom, endpoint, peer);
+	if (bottom->life != NOPAL_LIFE_ENDED) {
+		paths = paths_of(bottom);
+		number = paths ? path_enter(bottom, endpoint, peer) : 0;
+		error = paths ? -ENOSPC : -ENOMEM;
+	}
+	if (number) {
+		paths->path[number].given = true;
+		paths->open |= 1u << number;
+		error = 0;
+	}
 	nopal__turn_end(bottom->world, outermost);
 	return error;
 }
@@ -206,12 +181,6 @@ void nopal__paths_forget(struct nopal_composite *bottom, const struct nopal_endp
 		}
 }
 
-static bool path_may_move(const struct nopal_composite *bottom, const struct nopal_path *path)
-{
-	return path->endpoint == bottom->endpoint &&
-	       nopal_address_is_v4(&path->peer) == nopal_address_is_v4(&bottom->peer);
-}
-
 /* The train was for the old address. */
 bool nopal_path_move(struct nopal_session *session, unsigned number, bool *ret_elsewhere)
 {
@@ -220,7 +189,9 @@ bool nopal_path_move(struct nopal_session *session, unsigned number, bool *ret_e
 	struct nopal_path *path = paths ? &paths->path[number] : NULL;
 	struct nopal_address old = bottom->peer;
 
-	if (!path || number == 0 || number >= NOPAL_PATHS_MAX || !path_may_move(bottom, path))
+	if (!path || number == 0 || number >= NOPAL_PATHS_MAX ||
+	    path->endpoint != bottom->endpoint ||
+	    nopal_address_is_v4(&path->peer) != nopal_address_is_v4(&old))
 		return false;
 	nopal__endpoint_flush(bottom->endpoint);
 	for (struct nopal_composite *composite = bottom; composite;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * path_cache.c -- what sessions measured of the path between two hosts, kept when they have ended:
+ * path_cache.c -- measurements of the path between two hosts, kept when their sessions have ended:
  * a table of fixed size, by a keyed hash.
  *
  *   free --hold--> held --last release--> idle --hold--> held
@@ -74,30 +74,7 @@ static uint32_t *bucket_of(const struct nopal_path_cache *cache, const struct no
 	return &cache->bucket[hash & (cache->buckets - 1)];
 }
 
-static uint32_t record_find(const struct nopal_path_cache *cache,
-			    const struct nopal_path_pair *pair)
-{
-	uint32_t record = *bucket_of(cache, pair);
-
-	while (record && memcmp(&cache->record[record].pair, pair, sizeof(*pair)) != 0)
-		record = cache->record[record].next;
-	return record;
-}
-
 /* ------------------------------------------------------------- idle records */
-
-static void idle_add(struct nopal_path_cache *cache, uint32_t record)
-{
-	struct path_record *self = &cache->record[record];
-
-	self->older = cache->newest;
-	self->newer = 0;
-	if (cache->newest)
-		cache->record[cache->newest].newer = record;
-	else
-		cache->oldest = record;
-	cache->newest = record;
-}
 
 static void idle_remove(struct nopal_path_cache *cache, uint32_t record)
 {
@@ -113,7 +90,7 @@ static void idle_remove(struct nopal_path_cache *cache, uint32_t record)
 		cache->newest = self->older;
 }
 
-/* Nobody holds it, and it is not in the list of idle ones. */
+/* The record is not held, and not in the list of idle ones. */
 static void record_clear(struct nopal_path_cache *cache, uint32_t record)
 {
 	struct path_record *self = &cache->record[record];
@@ -147,8 +124,10 @@ static uint32_t record_make(struct nopal_path_cache *cache, const struct nopal_p
 
 uint32_t nopal__path_cache_hold(struct nopal_path_cache *cache, const struct nopal_path_pair *pair)
 {
-	uint32_t record = record_find(cache, pair);
+	uint32_t record = *bucket_of(cache, pair);
 
+	while (record && memcmp(&cache->record[record].pair, pair, sizeof(*pair)) != 0)
+		record = cache->record[record].next;
 	if (!record)
 		record = record_make(cache, pair);
 	else if (!cache->record[record].holders)
@@ -158,24 +137,26 @@ uint32_t nopal__path_cache_hold(struct nopal_path_cache *cache, const struct nop
 	return record;
 }
 
-static bool says_nothing(const struct path_record *record)
-{
-	for (unsigned i = 0; i < NOPAL_PATH_FACTS; i++)
-		if (record->measured[i])
-			return false;
-	return true;
-}
-
 void nopal__path_cache_release(struct nopal_path_cache *cache, uint32_t record)
 {
 	struct path_record *self = &cache->record[record];
+	bool measured = false;
 
 	if (--self->holders)
 		return;
-	if (says_nothing(self))
+	for (unsigned i = 0; i < NOPAL_PATH_FACTS; i++)
+		measured |= self->measured[i];
+	if (!measured) {
 		record_clear(cache, record);
+		return;
+	}
+	self->older = cache->newest;
+	self->newer = 0;
+	if (cache->newest)
+		cache->record[cache->newest].newer = record;
 	else
-		idle_add(cache, record);
+		cache->oldest = record;
+	cache->newest = record;
 }
 
 /* -------------------------------------------------------------------- facts */
@@ -204,33 +185,29 @@ bool nopal__path_cache_read(const struct nopal_path_cache *cache, uint32_t recor
 
 /* ----------------------------------------------------------------- sessions */
 
-static struct nopal_path_cache *cache_of(struct nopal_world *world)
-{
-	uint64_t secret[2];
-
-	if (!world->path_cache) {
-		for (int i = 0; i < 2; i++)
-			secret[i] = world->ops->random(world);
-		world->path_cache = nopal__path_cache_new(NOPAL_PATH_RECORDS, secret);
-	}
-	return world->path_cache;
-}
-
 /* The session's record, which it holds from now on; NULL: there is no room, or many peers are
  * below.  Of a stack of layers the lowest one holds it. */
 static struct nopal_path_cache *record_of(const struct nopal_session *session, uint32_t *ret_record)
 {
 	struct nopal_composite *bottom = nopal__bottom(nopal__composite(session));
-	struct nopal_path_cache *cache = nopal__is_lowest(bottom) ? cache_of(bottom->world) : NULL;
+	struct nopal_world *world = bottom->world;
 	struct nopal_path_pair pair;
+	uint64_t secret[2];
 
-	if (cache && !bottom->path_record) {
+	if (!nopal__is_lowest(bottom))
+		return NULL;
+	if (!world->path_cache) {
+		for (int i = 0; i < 2; i++)
+			secret[i] = world->ops->random(world);
+		world->path_cache = nopal__path_cache_new(NOPAL_PATH_RECORDS, secret);
+	}
+	if (world->path_cache && !bottom->path_record) {
 		memcpy(pair.local, bottom->endpoint->port.local.ip, sizeof(pair.local));
 		memcpy(pair.peer, bottom->peer.ip, sizeof(pair.peer));
-		bottom->path_record = nopal__path_cache_hold(cache, &pair);
+		bottom->path_record = nopal__path_cache_hold(world->path_cache, &pair);
 	}
 	*ret_record = bottom->path_record;
-	return *ret_record ? cache : NULL;
+	return *ret_record ? world->path_cache : NULL;
 }
 
 void nopal_path_remember(struct nopal_session *session, enum nopal_path_fact fact, int64_t value)

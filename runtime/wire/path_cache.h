@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * path_cache.h -- what sessions measured of the path between two hosts, kept when they have ended.
+ * path_cache.h -- measurements of the path between two hosts, kept when their sessions have ended.
  *
  * A world has one, made when the first session asks it.  It is the world's and not an endpoint's,
- * because many applications open an endpoint for each session: what the last one learnt would go
+ * because many applications open an endpoint for each session: measurements of the last one would go
  * with it.  A record belongs to a pair of IP addresses, ours and the peer's, without ports: one
  * simulated world has many hosts, and one host may have many ways to another.
  */
@@ -25,7 +25,7 @@ struct nopal_path_pair {
 struct nopal_path_cache *nopal__path_cache_new(uint32_t room, const uint64_t secret[2]);
 void nopal__path_cache_free(struct nopal_path_cache *cache);
 
-/* The pair's record, held once more, or a new one; the one that nobody has held for the longest
+/* The pair's record, held once more, or a new one; the record that was not held for the longest
  * time makes room for it.  0: all are held. */
 uint32_t nopal__path_cache_hold(struct nopal_path_cache *cache, const struct nopal_path_pair *pair);
 /* A record that says nothing goes with its last holder. */
@@ -33,7 +33,7 @@ void nopal__path_cache_release(struct nopal_path_cache *cache, uint32_t record);
 
 void nopal__path_cache_write(struct nopal_path_cache *cache, uint32_t record,
 			     enum nopal_path_fact fact, int64_t value, int64_t now_ns);
-/* False: nobody has measured it. */
+/* False: no session has measured it. */
 bool nopal__path_cache_read(const struct nopal_path_cache *cache, uint32_t record,
 			    enum nopal_path_fact fact, int64_t *ret_value,
 			    int64_t *ret_measured_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * paths.h -- the paths of a session: by which of them something arrives and leaves, and those that
- * it has beside its first one (path.c).
+ * paths.h -- the paths of a session: by which of them datagrams arrive and leave, and the paths
+ * beside its first one (path.c).
  */
 #ifndef NOPAL_PATHS_H
 #define NOPAL_PATHS_H
@@ -10,7 +10,7 @@
 
 #include "session/endpoint_sessions.h"
 
-/* What a session has once it has a second path; the first one is not among them. */
+/* Paths of a session that has a second one; the first one is not among them. */
 struct nopal_path {
 	struct nopal_endpoint *endpoint; /* NULL: no path has this number */
 	struct nopal_address peer;
@@ -19,13 +19,13 @@ struct nopal_path {
 };
 struct nopal_paths {
 	uint32_t open;			  /* a bit a path */
-	struct nopal_address opened_with; /* what the peer's address was */
+	struct nopal_address opened_with; /* the peer's address at first */
 	struct nopal_path path[NOPAL_PATHS_MAX];
 };
 
 uint8_t nopal__path_arrived(struct nopal_composite *bottom);
-/* The number of the path by which what arrives now came: all of an arrival by one, but for what a
- * move puts between. */
+/* The number of the path of the datagram that arrives now: one for a whole arrival, but for a move
+ * in between. */
 static inline uint8_t nopal__path_of_arrival(struct nopal_composite *bottom)
 {
 	const struct nopal_endpoint *endpoint = bottom->endpoint;
@@ -37,14 +37,14 @@ static inline uint8_t nopal__path_of_arrival(struct nopal_composite *bottom)
 		return 0; /* as most often: by the first */
 	return nopal__path_arrived(bottom);
 }
-/* Where sessions follow their peer: what came by another path than the first was for who
+/* Where sessions follow their peer: a segment by another path than the first goes to the part that
  * follows. */
 bool nopal__path_is_elsewhere(struct nopal_composite *bottom, struct nopal_segment *segment);
 void nopal__paths_forget(struct nopal_composite *bottom, const struct nopal_endpoint *alias);
-/* What was longer than this is said not to pass; 0: nobody knows how long. */
+/* Longer datagrams are said not to pass; 0: their length is not known. */
 void nopal__path_narrowed(struct nopal_composite *bottom, uint32_t datagram_bytes);
 
-/* Where a datagram leaves, and to whom. */
+/* The endpoint by which a datagram leaves, and its destination. */
 struct nopal_way {
 	struct nopal_endpoint *endpoint; /* NULL: there is no such path */
 	const struct nopal_address *to;

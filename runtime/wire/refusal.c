@@ -2,6 +2,7 @@
 /*
  * refusal.c -- why two compositions do not fit, in words for people.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "wire/refusal.h"
@@ -48,18 +49,29 @@ char *nopal__nearest_diff(const struct nopal_endpoint *endpoint, const char *the
 	return best;
 }
 
-char *nopal__plans_differ(const char *here, const char *there)
+/* Takes the difference, which may be NULL. */
+static char *in_words(const char *head, const char *name, const char *tail, char *diff)
 {
-	static const char head[] = "the peer runs another composition (- only at the peer, + only "
-				   "here):\n";
-	char *diff = nopal_canonical_diff(here, there), *text = NULL;
+	size_t room = diff ? strlen(head) + strlen(name) + strlen(tail) + strlen(diff) + 1 : 0;
+	char *text = diff ? malloc(room) : NULL;
 
-	if (diff)
-		text = malloc(sizeof(head) + strlen(diff));
-	if (text) {
-		memcpy(text, head, sizeof(head));
-		strcat(text, diff);
-	}
+	if (text)
+		snprintf(text, room, "%s%s%s%s", head, name, tail, diff);
 	free(diff);
 	return text;
+}
+
+char *nopal__listeners_differ(const struct nopal_endpoint *endpoint, const char *theirs)
+{
+	const char *name;
+	char *diff = nopal__nearest_diff(endpoint, theirs, &name);
+
+	return in_words("the listener does not run this composition; its nearest is ", name,
+			" (- only at the listener, + only here):\n", diff);
+}
+
+char *nopal__plans_differ(const char *here, const char *there)
+{
+	return in_words("the peer runs another composition", "",
+			" (- only at the peer, + only here):\n", nopal_canonical_diff(here, there));
 }

@@ -15,7 +15,9 @@ char *nopal__peer_text(struct nopal_reader *body);
  * none. */
 char *nopal__nearest_diff(const struct nopal_endpoint *endpoint, const char *theirs,
 			  const char **ret_name);
-/* Where both sides open, and each knows the other's: as it is to be said `here`. */
+/* The same in words, for the peer that was refused. */
+char *nopal__listeners_differ(const struct nopal_endpoint *endpoint, const char *theirs);
+/* In words for the peer that runs `here`, where both sides open and know each other's. */
 char *nopal__plans_differ(const char *here, const char *there);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rendezvous.c -- two that open towards each other, and neither listens.
+ * rendezvous.c -- two peers that open towards each other, and neither listens.
  *
- *      here         what is not expected is dropped         there
+ *      here          firewalls drop the unexpected          there
  *      meet ---------------------------------->|
  *                    |<------------------------------------ meet
  *      meet ----------------------------------------------> gives way
@@ -10,18 +10,17 @@
  *      meet, with the cookie -----------------------------> a listener's session
  *        <------------------------------------------------- accept
  *
- * Each has one session, which asks, again and again: the first requests die in the other's
- * firewall, and open one's own.  Requests are those of any opening under a kind of their own, so
- * that a listener is not mistaken for a peer that meets us.  The connection of the composition
- * decides which of the two gives way (nopal_admission.meet); that one's session becomes what a
- * listener would have made.  It gives way only to who has shown a cookie that was made for this
- * very session:
- * what was forged from elsewhere, or is as old as another session, is answered by less than it is,
- * and changes nothing.
+ * Each peer has one session, which asks, again and again: the first requests die in the other's
+ * firewall, and open one's own.  Requests are like any opening under a kind of their own, so that a
+ * listener is not mistaken for a peer that meets us.  The connection of the composition decides
+ * which of the two gives way (nopal_admission.rendezvous); that session becomes one as a listener
+ * makes it.  A session gives way only to a peer that has shown a cookie made for this very session:
+ * a request that was forged from elsewhere, or is as old as another session, gets an answer that is
+ * shorter than itself, and changes nothing.
  *
- * Whom no session of ours meets is told nothing.  Where the two run different compositions each is
- * told the difference, as by a listener; a session ends when it knows that both know, or by the
- * time for which it waits.
+ * A peer that no session of ours meets gets no answer.  Where the two run different compositions
+ * each is told the difference, as by a listener; a session ends when it knows that both know, or by
+ * the time for which it waits.
  */
 #include <string.h>
 
@@ -68,7 +67,7 @@ struct nopal_composite *nopal__rendezvous_with(const struct nopal_endpoint *endp
 	return rendezvous ? rendezvous->bottom : NULL;
 }
 
-/* --------------------------------------------------------------- how it ends */
+/* ----------------------------------------------------------------------- end */
 
 static struct rendezvous *rendezvous_take(const struct nopal_composite *bottom)
 {
@@ -119,20 +118,11 @@ void nopal__rendezvous_differs(struct nopal_composite *bottom, char *text, bool 
 		nopal__session_end(bottom, NOPAL_UNREACHABLE, NULL);
 }
 
-/* ------------------------------------------------------------- who gives way */
-
-static void turn_note(struct nopal_composite *bottom)
-{
-	struct nopal_tracer *tracer = bottom->world->tracer;
-
-	if (tracer)
-		nopal__record(bottom, NOPAL_TRACED_SESSION, bottom->layer->index,
-			      nopal__trace_plan(tracer, bottom->layer->plan), bottom->local_id,
-			      nopal__trace_role(false, bottom->peer_id));
-}
+/* ------------------------------------------------------------------ give way */
 
 void nopal__rendezvous_turn(struct nopal_composite *bottom, uint32_t peer_id)
 {
+	struct nopal_tracer *tracer = bottom->world->tracer;
 	struct nopal_composite *top;
 
 	nopal__rendezvous_over(bottom);
@@ -144,7 +134,10 @@ void nopal__rendezvous_turn(struct nopal_composite *bottom, uint32_t peer_id)
 	top = nopal__top(bottom);
 	if (top->up->turned)
 		top->up->turned(top);
-	turn_note(bottom);
+	if (tracer)
+		nopal__record(bottom, NOPAL_TRACED_SESSION, bottom->layer->index,
+			      nopal__trace_plan(tracer, bottom->layer->plan), bottom->local_id,
+			      nopal__trace_role(false, bottom->peer_id));
 }
 
 /* ---------------------------------------------------------------------- open */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reset.c -- an endpoint that gets a datagram of a session which it does not know says so, without
- * any state.
+ * reset.c -- answers of an endpoint to datagrams of sessions that it does not know, without any
+ * state.
  *
  *   RESET   first byte, the id that the datagram was for 4, token 16
  *
- * The token is a keyed hash of that id and of both ports and the peer's address:
- * only who has the endpoint's reset key can make it, be it after a restart.  What the peer is told
- * of it while the session opens is its proof, a one-way function of it: the token is the key under
- * which two constants have these hashes.  So who listens to all of an opening can make no reset of
- * it, and one that left for another address or port is good for nothing.
+ * The token is a keyed hash of that id and of both ports and the peer's address: only the owner of
+ * the endpoint's reset key can make it, be it after a restart.  While the session opens the peer is
+ * told the token's proof, a one-way function of it: the token is the key under which two constants
+ * have these hashes.  So an eavesdropper on all of an opening can make no reset of it, and a reset
+ * that left for another address or port is good for nothing.
  *
- * A reset is shorter than what it answers, never answers one, and leaves for the first datagram of
- * an arrival alone, so many in a second at most.
+ * A reset is shorter than the datagram that it answers, never answers another reset, and leaves for
+ * the first datagram of an arrival alone, so many in a second at most.
  */
 #include <errno.h>
 #include <string.h>
@@ -30,24 +30,25 @@ enum {
 	RESET_BYTES = 1 + NOPAL_ID_BYTES + NOPAL_RESET_TOKEN_BYTES,
 	RESET_BURST = 64, /* at once; then one in each RESET_EVERY_NS */
 	RESET_TOKEN_WORDS = 2,
-	RESET_OF_TOKEN = 0, /* what is hashed, so that no two hashes meet */
+	RESET_OF_TOKEN = 0, /* input of a hash, so that no two hashes meet */
 	RESET_OF_KEY = 1,
 };
 static const int64_t RESET_EVERY_NS = NOPAL_MILLISECOND;
 
 /* -------------------------------------------------------------------- keys */
 
-static uint64_t word_under(const uint64_t key[2], uint8_t what, uint8_t which)
+static void words_under(const uint64_t key[2], uint8_t of, uint64_t ret_words[2])
 {
-	const uint8_t bytes[] = { what, which };
+	for (uint8_t i = 0; i < 2; i++) {
+		const uint8_t bytes[] = { of, i };
 
-	return nopal__siphash(key, bytes, sizeof(bytes));
+		ret_words[i] = nopal__siphash(key, bytes, sizeof(bytes));
+	}
 }
 
 void nopal__reset_key_draw(struct nopal_endpoint *endpoint)
 {
-	for (uint8_t i = 0; i < 2; i++)
-		endpoint->reset_key[i] = word_under(endpoint->secret, RESET_OF_KEY, i);
+	words_under(endpoint->secret, RESET_OF_KEY, endpoint->reset_key);
 	endpoint->resets_left = RESET_BURST;
 }
 
@@ -77,13 +78,7 @@ static void token_make(const struct nopal_endpoint *endpoint, const struct nopal
 	}
 }
 
-static void proof_of(const uint64_t token[RESET_TOKEN_WORDS], uint64_t ret_proof[RESET_TOKEN_WORDS])
-{
-	for (uint8_t i = 0; i < RESET_TOKEN_WORDS; i++)
-		ret_proof[i] = word_under(token, RESET_OF_TOKEN, i);
-}
-
-/* As it was told, wherever the peer is now. */
+/* As the peer was told, whatever its address is now. */
 static void own_proof(const struct nopal_composite *bottom, uint64_t ret_proof[RESET_TOKEN_WORDS])
 {
 	const struct nopal_paths *paths = bottom->awake->paths;
@@ -91,7 +86,7 @@ static void own_proof(const struct nopal_composite *bottom, uint64_t ret_proof[R
 
 	token_make(bottom->endpoint, paths ? &paths->opened_with : &bottom->peer, bottom->local_id,
 		   token);
-	proof_of(token, ret_proof);
+	words_under(token, RESET_OF_TOKEN, ret_proof);
 }
 
 uint64_t nopal_session_proof(const struct nopal_session *session, uint64_t challenge)
@@ -122,7 +117,7 @@ void nopal__proof_write(struct nopal_composite *bottom, struct nopal_writer *wri
 		nopal_write(writer, proof[i], sizeof(proof[i]));
 }
 
-/* What was said first stands. */
+/* The first proof stands. */
 bool nopal__proof_read(struct nopal_composite *bottom, struct nopal_reader *reader)
 {
 	uint64_t proof[RESET_TOKEN_WORDS];
@@ -134,7 +129,7 @@ bool nopal__proof_read(struct nopal_composite *bottom, struct nopal_reader *read
 	return !reader->bad;
 }
 
-/* --------------------------------------------------------------------- said */
+/* --------------------------------------------------------------------- sent */
 
 static bool resets_allow(struct nopal_endpoint *endpoint)
 {
@@ -153,24 +148,12 @@ static bool resets_allow(struct nopal_endpoint *endpoint)
 	return true;
 }
 
-static void reset_send(struct nopal_endpoint *endpoint, const struct nopal_address *to, uint32_t id)
+void nopal__stray_receive(struct nopal_endpoint *endpoint, const struct nopal_address *from,
+			  uint8_t kind, const uint8_t *bytes, uint32_t length)
 {
-	uint8_t bytes[RESET_BYTES];
-	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
+	uint8_t reset[RESET_BYTES];
+	struct nopal_writer writer = nopal_writer_over(reset, sizeof(reset));
 	uint64_t token[RESET_TOKEN_WORDS];
-
-	token_make(endpoint, to, id, token);
-	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_RESET), 1);
-	nopal_write(&writer, id, NOPAL_ID_BYTES);
-	for (unsigned i = 0; i < RESET_TOKEN_WORDS; i++)
-		nopal_write(&writer, token[i], sizeof(token[i]));
-	nopal__endpoint_answer(endpoint, to, bytes, sizeof(bytes));
-	endpoint->port.counters.resets++;
-}
-
-void nopal__nobody_receive(struct nopal_endpoint *endpoint, const struct nopal_address *from,
-			   uint8_t kind, const uint8_t *bytes, uint32_t length)
-{
 	uint32_t id;
 
 	if (endpoint->demux != NOPAL_DEMUX_ID || endpoint->alias_of || kind == NOPAL_KIND_REPLY ||
@@ -180,23 +163,20 @@ void nopal__nobody_receive(struct nopal_endpoint *endpoint, const struct nopal_a
 	if (id == 0 || nopal__demux_knows(endpoint, id, 0) != NOPAL_UNHEARD_OF ||
 	    length <= RESET_BYTES || !resets_allow(endpoint))
 		return;
-	if (!nopal__farewell_repeat(endpoint, from, id, length))
-		reset_send(endpoint, from, id);
-}
-
-/* -------------------------------------------------------------------- heard */
-
-static bool proves(const uint64_t token[RESET_TOKEN_WORDS], const struct nopal_composite *bottom)
-{
-	uint64_t proof[RESET_TOKEN_WORDS], differs = 0;
-
-	proof_of(token, proof);
+	if (nopal__farewell_repeat(endpoint, from, id, length))
+		return;
+	token_make(endpoint, from, id, token);
+	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_RESET), 1);
+	nopal_write(&writer, id, NOPAL_ID_BYTES);
 	for (unsigned i = 0; i < RESET_TOKEN_WORDS; i++)
-		differs |= proof[i] ^ bottom->awake->reset_proof[i];
-	return differs == 0;
+		nopal_write(&writer, token[i], sizeof(token[i]));
+	nopal__endpoint_answer(endpoint, from, reset, sizeof(reset));
+	endpoint->port.counters.resets++;
 }
 
-/* One that closes, and has the peer's close, has all that it wants. */
+/* ----------------------------------------------------------------- received */
+
+/* A session that closes, and has the peer's close, ends well. */
 void nopal__peer_restarted(struct nopal_composite *bottom)
 {
 	if (bottom->life == NOPAL_LIFE_CLOSING && bottom->peer_closed)
@@ -210,7 +190,7 @@ void nopal__reset_receive(struct nopal_endpoint *endpoint, const struct nopal_ad
 {
 	struct nopal_reader reader = nopal_reader_over(bytes + 1, length - 1);
 	uint32_t id = (uint32_t)nopal_read(&reader, NOPAL_ID_BYTES);
-	uint64_t token[RESET_TOKEN_WORDS];
+	uint64_t token[RESET_TOKEN_WORDS], proof[RESET_TOKEN_WORDS];
 	struct nopal_composite *composite;
 
 	for (unsigned i = 0; i < RESET_TOKEN_WORDS; i++)
@@ -219,9 +199,11 @@ void nopal__reset_receive(struct nopal_endpoint *endpoint, const struct nopal_ad
 		endpoint->port.counters.malformed++;
 		return;
 	}
+	words_under(token, RESET_OF_TOKEN, proof);
 	composite = nopal__session_with(endpoint, from, id);
 	if (!composite || composite->life == NOPAL_LIFE_ENDED || !nopal__be_awake(composite) ||
-	    !proves(token, composite)) {
+	    ((proof[0] ^ composite->awake->reset_proof[0]) |
+	     (proof[1] ^ composite->awake->reset_proof[1]))) {
 		endpoint->port.counters.unknown_session++;
 		return;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reset.h -- who knows nothing of a session says so, and proves who says it: reset.c.
+ * reset.h -- answers to datagrams of sessions that are not known, and their proof: reset.c.
  */
 #ifndef NOPAL_RESET_H
 #define NOPAL_RESET_H
@@ -25,12 +25,12 @@ void nopal__proof_write(struct nopal_composite *bottom, struct nopal_writer *wri
 bool nopal__proof_read(struct nopal_composite *bottom, struct nopal_reader *reader);
 
 #define NOPAL_TEXT_RESTARTED "the peer knows nothing of this session any more (it was restarted?)"
-/* It knows nothing of the session. */
+/* The peer knows nothing of the session. */
 void nopal__peer_restarted(struct nopal_composite *bottom);
 
-/* A datagram of an established kind came for nobody. */
-void nopal__nobody_receive(struct nopal_endpoint *endpoint, const struct nopal_address *from,
-			   uint8_t kind, const uint8_t *bytes, uint32_t length);
+/* A datagram of an established kind came for no session. */
+void nopal__stray_receive(struct nopal_endpoint *endpoint, const struct nopal_address *from,
+			  uint8_t kind, const uint8_t *bytes, uint32_t length);
 void nopal__reset_receive(struct nopal_endpoint *endpoint, const struct nopal_address *from,
 			  const uint8_t *bytes, uint32_t length);
 

@@ -7,18 +7,10 @@
 
 #include "wire/train.h"
 
-/* Our own host has no way for datagrams of this length. */
-static void too_big(struct nopal_endpoint *endpoint)
-{
-	struct nopal_composite *composite = endpoint->train_of;
-
-	if (composite && composite->awake && composite->life != NOPAL_LIFE_ENDED)
-		nopal__path_narrowed(composite, endpoint->train_stride - 1);
-}
-
 static void transmitted(struct nopal_endpoint *endpoint, enum nopal_transmitted how)
 {
 	struct nopal_endpoint_counters *counters = &endpoint->port.counters;
+	struct nopal_composite *composite = endpoint->train_of;
 
 	if (how == NOPAL_BUSY) {
 		endpoint->busy = true;
@@ -29,8 +21,9 @@ static void transmitted(struct nopal_endpoint *endpoint, enum nopal_transmitted 
 	counters->datagrams_out += endpoint->train_count;
 	if (how != NOPAL_TRANSMITTED)
 		counters->soft_errors++;
-	if (how == NOPAL_TOO_BIG)
-		too_big(endpoint);
+	if (how == NOPAL_TOO_BIG && composite && composite->awake &&
+	    composite->life != NOPAL_LIFE_ENDED) /* our own host has no path for this length */
+		nopal__path_narrowed(composite, endpoint->train_stride - 1);
 	endpoint->train_length = endpoint->train_count = 0;
 	endpoint->train_closed = endpoint->train_fragments = false;
 }
@@ -102,28 +95,6 @@ NOPAL_HOT bool nopal__train_ready(struct nopal_composite *composite, uint32_t by
 	return !endpoint->busy;
 }
 
-/* NULL: the kernel is busy, the datagram is dropped like one lost on the way. */
-NOPAL_HOT static uint8_t *train_room(struct nopal_endpoint *endpoint,
-				     struct nopal_composite *composite,
-				     const struct nopal_address *to, uint32_t bytes)
-{
-	if (endpoint->train_count && !train_takes(endpoint, composite, bytes))
-		nopal__endpoint_flush(endpoint);
-	if (endpoint->train_count && !train_takes(endpoint, composite, bytes))
-		return NULL;
-	if (endpoint->train_count == 0) {
-		endpoint->train_of = composite;
-		endpoint->train_to = *to;
-		endpoint->train_stride = bytes;
-	}
-	if (!endpoint->unflushed) {
-		endpoint->unflushed = true;
-		endpoint->next_unflushed = endpoint->port.world->unflushed;
-		endpoint->port.world->unflushed = endpoint;
-	}
-	return endpoint->train + endpoint->train_length;
-}
-
 NOPAL_HOT static void train_add(struct nopal_endpoint *endpoint, uint32_t bytes)
 {
 	train_seal(endpoint);
@@ -141,10 +112,27 @@ bool nopal__train_turn(struct nopal_way way)
 	return true;
 }
 
+/* NULL: the kernel is busy, the datagram is dropped like one lost on the way. */
 NOPAL_HOT uint8_t *nopal__train_room(struct nopal_composite *composite, struct nopal_way way,
 				     uint32_t bytes)
 {
-	return train_room(way.endpoint, composite, way.to, bytes);
+	struct nopal_endpoint *endpoint = way.endpoint;
+
+	if (endpoint->train_count && !train_takes(endpoint, composite, bytes))
+		nopal__endpoint_flush(endpoint);
+	if (endpoint->train_count && !train_takes(endpoint, composite, bytes))
+		return NULL;
+	if (endpoint->train_count == 0) {
+		endpoint->train_of = composite;
+		endpoint->train_to = *way.to;
+		endpoint->train_stride = bytes;
+	}
+	if (!endpoint->unflushed) {
+		endpoint->unflushed = true;
+		endpoint->next_unflushed = endpoint->port.world->unflushed;
+		endpoint->port.world->unflushed = endpoint;
+	}
+	return endpoint->train + endpoint->train_length;
 }
 
 NOPAL_HOT void nopal__train_add(struct nopal_composite *composite, struct nopal_endpoint *endpoint,
@@ -178,7 +166,7 @@ void nopal__endpoint_answer(struct nopal_endpoint *endpoint, const struct nopal_
 	if (endpoint->train_count)
 		return;
 	endpoint->train_of = NULL;
-	memcpy(train_room(endpoint, NULL, to, length), bytes, length);
+	memcpy(nopal__train_room(NULL, (struct nopal_way){ endpoint, to }, length), bytes, length);
 	train_add(endpoint, length);
 	nopal__endpoint_flush(endpoint);
 	endpoint->port.counters.replies++;

@@ -20,10 +20,10 @@ void nopal__train_add(struct nopal_composite *composite, struct nopal_endpoint *
 /* The same, to be sealed before it leaves. */
 void nopal__train_add_open(struct nopal_composite *composite, struct nopal_endpoint *endpoint,
 			   uint32_t bytes);
-/* What was added is longer than its path is thought to take: nothing joins it. `fragments`: it may
- * leave in several packets. */
+/* The datagram that was added is longer than its path is thought to take: none joins it.
+ * `fragments`: it may leave in several packets. */
 void nopal__train_end_long(struct nopal_endpoint *endpoint, bool fragments);
-/* Seals what the session has in the train and is not sealed yet. */
+/* Seals the session's datagram of the train that is not sealed yet. */
 void nopal__train_finish(struct nopal_composite *composite);
 void nopal__endpoint_answer(struct nopal_endpoint *endpoint, const struct nopal_address *to,
 			    const uint8_t *bytes, uint32_t length);

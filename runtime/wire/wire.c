@@ -17,8 +17,10 @@
 
 #include "wire/wire.h"
 #include "engine/segment.h"
+#include "engine/turn.h"
 #include "session/session.h"
 #include "wire/doubt.h"
+#include "wire/farewell.h"
 #include "wire/fields.h"
 #include "wire/handshake.h"
 #include "wire/train.h"
@@ -74,7 +76,7 @@ NOPAL_HOT static void get_header(const struct nopal_composite *composite,
 }
 
 /* Before the fields: first byte, session id; of an introduction first byte, id, fingerprint, and
- * which kind, where it is not data. */
+ * the kind, where it is not data. */
 static uint32_t head_bytes(const struct nopal_composite *composite, uint8_t kind, bool opening)
 {
 	return opening ? 1u + NOPAL_ID_BYTES + NOPAL_FINGERPRINT_BYTES + (kind != NOPAL_KIND_DATA)
@@ -163,8 +165,8 @@ static inline uint8_t *put_head(struct nopal_composite *composite, uint8_t kind,
 					     : at;
 }
 
-/* To the train.  What is longer than the path is thought to take goes alone: a probe of it, or what
- * was cut for a longer one. */
+/* To the train.  A datagram that is longer than the path is thought to take goes alone: a probe, or
+ * one that was cut for a longer path. */
 static inline void add_out(struct nopal_composite *composite, struct nopal_endpoint *endpoint,
 			   const struct nopal_segment *segment, uint32_t bytes)
 {
@@ -176,7 +178,7 @@ static inline void add_out(struct nopal_composite *composite, struct nopal_endpo
 				      plan->kinds[segment->kind].class == NOPAL_KIND_CARRIED);
 }
 
-/* How long the header is shows when it is written: before its place is known. */
+/* The length of the header is known when it is written: before its place is. */
 static void pack_formatted(struct nopal_composite *composite, struct nopal_way way,
 			   const struct nopal_segment *segment)
 {
@@ -224,8 +226,8 @@ static inline __attribute__((always_inline)) void pack(struct nopal_composite *c
 	fetch_behind(&segment->body);
 }
 
-/* Who has not heard of the session yet hears of it by the first path.  Nothing else of the session
- * joins a train on another one. */
+/* A peer that does not know the session yet hears of it by the first path.  No later datagram of the
+ * session joins a train on another path. */
 void nopal__pack_by(struct nopal_composite *composite, const struct nopal_segment *segment,
 		    unsigned path)
 {
@@ -267,8 +269,10 @@ int nopal_format_kind_of(const struct nopal_session *session, const struct nopal
 	return plan->kinds[segment->kind].formatted - 2;
 }
 
-/* To a format that has data alone, all that comes is data. */
-uint8_t nopal__interop_kind(const struct nopal_plan *plan, const uint8_t *bytes, uint32_t length)
+/* For a format that has data alone, all datagrams are data.  Not inlined: its reader on the stack
+ * would cost all other datagrams a check. */
+__attribute__((noinline)) uint8_t nopal__interop_kind(const struct nopal_plan *plan,
+						      const uint8_t *bytes, uint32_t length)
 {
 	const struct nopal_format *format = plan->format->microprotocol->format;
 	const struct nopal_reader datagram = nopal_reader_over(bytes, length);
@@ -281,7 +285,7 @@ uint8_t nopal__interop_kind(const struct nopal_plan *plan, const uint8_t *bytes,
 							: plan->format_code[which];
 }
 
-/* Fields and body of a datagram in a format of its own; false: it does not know this one. */
+/* Fields and body of a datagram in a format of its own; false: malformed. */
 static inline bool get_format(struct nopal_composite *composite, struct nopal_segment *segment,
 			      const uint8_t *bytes, uint32_t length)
 {
@@ -341,7 +345,42 @@ NOPAL_HOT struct nopal_segment *nopal__unpack(struct nopal_composite *composite,
 	return segment;
 }
 
-/* ------------------------------------------ what redundancy codes over */
+void nopal__session_receive(struct nopal_composite *composite, uint8_t kind,
+			    struct nopal_buffer *buffer, uint8_t *bytes, uint32_t length)
+{
+	const struct nopal_part *connection;
+	struct nopal_segment *segment;
+
+	nopal__touch(composite);
+	if (composite->life == NOPAL_LIFE_ENDED)
+		return;
+	if (nopal__plan(composite)->demux == NOPAL_DEMUX_INTEROP)
+		kind = nopal__interop_kind(nopal__plan(composite), bytes, length);
+	composite->awake->counters.datagrams_in++;
+	composite->awake->counters.datagram_bytes_in += length;
+	if (kind == NOPAL_KIND_REPLY) {
+		nopal__reply_receive(composite, buffer, bytes, length);
+		return;
+	}
+	/* before its session is open an opener cannot read numbers: only kinds of the opening count */
+	connection = nopal__layer(composite)->connection;
+	if (connection && composite->opener && composite->life == NOPAL_LIFE_OPENING &&
+	    nopal__plan(composite)->kinds[kind].part != connection && kind != NOPAL_KIND_ABORT)
+		return;
+	segment = nopal__unpack(composite, kind, buffer, bytes, length,
+				nopal__plan(composite)->head_bytes);
+	if (!segment)
+		return;
+	composite->awake->heard_ns = composite->session.now_ns;
+	if (segment->path && nopal__path_is_elsewhere(composite, segment))
+		nopal__segment_free(composite, segment);
+	else if (kind == NOPAL_KIND_ABORT)
+		nopal__farewell_receive(composite, segment);
+	else
+		nopal__segment_arrive(composite, segment);
+}
+
+/* ------------------------------------------------ bytes that redundancy codes */
 
 uint32_t nopal_segment_pack(struct nopal_session *session, const struct nopal_segment *segment,
 			    uint8_t *bytes, uint32_t room)
@@ -396,7 +435,7 @@ uint32_t nopal_pack_limit(const struct nopal_session *session)
 	return nopal__layer(composite)->coded.bytes + nopal_body_max(session);
 }
 
-/* Where nobody asks the path, all there is to know are the plan's numbers, which are for IPv4. */
+/* Where no part asks the path, the plan's numbers count, which are for IPv4. */
 NOPAL_HOT static uint32_t path_short(const struct nopal_session *session)
 {
 	const struct nopal_composite *composite = nopal__composite(session);

@@ -263,7 +263,7 @@ TEST(test_who_opens_to_a_closed_port_is_told)
 		rig_pass(&rig, 300 * NOPAL_MILLISECOND);
 	}
 	assert_int_equal(rig.opener.end, NOPAL_UNREACHABLE);
-	assert_string_equal(rig.opener.end_text, "nobody listens at 10.0.0.1:2000");
+	assert_string_equal(rig.opener.end_text, "no endpoint listens at 10.0.0.1:2000");
 	rig_close(&rig);
 }
 

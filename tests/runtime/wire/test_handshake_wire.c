@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "wire/request.h"
+#include "wire/handshake.h"
 #include "wire/wire.h"
 #include "support/failing.h"
 #include "support/rig.h"
@@ -322,7 +322,6 @@ TEST(test_an_opening_is_as_its_manual_says)
 /* A listener's word that it gave itself: of all that it names, and of its secret. */
 TEST(test_a_mac_is_of_all_that_it_names)
 {
-	static const uint8_t nothing[1];
 	struct nopal_address from[3];
 	uint64_t mac[8];
 
@@ -336,7 +335,7 @@ TEST(test_a_mac_is_of_all_that_it_names)
 						   &from[i == 1	  ? 1
 							 : i == 2 ? 2
 								  : 0] };
-		struct nopal_request request = nopal__request(&context, nothing, 0);
+		struct nopal_request request = { .context = &context };
 
 		request.peer_id = ID + (i == 3);
 		request.fingerprint = 5 + (i == 4);

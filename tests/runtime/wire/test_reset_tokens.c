@@ -90,7 +90,7 @@ static bool ask(uint8_t kind, uint32_t id, uint32_t length)
 
 	for (int i = 0; i < 4; i++)
 		bytes[1 + i] = (uint8_t)(id >> (24 - 8 * i));
-	nopal__nobody_receive(endpoint, &from, kind, bytes, length);
+	nopal__stray_receive(endpoint, &from, kind, bytes, length);
 	return endpoint->port.counters.resets != before;
 }
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "engine/turn.h"
-#include "wire/arrive.h"
 #include "wire/wire.h"
 #include "support/records.h"
 #include "support/own_rig.h"
