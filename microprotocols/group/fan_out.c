@@ -114,10 +114,10 @@ static enum nopal_verdict fan_out_on_leave(struct nopal_at at, struct nopal_segm
 	return NOPAL_CONTINUE;
 }
 
-/* Runs before the message is given to other destinations in place of this one.  The copy of one that
- * was removed is not needed where all are; where all were removed, the outcome is unknown: in good
- * order they get the message still.  A destination that never opened has got nothing, unless it was
- * removed in good order: it may open yet. */
+/* Runs before the message is given to other destinations in place of this one.  The copy of one
+ * that was removed is not needed where all are; where all were removed, the outcome is unknown: in
+ * good order they get the message still.  A destination that never opened has got nothing, unless
+ * it was removed in good order: it may open yet. */
 static enum nopal_verdict fan_out_on_copy(struct nopal_at at, struct nopal_copy *copy)
 {
 	const struct fan_out_parameters *set = nopal_parameters(at);

@@ -23,11 +23,6 @@ static char problems_cause[] = "out of memory";
 static char problems_fix[] = "free memory, or raise the limit of this process";
 static struct nopal_problem_entry problems_only = { .cause = problems_cause, .fix = problems_fix };
 
-void nopal_problems_init(struct nopal_problems *problems)
-{
-	*problems = (struct nopal_problems){ 0 };
-}
-
 static void problems_free_entry(struct nopal_problem_entry *entry)
 {
 	if (entry->cause == problems_cause)
@@ -43,7 +38,7 @@ void nopal_problems_fini(struct nopal_problems *problems)
 		problems_free_entry(&problems->entries[i]);
 	if (problems->entries != &problems_only)
 		free(problems->entries);
-	nopal_problems_init(problems);
+	*problems = (struct nopal_problems){ 0 };
 }
 
 void nopal__problems_no_memory(struct nopal_problems *problems)
@@ -59,8 +54,8 @@ void nopal__problems_no_memory(struct nopal_problems *problems)
 	problems->errors++;
 }
 
-/* Takes the strings of `entry`.  Behind it there is room for the last one that can be: so nothing is
- * needed to say that there is no memory, once there is an array at all. */
+/* Takes the strings of `entry`.  Behind it there is room for the last one that can be: so nothing
+ * is needed to say that there is no memory, once there is an array at all. */
 static void problems_put(struct nopal_problems *problems, struct nopal_problem_entry entry)
 {
 	if (problems && !problems->no_memory &&

@@ -38,9 +38,9 @@ const struct nopal_member *nopal__layer_provider(const struct nopal_composed_lay
 	return NULL;
 }
 
-/* A part that keeps something of its peer cannot have many of them.  Streams above destinations tell
- * neither late destinations from early ones nor answers of one from those of another, so they number
- * nothing: the layer right above destinations does. */
+/* A part that keeps something of its peer cannot have many of them.  Streams above destinations
+ * tell neither late destinations from early ones nor answers of one from those of another, so they
+ * number nothing: the layer right above destinations does. */
 static void compose_many(const struct nopal_composed_layer *layer, bool streams,
 			 struct nopal_problems *problems)
 {
@@ -165,8 +165,8 @@ static void compose_multiplicity(const struct nopal_composition *composition,
 				  composition->layers[flow].name);
 }
 
-/* Roles that a layer's place gives it, by what is below: of the uppermost, of one that streams stand
- * on, and of others. */
+/* Roles that a layer's place gives it, by what is below: of the uppermost, of one that streams
+ * stand on, and of others. */
 static const char *compose_stands_on(const struct nopal_config *config, size_t index)
 {
 	static const char *const roles[][3] = {

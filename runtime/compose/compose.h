@@ -70,8 +70,8 @@ struct nopal_ordered {
 	uint16_t binding; /* index in the microprotocol's bindings */
 };
 
-/* Handlers of `event` in run order, one order for all kinds.  Writes at most `room` entries; returns
- * how many there are. */
+/* Handlers of `event` in run order, one order for all kinds.  Writes at most `room` entries;
+ * returns how many there are. */
 size_t nopal__compose_order(const struct nopal_composed_layer *layer, enum nopal_event event,
 			    struct nopal_ordered *ret_order, size_t room);
 /* 0: undeclared ties by name; else they are permuted by this seed (tests). */

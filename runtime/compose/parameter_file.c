@@ -2,10 +2,10 @@
 /*
  * parameter_file.c -- what lies in the file that a parameter names.
  *
- * The file is read once, with the config: sessions do no I/O.  Its bytes are a secret, so nothing of
- * them goes into canonical text, problems or explanations.  There are at least 128 bits, as many as the
- * weakest cipher that its key is for (RFC 5869, 3.3: a key is no better than what it is made of),
- * and nobody but its owner writes it, nor anybody reads it who is not of its group.
+ * The file is read once, with the config: sessions do no I/O.  Its bytes are a secret, so nothing
+ * of them goes into canonical text, problems or explanations.  There are at least 128 bits, as many
+ * as the weakest cipher that its key is for (RFC 5869, 3.3: a key is no better than what it is made
+ * of), and nobody but its owner writes it, nor anybody reads it who is not of its group.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -153,7 +153,7 @@ void nopal__parameters_read(struct nopal_arena *arena, struct nopal_member *memb
 		const struct nopal_parameter *parameter =
 			nopal__parameter_find(one, key->name, strlen(key->name));
 		struct nopal_quantity quantity;
-		struct nopal_problems found;
+		struct nopal_problems found = { 0 };
 		const char *what;
 		size_t index;
 
@@ -163,7 +163,6 @@ void nopal__parameters_read(struct nopal_arena *arena, struct nopal_member *memb
 		}
 		index = (size_t)(parameter - one->parameters);
 		what = nopal__printed(arena, "%s.%s", one->name, key->name);
-		nopal_problems_init(&found);
 		if (nopal__quantity_read(key->value, parameter->unit, parameter->choices, what,
 					 &quantity, &found) &&
 		    !nopal__quantity_outside(quantity, parameter->unit, parameter->min,
@@ -219,7 +218,7 @@ void nopal__parameters_validate(struct nopal_arena *arena, const struct nopal_me
 				struct nopal_problems *problems)
 {
 	const struct nopal_microprotocol *one = member->microprotocol;
-	struct nopal_problems found;
+	struct nopal_problems found = { 0 };
 	void *nominal;
 
 	if (!one->validate)
@@ -230,7 +229,6 @@ void nopal__parameters_validate(struct nopal_arena *arena, const struct nopal_me
 	if (one->parameters_size)
 		memcpy(nominal, member->parameters, one->parameters_size);
 	parameters_to_bytes(member, nominal, PARAMETERS_NOMINAL_SEGMENT_BYTES);
-	nopal_problems_init(&found);
 	one->validate(nominal, &found);
 	/* Puts file and line to what validate() found. */
 	if (found.no_memory) /* and who knows what else there was to say */
@@ -279,9 +277,8 @@ static void parameters_resolve(struct nopal_arena *arena, struct nopal_member *m
 			const char *max = parameters_bound(arena, parameter->max, segment_bytes);
 			const char *what = nopal__printed(
 				arena, "%s.%s", member->microprotocol->name, parameter->name);
-			struct nopal_problems found;
+			struct nopal_problems found = { 0 };
 
-			nopal_problems_init(&found);
 			nopal__quantity_outside(quantity, NOPAL_SIZE, min, max, what, &found);
 			nopal__problems_move(problems, &found, member->place);
 		}

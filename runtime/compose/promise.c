@@ -225,7 +225,8 @@ void nopal__promise_walk(struct nopal_promise_walk *walk, size_t until)
 		}
 		for (unsigned i = 0; i < NOPAL_QUALITIES; i++)
 			walk->service.quality[i].below = walk->service.quality[i].value;
-		/* May messages of other classes be missing for good, where those of ours are not? */
+		/* May messages of other classes be missing for good, where those of ours are
+		 * not? */
 		below = walk->multicasts ? &walk->session : &walk->service;
 		walk->amid_partial = !walk->any_names &&
 				     nopal_promises(below, NOPAL_DELIVERY, NOPAL_ALL) &&

@@ -2,9 +2,9 @@
 /*
  * config_file.c -- where configs lie, and reading one.
  *
- * A word that holds a '/' or ends in .conf is a path.  A name is looked for, with .conf behind it, beside
- * the config that extends it, in the folders of $NOPAL_CONFIGS (divided by ':'), in the installed
- * folder and in ./configs.
+ * A word that holds a '/' or ends in .conf is a path.  A name is looked for, with .conf behind it,
+ * beside the config that extends it, in the folders of $NOPAL_CONFIGS (divided by ':'), in the
+ * installed folder and in ./configs.
  */
 #include <dirent.h>
 #include <errno.h>

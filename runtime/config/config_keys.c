@@ -45,12 +45,11 @@ static bool keys_quantity(struct nopal__reader *reader, const char *name,
 {
 	const char *text = nopal__one_value(reader, name, values, place);
 	struct nopal_quantity quantity = { 0 };
-	struct nopal_problems found;
+	struct nopal_problems found = { 0 };
 	bool good;
 
 	if (!text)
 		return false;
-	nopal_problems_init(&found);
 	good = nopal__quantity_read(text, limit.unit, limit.choices, name, &quantity, &found) &&
 	       !nopal__quantity_outside(quantity, limit.unit, limit.min, limit.max, name, &found);
 	if (good && quantity.in_segments) {

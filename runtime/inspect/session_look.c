@@ -34,12 +34,12 @@ uint32_t nopal_session_id(const struct nopal_session *session)
 
 const char *nopal_session_composition(const struct nopal_session *session)
 {
-	return nopal__composite(session)->layer->plan->canonical;
+	return nopal__composite(session)->layer->plan->info.canonical;
 }
 
 const char *nopal_session_plan_name(const struct nopal_session *session)
 {
-	return nopal__composite(session)->layer->plan->name;
+	return nopal__composite(session)->layer->plan->info.name;
 }
 
 void nopal_session_peer(const struct nopal_session *session, struct nopal_address *ret_address)

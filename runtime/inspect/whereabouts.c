@@ -95,7 +95,7 @@ static void put_unit(struct words *words, const struct nopal_composite *composit
 	bool fused = composite->awake->fused != NULL;
 
 	put(words, fused ? "in the fused unit of `" : "in a session of `");
-	put(words, composite->layer->plan->name);
+	put(words, composite->layer->plan->info.name);
 	put(words, fused ? "` (NOPAL_FUSED=off names the handler)" : "`");
 }
 

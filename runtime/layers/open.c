@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * open.c -- opens a session as the multiplicity of its plan's layers wants it: first the layers that
- * every stream shares, of one peer or of many, and then a stream on them, where there are streams.
+ * open.c -- opens a session as the multiplicity of its plan's layers wants it: first the layers
+ * that every stream shares, of one peer or of many, and then a stream on them, where there are
+ * streams.
  */
 #include "engine/turn.h"
 #include "layers/group.h"

@@ -41,16 +41,16 @@ enum { NOPAL_TICKETS = 4096 };
 int nopal_connection_send_to(struct nopal_connection *connection, uint32_t destination,
 			     const void *bytes, size_t length, int64_t timeout_ns,
 			     uint64_t *ret_ticket);
-/* A message with its properties, whose numbers nopal_connection_property() tells; its `buffer` has to
- * be NULL, and a ticket stands for its cookie. */
+/* A message with its properties, whose numbers nopal_connection_property() tells; its `buffer` has
+ * to be NULL, and a ticket stands for its cookie. */
 int nopal_connection_send_message(struct nopal_connection *connection,
 				  const struct nopal_outgoing *outgoing, int64_t timeout_ns,
 				  uint64_t *ret_ticket);
 /* As nopal_property(), for the plan of the connection. */
 unsigned nopal_connection_property(const struct nopal_connection *connection, const char *name);
-/* Waits for the outcome of a message, which is one of enum nopal_outcome.  To many it is that of the
- * group's rule: NOPAL_OUTCOME_DELIVERED where as many have the message as must.  Ticket 0 stands for
- * all messages since the last wait for ticket 0: delivered where all of them are,
+/* Waits for the outcome of a message, which is one of enum nopal_outcome.  To many it is that of
+ * the group's rule: NOPAL_OUTCOME_DELIVERED where as many have the message as must.  Ticket 0
+ * stands for all messages since the last wait for ticket 0: delivered where all of them are,
  * NOPAL_OUTCOME_LOST where any is missing.  -ETIMEDOUT; -ENOENT: no ticket, or forgotten.  Outcomes
  * that nobody waits for are not lost: nopal_connection_close() tells them, too. */
 int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket, int64_t timeout_ns);
@@ -73,7 +73,8 @@ struct nopal_incoming {
 int64_t nopal_connection_receive_message(struct nopal_connection *connection,
 					 const struct nopal_incoming *incoming, int64_t timeout_ns);
 /* Descriptors for poll(2) and its like, which connection and listener own and close: readable
- * (POLLIN, by level) while a receive, or an accept, would return at once.  Negative: errno value. */
+ * (POLLIN, by level) while a receive, or an accept, would return at once.  Negative: errno
+ * value. */
 int nopal_connection_fd(struct nopal_connection *connection);
 int nopal_listener_fd(struct nopal_listener *listener);
 /* The state of a connection, now or at its end. */

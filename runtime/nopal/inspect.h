@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inspect.h -- for tools: which microprotocols there are, what plans are made of, the units that are
- * compiled of them, and which microprotocol holds what.  Part of nopal.h, which includes it.
+ * inspect.h -- for tools: which microprotocols there are, what plans are made of, the units that
+ * are compiled of them, and which microprotocol holds what.  Part of nopal.h, which includes it.
  */
 #include "nopal.h" /* which includes this page in its place */
 

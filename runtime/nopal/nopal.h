@@ -12,8 +12,8 @@
  * and the registry of microprotocols, which any thread may use.  A connection or listener of
  * connections.h runs a world in a thread of its own; any one thread at a time may call it.
  *
- * Errors: negative numbers are errno values (nopal_strerror() has words for them), and pointers are NULL where a problem was added to
- * `problems`.  docs/use-from-c.md has whole examples.
+ * Errors: negative numbers are errno values (nopal_strerror() has words for them), and pointers are
+ * NULL where a problem was added to `problems`.  docs/use-from-c.md has whole examples.
  *
  * What is included here are its other pages, of which nobody has to include one:
  *
@@ -61,7 +61,7 @@ struct nopal_microprotocol;
 
 /* ---------------------------------------------------------------- problems */
 
-/* What is wrong with a user's input, all at once. */
+/* The problems of a user's input, all at once: begins as `{ 0 }`. */
 struct nopal_problem_entry {
 	char *file; /* NULL: not about a file */
 	int line;   /* 0: not about a line */
@@ -77,8 +77,6 @@ struct nopal_problems {
 	bool no_memory;
 };
 
-/* No problems; `{ 0 }` is the same. */
-void nopal_problems_init(struct nopal_problems *problems);
 /* Frees the entries; the struct is empty again. */
 void nopal_problems_fini(struct nopal_problems *problems);
 /* printf-like; `fix` is given whole and may be NULL. */
@@ -114,24 +112,21 @@ struct nopal_plan *nopal_plan_parse(const char *text, const char *file, const ch
 struct nopal_plan *nopal_plan_ref(struct nopal_plan *plan);
 void nopal_plan_unref(struct nopal_plan *plan);
 
-/* Name and description of the config. */
-const char *nopal_plan_name(const struct nopal_plan *plan);
-const char *nopal_plan_description(const struct nopal_plan *plan);
-/* Canonical text of all that peers must agree on; its hash is the fingerprint. */
-const char *nopal_plan_canonical(const struct nopal_plan *plan);
-uint64_t nopal_plan_fingerprint(const struct nopal_plan *plan);
+/* A plan at a glance; it lives as long as the plan. */
+struct nopal_plan_info {
+	const char *name, *description; /* of the config */
+	const char *canonical;		/* text of all that peers must agree on */
+	uint64_t fingerprint;		/* its hash */
+	uint32_t header_bytes;		/* header and trailer of an established data datagram */
+	uint32_t body_bytes;		/* largest message body that fits one data datagram */
+	uint64_t message_limit;		/* longest message that a session takes, in bytes */
+	/* Shortest message: 0, but 1 where a composition puts nothing around a message: a
+	 * datagram of no bytes is none. */
+	uint32_t message_min;
+};
+const struct nopal_plan_info *nopal_plan_info(const struct nopal_plan *plan);
 /* Does the plan have a provider of this role? */
 bool nopal_plan_provides(const struct nopal_plan *plan, const char *role);
-/* Header and trailer bytes of an established data datagram. */
-uint32_t nopal_plan_header_bytes(const struct nopal_plan *plan);
-/* Largest message body that fits one data datagram. */
-uint32_t nopal_plan_body_bytes(const struct nopal_plan *plan);
-/* Longest message that a session of this plan takes, in bytes. */
-uint64_t nopal_plan_message_limit(const struct nopal_plan *plan);
-/* Shortest message: 0, but 1 where a composition puts nothing around a message, and an empty one
- * would be a datagram of no bytes, which is none. */
-uint32_t nopal_plan_message_min(const struct nopal_plan *plan);
-
 /* Fused units: a plan's handlers and the packet path compiled into one shared object, which does
  * the same quicker.  A plan takes its unit by itself, where it is: NAME.fused.so in a folder of
  * $NOPAL_FUSED (divided by ':'; the word `off` takes none), the user's own that
@@ -159,8 +154,8 @@ struct nopal_world *nopal_live_new(struct event_base *base);
  * the deadline has passed.  -EINVAL: the world is on a libevent loop, or simulated. */
 int nopal_live_fd(const struct nopal_world *world);
 /* The time of nopal_world_now() at which the world has to be polled even if nothing arrives;
- * NOPAL_NEVER: no timer runs.  Each call about the world may move it.  A loop may sleep until then in
- * place of having the descriptor tell it. */
+ * NOPAL_NEVER: no timer runs.  Each call about the world may move it.  A loop may sleep until then
+ * in place of having the descriptor tell it. */
 int64_t nopal_live_deadline(const struct nopal_world *world);
 /* Receives and wakes what is due now, without waiting, and returns whether anything was: one batch
  * of datagrams at most, so that a loop keeps its other work going; the descriptor stays readable
@@ -275,8 +270,8 @@ enum nopal_allow_flags {
 int nopal_endpoint_allow(struct nopal_endpoint *endpoint, struct nopal_plan *plan, unsigned flags,
 			 const struct nopal_callbacks *callbacks, void *listener_user);
 
-/* A session to open.  Which of them `peer`, `beside` and `rendezvous` mean is a matter of the plan's
- * layers:
+/* A session to open.  Which of them `peer`, `beside` and `rendezvous` mean is a matter of the
+ * plan's layers:
  *
  * - towards `peer`, where both layers and peers are one;
  * - `rendezvous`: towards a peer that opens towards us at about the same time, and neither listens:
@@ -360,9 +355,9 @@ struct nopal_property {
 };
 /* The number of a property of this plan by its name; 0: nobody looks at it. */
 unsigned nopal_property(const struct nopal_plan *plan, const char *name);
-/* A message to send: `length` bytes of `buffer` from byte `from`, which gets one reference more until
- * all of them are free to go, or, where `buffer` is NULL, a copy of `bytes`.  A message of no bytes
- * is a message, too. */
+/* A message to send: `length` bytes of `buffer` from byte `from`, which gets one reference more
+ * until all of them are free to go, or, where `buffer` is NULL, a copy of `bytes`.  A message of no
+ * bytes is a message, too. */
 struct nopal_outgoing {
 	const void *bytes;
 	struct nopal_buffer *buffer;
@@ -373,8 +368,8 @@ struct nopal_outgoing {
 	size_t property_count;
 };
 /* 0; -EAGAIN: the send buffer is full (`writable` follows); -EMSGSIZE: longer than the plan's
- * limit; -EINVAL: shorter than its least; -ENOBUFS: out of memory; -EPIPE: closed.  A part that
- * judges properties may refuse the message with an error of its own. */
+ * limit; -EINVAL: shorter than its least, or no such property; -ENOBUFS: out of memory; -EPIPE:
+ * closed. A part that judges properties may refuse the message with an error of its own. */
 int nopal_send_message(struct nopal_session *session, const struct nopal_outgoing *outgoing);
 /* The short form: a copy of so many bytes, without properties. */
 static inline int nopal_send(struct nopal_session *session, const void *bytes, size_t length,

@@ -330,7 +330,7 @@ static void interop_fields(struct nopal_plan *plan, unsigned code, struct nopal_
 			continue;
 		if (!is_of_lowest(plan, writer) ||
 		    !carries(plan->format->microprotocol->format, plan->slot_name[slot]))
-			nopal_problems_add(problems, plan->name, 0, "leave one of them out",
+			nopal_problems_add(problems, plan->info.name, 0, "leave one of them out",
 					   "%s puts the attribute %s on the wire, which "
 					   "%s does not carry",
 					   writer ? writer->microprotocol->name : "a layer above",
@@ -355,7 +355,7 @@ static int interop_check(struct nopal_plan *plan, struct nopal_problems *problem
 			kind->formatted = (uint8_t)(1 + place);
 			plan->format_code[place - 1] = (uint8_t)code;
 		} else if (kind->part) {
-			nopal_problems_add(problems, plan->name, 0, "leave one of them out",
+			nopal_problems_add(problems, plan->info.name, 0, "leave one of them out",
 					   "%s sends segments of its kind %s, and %s has "
 					   "no header for it",
 					   kind->part->microprotocol->name, kind->name,
@@ -402,7 +402,7 @@ int nopal__build_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 	}
 	slots_between(&slots);
 	if (failed || slots.full) {
-		nopal_problems_add(problems, plan->name, 0, "use fewer microprotocols",
+		nopal_problems_add(problems, plan->info.name, 0, "use fewer microprotocols",
 				   "more than %d kinds of segment or %d attributes",
 				   NOPAL_KIND_OWN_END - NOPAL_KIND_FIRST_OWN, NOPAL_SLOT_ROOM - 1);
 		return -1;

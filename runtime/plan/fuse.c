@@ -119,7 +119,7 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 {
 	nopal__append(out,
 		      "static const struct nopal_plan fused_plan = {\n"
-		      "\t.fingerprint = UINT64_C(0x%llx), .layer_count = %uu, .part_count = "
+		      "\t.info.fingerprint = UINT64_C(0x%llx), .layer_count = %uu, .part_count = "
 		      "%uu,\n\t.slot_count = %uu, .serial_count = %uu, .destination_slot = %u, "
 		      ".stream_slot = %u,\n"
 		      "\t.destinations = %u, .flow = %u,\n"
@@ -127,13 +127,14 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 		      ".path_floor = %uu,\n"
 		      "\t.demux = %u, .many_paths = %u, .head_bytes = %uu, .data_field_bytes = "
 		      "%uu,\n"
-		      "\t.message_limit = UINT64_C(%llu), .message_min = %uu,\n\t",
-		      (unsigned long long)plan->fingerprint, plan->layer_count, plan->part_count,
-		      plan->slot_count, plan->serial_count, plan->destination_slot,
-		      plan->stream_slot, plan->destinations, plan->flow, plan->header_bytes,
-		      plan->trailer_bytes, plan->datagram_bytes, plan->path_floor, plan->demux,
-		      plan->many_paths, plan->head_bytes, plan->data_field_bytes,
-		      (unsigned long long)plan->message_limit, plan->message_min);
+		      "\t.info.message_limit = UINT64_C(%llu), .info.message_min = %uu,\n\t",
+		      (unsigned long long)plan->info.fingerprint, plan->layer_count,
+		      plan->part_count, plan->slot_count, plan->serial_count,
+		      plan->destination_slot, plan->stream_slot, plan->destinations, plan->flow,
+		      plan->header_bytes, plan->trailer_bytes, plan->datagram_bytes,
+		      plan->path_floor, plan->demux, plan->many_paths, plan->head_bytes,
+		      plan->data_field_bytes, (unsigned long long)plan->info.message_limit,
+		      plan->info.message_min);
 	write_bytes(out, "serial_of", plan->serial_of, NOPAL_SLOT_ROOM);
 	nopal__append(out, "\n\t");
 	write_bytes(out, "format_code", plan->format_code, NOPAL_FORMAT_KINDS);
@@ -361,7 +362,7 @@ int nopal_plan_fuse(const struct nopal_plan *plan, const char *const *sources, F
 
 	/* A unit has one constant for each part, and none for its copies. */
 	if (plan->argued_count) {
-		nopal_problems_add(problems, plan->name, 0, "leave it interpreted",
+		nopal_problems_add(problems, plan->info.name, 0, "leave it interpreted",
 				   "a handler of `%s` is bound with an argument, "
 				   "which a fused unit cannot hold",
 				   plan->argued[0]->microprotocol->name);
@@ -373,7 +374,7 @@ int nopal_plan_fuse(const struct nopal_plan *plan, const char *const *sources, F
 		      "#define NOPAL_FUSED_LAYERS %u\n"
 		      "#include \"session/session.h\"\n"
 		      "#pragma GCC poison nopal_unbind\n",
-		      plan->name, plan->layer_count);
+		      plan->info.name, plan->layer_count);
 	for (const struct nopal_shared_type *type = nopal__shared_types; type->name; type++)
 		nopal__append(&text,
 			      "_Static_assert(sizeof(struct %s) == %zu, "
@@ -385,7 +386,7 @@ int nopal_plan_fuse(const struct nopal_plan *plan, const char *const *sources, F
 
 		if (!is_first_of_its_kind(plan, p) || write_source(&text, microprotocol, sources))
 			continue;
-		nopal_problems_add(problems, plan->name, 0, "name its file with --source",
+		nopal_problems_add(problems, plan->info.name, 0, "name its file with --source",
 				   "the source of `%s`, which is a plugin, is not known",
 				   microprotocol->name);
 		missing--;

@@ -30,7 +30,7 @@ static pthread_mutex_t fused_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const char *fused_search(const struct nopal_plan *plan, const char *folders)
 {
-	return nopal__search(plan->arena, folders, plan->name, NOPAL_FUSED_SUFFIX,
+	return nopal__search(plan->arena, folders, plan->info.name, NOPAL_FUSED_SUFFIX,
 			     nopal__is_readable);
 }
 
@@ -79,7 +79,7 @@ void nopal__fused_find(struct nopal_plan *plan)
 		plan->fused_text = nopal__printed(plan->arena,
 						  "interpreted: there is no %s" NOPAL_FUSED_SUFFIX
 						  "; `nopal fuse` makes it",
-						  plan->name);
+						  plan->info.name);
 		return;
 	}
 	why = fused_wrong(plan, path);

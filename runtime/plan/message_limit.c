@@ -52,8 +52,8 @@ static bool limit_by_layer(struct nopal_plan *plan, const struct nopal_layer *la
 		uint64_t limit =
 			limit_by_part(plan, layer, &plan->parts[layer->first_part + p], whole);
 
-		if (limit < plan->message_limit)
-			plan->message_limit = limit;
+		if (limit < plan->info.message_limit)
+			plan->info.message_limit = limit;
 	}
 	return whole;
 }
@@ -65,7 +65,7 @@ void nopal__limit_messages(struct nopal_plan *plan, uint64_t wanted)
 {
 	uint32_t l = 0;
 
-	plan->message_limit = wanted ? wanted : MESSAGE_LIMIT;
+	plan->info.message_limit = wanted ? wanted : MESSAGE_LIMIT;
 	while (l < plan->layer_count && limit_by_layer(plan, &plan->layers[l]))
 		l++;
 }

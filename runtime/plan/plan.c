@@ -3,8 +3,8 @@
  * plan.c -- building: from a checked composition to flat arrays, slots, masks and a header plan.
  *
  * Numbers that both peers must give alike (of kinds, of header fields) go by the names of the
- * microprotocols, never by the order in a config; local ones go by the config's order.  build_layer.c makes a
- * layer's arrays, build_wire.c kinds and headers.
+ * microprotocols, never by the order in a config; local ones go by the config's order.
+ * build_layer.c makes a layer's arrays, build_wire.c kinds and headers.
  */
 #include <string.h>
 
@@ -155,18 +155,18 @@ static int build_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 	if (used < plan->datagram_bytes)
 		build_bodies(plan, plan->datagram_bytes - used);
 	if (!plan->layers[0].body_bytes) {
-		nopal_problems_add(problems, plan->name, 0, "raise the MTU",
+		nopal_problems_add(problems, plan->info.name, 0, "raise the MTU",
 				   "an MTU of %u bytes leaves no room for a body", mtu_of(plan));
 		return -1;
 	}
-	plan->message_min = plan->header_bytes + plan->trailer_bytes ? 0 : 1;
+	plan->info.message_min = plan->header_bytes + plan->trailer_bytes ? 0 : 1;
 	plan->path_floor = bottom_provider(plan, "path_limit") && floor < plan->datagram_bytes
 				   ? floor
 				   : plan->datagram_bytes;
 	/* Where the path is asked, all must fit the least that it may take. */
 	if (plan->datagram_bytes - plan->path_floor < plan->layers[0].body_bytes)
 		return 0;
-	nopal_problems_add(problems, plan->name, 0,
+	nopal_problems_add(problems, plan->info.name, 0,
 			   "use fewer attributes, or leave the role path_limit out",
 			   "a path of %d bytes leaves no room for a body", NOPAL_PATH_FLOOR);
 	return -1;
@@ -249,10 +249,10 @@ static struct nopal_plan *build_begin(struct nopal_composition *composition)
 	atomic_init(&plan->references, 1);
 	plan->arena = arena;
 	plan->composition = composition;
-	plan->name = composition->config->name;
-	plan->description = composition->config->description;
-	plan->canonical = composition->canonical;
-	plan->fingerprint = composition->fingerprint;
+	plan->info.name = composition->config->name;
+	plan->info.description = composition->config->description;
+	plan->info.canonical = composition->canonical;
+	plan->info.fingerprint = composition->fingerprint;
 	return build_parts(plan, composition) ? plan : NULL;
 }
 
@@ -267,6 +267,8 @@ static int build_layers(struct nopal_plan *plan)
 		return failed;
 	nopal__build_facts(plan);
 	nopal__limit_messages(plan, composition->config->message_limit_bytes);
+	plan->info.header_bytes = plan->header_bytes + plan->trailer_bytes;
+	plan->info.body_bytes = plan->layers[0].body_bytes;
 	build_budget(plan, &composition->config->budget);
 	for (uint32_t l = 0; !failed && l < plan->layer_count; l++)
 		failed = nopal__build_fresh(plan, &plan->layers[l]);

@@ -143,8 +143,7 @@ struct nopal_layer {
 struct nopal_plan {
 	atomic_uint references;	   /* of sessions in any thread */
 	struct nopal_arena *arena; /* of all here, until it is built */
-	const char *name, *description, *canonical;
-	uint64_t fingerprint;
+	struct nopal_plan_info info;
 	uint32_t layer_count, part_count;
 	struct nopal_layer *layers;
 	struct nopal_part *parts; /* top layer's first, in the config's order */
@@ -181,8 +180,6 @@ struct nopal_plan {
 	uint32_t datagram_bytes;	      /* longest UDP payload */
 	/* The least that a path takes; longest where nobody asks the path. */
 	uint32_t path_floor;
-	uint64_t message_limit;
-	uint32_t message_min; /* 1 where an empty datagram would leave */
 	struct nopal_budget budget;
 	struct nopal_composition *composition; /* owns all of this */
 	/* Set once, when the first session is about to be made (fused.c). */

@@ -6,24 +6,9 @@
 #include "plan/plan.h"
 #include "registry/registry.h"
 
-const char *nopal_plan_name(const struct nopal_plan *plan)
+const struct nopal_plan_info *nopal_plan_info(const struct nopal_plan *plan)
 {
-	return plan->name;
-}
-
-const char *nopal_plan_description(const struct nopal_plan *plan)
-{
-	return plan->description;
-}
-
-const char *nopal_plan_canonical(const struct nopal_plan *plan)
-{
-	return plan->canonical;
-}
-
-uint64_t nopal_plan_fingerprint(const struct nopal_plan *plan)
-{
-	return plan->fingerprint;
+	return &plan->info;
 }
 
 bool nopal_plan_provides(const struct nopal_plan *plan, const char *role)
@@ -37,26 +22,6 @@ bool nopal_plan_provides(const struct nopal_plan *plan, const char *role)
 const struct nopal_budget *nopal_plan_budget(const struct nopal_plan *plan)
 {
 	return &plan->budget;
-}
-
-uint32_t nopal_plan_header_bytes(const struct nopal_plan *plan)
-{
-	return plan->header_bytes + plan->trailer_bytes;
-}
-
-uint32_t nopal_plan_body_bytes(const struct nopal_plan *plan)
-{
-	return plan->layers[0].body_bytes;
-}
-
-uint64_t nopal_plan_message_limit(const struct nopal_plan *plan)
-{
-	return plan->message_limit;
-}
-
-uint32_t nopal_plan_message_min(const struct nopal_plan *plan)
-{
-	return plan->message_min;
 }
 
 size_t nopal_plan_fields(const struct nopal_plan *plan, const struct nopal_plan_field **ret_fields)

@@ -75,7 +75,7 @@ static const char *cache_file(const struct nopal_plan *plan, struct nopal_arena 
 	nopal_hash_init(&hash);
 	nopal_hash_update(&hash, nopal__stamp, strlen(nopal__stamp));
 	nopal_hash_update(&hash, &shape, sizeof(shape));
-	return nopal__printed(arena, "%s/%s-%016llx" NOPAL_FUSED_SUFFIX, units, plan->name,
+	return nopal__printed(arena, "%s/%s-%016llx" NOPAL_FUSED_SUFFIX, units, plan->info.name,
 			      (unsigned long long)nopal_hash_final(&hash));
 }
 

@@ -87,10 +87,9 @@ static void descriptor_parameter(const struct descriptor_check *check,
 		descriptor_say(check, "set .choices to \"a|b\"", "parameter", parameter->name,
 			       "has no choices");
 	} else {
-		struct nopal_problems found;
+		struct nopal_problems found = { 0 };
 		struct nopal_quantity quantity, bound;
 
-		nopal_problems_init(&found);
 		if (parameter->min)
 			nopal__quantity_read(parameter->min, parameter->unit, parameter->choices,
 					     "least", &bound, &found);
@@ -290,9 +289,8 @@ static void descriptor_condition(const struct descriptor_check *check,
 	const struct nopal_parameter *parameter =
 		nopal__parameter_find(check->microprotocol, name, length);
 	struct nopal_quantity quantity;
-	struct nopal_problems found;
+	struct nopal_problems found = { 0 };
 
-	nopal_problems_init(&found);
 	if (!parameter ||
 	    (name[length] && !nopal__quantity_read(name + length + 1, parameter->unit,
 						   parameter->choices, name, &quantity, &found)))

@@ -251,12 +251,11 @@ int nopal__plugin_load_at(struct nopal_arena *arena, const char *name_or_path,
 {
 	const char *slash = place.file ? strrchr(place.file, '/') : NULL;
 	const char *beside = ".";
-	struct nopal_problems found;
+	struct nopal_problems found = { 0 };
 	int result;
 
 	if (slash)
 		beside = nopal__copy_part(arena, place.file, (size_t)(slash - place.file));
-	nopal_problems_init(&found);
 	result = nopal_plugin_load(name_or_path, beside, &found);
 	nopal__problems_move(problems, &found, place);
 	return result;

@@ -91,9 +91,9 @@ static int send_refusal(struct nopal_composite *composite, uint64_t length)
 	if (!nopal__be_awake(composite) ||
 	    (composite->life != NOPAL_LIFE_OPENING && composite->life != NOPAL_LIFE_OPEN))
 		return -EPIPE;
-	if (length > nopal__plan(composite)->message_limit)
+	if (length > nopal__plan(composite)->info.message_limit)
 		return -EMSGSIZE;
-	if (length < nopal__plan(composite)->message_min)
+	if (length < nopal__plan(composite)->info.message_min)
 		return -EINVAL;
 	if (composite->awake->unfinished &&
 	    composite->awake->unfinished_bytes + length > composite->awake->send_limit) {
@@ -158,6 +158,16 @@ static int send_message(struct nopal_composite *composite, struct nopal_body bod
 	return -ENOBUFS;
 }
 
+static bool send_knows_properties(const struct nopal_composite *composite,
+				  const struct nopal_outgoing *outgoing)
+{
+	for (size_t i = 0; i < outgoing->property_count; i++)
+		if (outgoing->properties[i].which != NOPAL_URGENT &&
+		    outgoing->properties[i].which >= nopal__plan(composite)->slot_count)
+			return false;
+	return true;
+}
+
 /* A reference to the buffer given, or a copy of the bytes; the buffer is NULL where there is no
  * memory. */
 static struct nopal_body send_body(const struct nopal_outgoing *outgoing)
@@ -185,6 +195,8 @@ int nopal_send_message(struct nopal_session *session, const struct nopal_outgoin
 
 	if (refusal)
 		return refusal;
+	if (!send_knows_properties(composite, outgoing))
+		return -EINVAL;
 	body = send_body(outgoing);
 	if (!body.buffer)
 		return -ENOBUFS;

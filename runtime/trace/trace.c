@@ -322,7 +322,7 @@ uint16_t nopal__trace_plan(struct nopal_tracer *tracer, const struct nopal_plan 
 
 		chunk_begin(&chunk);
 		chunk_number(&chunk, number, 4);
-		chunk_string(&chunk, nopal_plan_name(plan));
+		chunk_string(&chunk, nopal_plan_info(plan)->name);
 		trace_kinds(&chunk);
 		for (size_t i = 0; i < parts; i++)
 			trace_part(&chunk, nopal_plan_part(plan, i));

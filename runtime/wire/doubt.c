@@ -5,17 +5,17 @@
  *   ASK     first byte, asker's id 4, fingerprint 8, id that the peer has 4, nonce 8
  *   REPLY   of type 3: the same id 4, nonce 8, inverted where there is no such session
  *
- * A session that has transmissions under way and hears nothing for a second asks the peer's endpoint
- * whether it knows the session, and goes on asking twice a second. Every endpoint answers, keeps
- * nothing, and says less than it was asked: does it have a session with both ids?  An endpoint that
- * was restarted has not, whether or not its reset key outlived it (reset.c), and the session ends at
- * once.  An answer counts that has the id and the nonce of this silence, from the peer's address,
- * while the silence lasts: an attacker off the path can make none, nor can damage, and a session
- * that hears of the peer itself has nothing to doubt.
+ * A session that has transmissions under way and hears nothing for a second asks the peer's
+ * endpoint whether it knows the session, and goes on asking twice a second. Every endpoint answers,
+ * keeps nothing, and says less than it was asked: does it have a session with both ids?  An
+ * endpoint that was restarted has not, whether or not its reset key outlived it (reset.c), and the
+ * session ends at once.  An answer counts that has the id and the nonce of this silence, from the
+ * peer's address, while the silence lasts: an attacker off the path can make none, nor can damage,
+ * and a session that hears of the peer itself has nothing to doubt.
  *
- * Messages of the network (ICMP) are hints, since anyone can forge them: refusals end a session when
- * several came, over some time, in silence alone; that a datagram was too long goes to the part
- * that knows the path.
+ * Messages of the network (ICMP) are hints, since anyone can forge them: refusals end a session
+ * when several came, over some time, in silence alone; that a datagram was too long goes to the
+ * part that knows the path.
  */
 #include <stdio.h>
 #include <string.h>
@@ -87,7 +87,7 @@ static void ask(struct nopal_composite *bottom)
 	doubt->asked_ns = bottom->now_ns;
 	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_ASK), 1);
 	nopal_write(&writer, bottom->local_id, NOPAL_ID_BYTES);
-	nopal_write(&writer, bottom->layer->plan->fingerprint, NOPAL_FINGERPRINT_BYTES);
+	nopal_write(&writer, bottom->layer->plan->info.fingerprint, NOPAL_FINGERPRINT_BYTES);
 	nopal_write(&writer, bottom->peer_id, NOPAL_ID_BYTES);
 	nopal_write(&writer, doubt->nonce, DOUBT_NONCE_BYTES);
 	nopal__train_add(bottom, bottom->endpoint, DOUBT_ASK_BYTES);

@@ -90,9 +90,9 @@ void nopal__opening_pack(struct nopal_composite *composite, const struct nopal_s
 							    : NOPAL_KIND_CONNECT),
 		    1);
 	nopal_write(&writer, composite->local_id, NOPAL_ID_BYTES);
-	nopal_write(&writer, composite->layer->plan->fingerprint, NOPAL_FINGERPRINT_BYTES);
+	nopal_write(&writer, composite->layer->plan->info.fingerprint, NOPAL_FINGERPRINT_BYTES);
 	nopal_write(&writer,
-		    check_of(composite->layer->plan->fingerprint, composite->local_id,
+		    check_of(composite->layer->plan->info.fingerprint, composite->local_id,
 			     segment->body.bytes, segment->body.length),
 		    NOPAL_CHECK_BYTES);
 	nopal_write_bytes(&writer, segment->body.bytes, segment->body.length);
@@ -162,7 +162,7 @@ static struct nopal_listener_entry *listener_of(const struct nopal_request *requ
 {
 	struct nopal_listener_entry *entry = endpoint_of(request)->listeners;
 
-	while (entry && entry->plan->fingerprint != request->fingerprint)
+	while (entry && entry->plan->info.fingerprint != request->fingerprint)
 		entry = entry->next;
 	return entry;
 }
@@ -289,13 +289,13 @@ static struct nopal_composite *answer_rendezvous(struct nopal_request *request)
 	if (!composite)
 		return NULL;
 	nopal__touch(composite);
-	if (composite->layer->plan->fingerprint == request->fingerprint) {
+	if (composite->layer->plan->info.fingerprint == request->fingerprint) {
 		if (!is_admitted(request, composite->layer, composite))
 			return NULL;
 		nopal__rendezvous_turn(composite, request->peer_id);
 		return composite;
 	}
-	ours = composite->layer->plan->canonical;
+	ours = composite->layer->plan->info.canonical;
 	theirs = nopal__peer_text(&request->body);
 	text = theirs ? nopal__plans_differ(theirs, ours) : NULL;
 	refuse(request, text ? text : "");
@@ -519,8 +519,8 @@ void nopal__reply_receive(struct nopal_composite *composite, struct nopal_buffer
 	struct nopal_reader whole = body;
 	uint64_t type;
 
-	if (body.bad || check != (check_of(composite->layer->plan->fingerprint, composite->local_id,
-					   body.at, nopal_read_left(&body)) &
+	if (body.bad || check != (check_of(composite->layer->plan->info.fingerprint,
+					   composite->local_id, body.at, nopal_read_left(&body)) &
 				  UINT16_MAX)) {
 		composite->awake->counters.rx_malformed++;
 		return;

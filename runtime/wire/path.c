@@ -6,8 +6,8 @@
  * path keeps nothing.  Of a stack of layers the bottom one has the path.
  *
  * Beside its first path a session may have others, each an endpoint and an address of the peer:
- * given by the application, or learnt from where its datagrams come once their seal is good.  A part
- * says which of the learnt paths are open.
+ * given by the application, or learnt from where its datagrams come once their seal is good.  A
+ * part says which of the learnt paths are open.
  */
 #include <errno.h>
 

@@ -3,8 +3,8 @@
  * path_cache.h -- measurements of the path between two hosts, kept when their sessions have ended.
  *
  * A world has one, made when the first session asks it.  It is the world's and not an endpoint's,
- * because many applications open an endpoint for each session: measurements of the last one would go
- * with it.  A record belongs to a pair of IP addresses, ours and the peer's, without ports: one
+ * because many applications open an endpoint for each session: measurements of the last one would
+ * go with it.  A record belongs to a pair of IP addresses, ours and the peer's, without ports: one
  * simulated world has many hosts, and one host may have many ways to another.
  */
 #ifndef NOPAL_PATH_CACHE_H

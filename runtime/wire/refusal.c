@@ -36,7 +36,7 @@ char *nopal__nearest_diff(const struct nopal_endpoint *endpoint, const char *the
 	*ret_name = NULL;
 	for (const struct nopal_listener_entry *entry = endpoint->listeners; entry;
 	     entry = entry->next) {
-		char *diff = nopal_canonical_diff(theirs, entry->plan->canonical);
+		char *diff = nopal_canonical_diff(theirs, entry->plan->info.canonical);
 
 		if (best && diff_lines(best) <= diff_lines(diff)) {
 			free(diff);
@@ -44,7 +44,7 @@ char *nopal__nearest_diff(const struct nopal_endpoint *endpoint, const char *the
 		}
 		free(best);
 		best = diff;
-		*ret_name = entry->plan->name;
+		*ret_name = entry->plan->info.name;
 	}
 	return best;
 }

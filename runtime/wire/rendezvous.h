@@ -7,12 +7,12 @@
 
 #include "session/endpoint_sessions.h"
 
-/* The session that opens to this address and waits for its opening; NULL: none.  The session may end
- * while the caller has it, but is not freed before the turn ends. */
+/* The session that opens to this address and waits for its opening; NULL: none.  The session may
+ * end while the caller has it, but is not freed before the turn ends. */
 struct nopal_composite *nopal__rendezvous_with(const struct nopal_endpoint *endpoint,
 					       const struct nopal_address *address);
-/* Its peer opens with another composition, which the peer found out (`by_peer`) or this side.  Takes
- * the text, which may be NULL.  The session ends when both sides know. */
+/* Its peer opens with another composition, which the peer found out (`by_peer`) or this side.
+ * Takes the text, which may be NULL.  The session ends when both sides know. */
 void nopal__rendezvous_differs(struct nopal_composite *bottom, char *text, bool by_peer);
 /* The session is a listener's from now on, of the opener with this id. */
 void nopal__rendezvous_turn(struct nopal_composite *bottom, uint32_t peer_id);

@@ -145,7 +145,7 @@ static uint8_t *put_introduction(struct nopal_composite *composite, uint8_t kind
 	*at++ = nopal__first_byte(kind == NOPAL_KIND_DATA ? NOPAL_KIND_DATA_OPENING
 							  : NOPAL_KIND_CONTROL_OPENING);
 	at = nopal__put(at, composite->local_id, NOPAL_ID_BYTES);
-	at = nopal__put(at, nopal__plan(composite)->fingerprint, NOPAL_FINGERPRINT_BYTES);
+	at = nopal__put(at, nopal__plan(composite)->info.fingerprint, NOPAL_FINGERPRINT_BYTES);
 	if (kind != NOPAL_KIND_DATA)
 		*at++ = kind;
 	return at;
@@ -226,8 +226,8 @@ static inline __attribute__((always_inline)) void pack(struct nopal_composite *c
 	fetch_behind(&segment->body);
 }
 
-/* A peer that does not know the session yet hears of it by the first path.  No later datagram of the
- * session joins a train on another path. */
+/* A peer that does not know the session yet hears of it by the first path.  No later datagram of
+ * the session joins a train on another path. */
 void nopal__pack_by(struct nopal_composite *composite, const struct nopal_segment *segment,
 		    unsigned path)
 {
@@ -362,7 +362,8 @@ void nopal__session_receive(struct nopal_composite *composite, uint8_t kind,
 		nopal__reply_receive(composite, buffer, bytes, length);
 		return;
 	}
-	/* before its session is open an opener cannot read numbers: only kinds of the opening count */
+	/* before its session is open an opener cannot read numbers: only kinds of the opening
+	 * count */
 	connection = nopal__layer(composite)->connection;
 	if (connection && composite->opener && composite->life == NOPAL_LIFE_OPENING &&
 	    nopal__plan(composite)->kinds[kind].part != connection && kind != NOPAL_KIND_ABORT)

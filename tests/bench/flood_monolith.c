@@ -94,12 +94,11 @@ static const struct monolith_callbacks bulk_callbacks = {
 static void bulk_setup(struct bulk *bulk, const char *what)
 {
 	char name[FILENAME_MAX];
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
 	snprintf(name, sizeof(name), "%s%s",
 		 strncmp(what, "monolith", strlen("monolith")) ? "" : "bench_", what);
-	nopal_problems_init(&problems);
 	plan = nopal_plan_load(name, NULL, &problems);
 	if (!plan || !monolith_setup_read(&bulk->setup, plan, &problems)) {
 		nopal_problems_print(&problems, stderr);
@@ -107,7 +106,7 @@ static void bulk_setup(struct bulk *bulk, const char *what)
 	}
 	if (nopal_plan_provides(plan, "integrity"))
 		bulk->flood->class_name = "crc";
-	bulk->message = nopal_plan_body_bytes(plan) * FLOOD_TRAIN;
+	bulk->message = nopal_plan_info(plan)->body_bytes * FLOOD_TRAIN;
 	bulk->message -= bulk->message % (uint32_t)sizeof(uint64_t);
 	nopal_plan_unref(plan);
 	nopal_problems_fini(&problems);
@@ -117,11 +116,10 @@ static struct monolith_endpoint *bulk_endpoint(struct bulk *bulk, struct nopal_w
 					       const struct nopal_address *local)
 {
 	struct flood *flood = bulk->flood;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct monolith_endpoint *endpoint;
 	const char *transport, *granted;
 
-	nopal_problems_init(&problems);
 	endpoint = monolith_endpoint_open(world, local, &bulk->setup, &problems);
 	nopal_problems_print(&problems, stderr);
 	nopal_problems_fini(&problems);
@@ -142,9 +140,8 @@ static struct monolith_endpoint *bulk_endpoint(struct bulk *bulk, struct nopal_w
 static void bulk_start(struct bulk *bulk, struct nopal_world *world, const char *text)
 {
 	struct nopal_address address = { 0 }, any = { 0 };
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	nopal_address_parse(text, &address, &problems);
 	nopal_address_parse("0.0.0.0:0", &any, &problems);
 	nopal_problems_fini(&problems);

@@ -197,14 +197,13 @@ static struct nopal_plan *bulk_fit(struct nopal_plan *plan, const char *config, 
 {
 	char mtu[SETTING_ROOM];
 	const char *const sets[] = { mtu, NULL };
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *fitted;
 
-	if ((int)nopal_plan_body_bytes(plan) == body)
+	if ((int)nopal_plan_info(plan)->body_bytes == body)
 		return plan;
 	snprintf(mtu, sizeof(mtu), "resize.mtu=%dB",
-		 FLOOD_MTU - ((int)nopal_plan_body_bytes(plan) - body));
-	nopal_problems_init(&problems);
+		 FLOOD_MTU - ((int)nopal_plan_info(plan)->body_bytes - body));
 	fitted = nopal_plan_load(config, sets, &problems);
 	nopal_problems_fini(&problems);
 	if (!fitted)
@@ -216,10 +215,9 @@ static struct nopal_plan *bulk_fit(struct nopal_plan *plan, const char *config, 
 static struct nopal_plan *bulk_plan(const char *config)
 {
 	const char *body = getenv("FLOOD_BODY");
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
-	nopal_problems_init(&problems);
 	plan = nopal_plan_load(config, NULL, &problems);
 	nopal_problems_print(&problems, stderr);
 	nopal_problems_fini(&problems);
@@ -246,15 +244,15 @@ static void bulk_describe(struct bulk *bulk, const struct nopal_endpoint *endpoi
 	if (granted)
 		sscanf(granted, "sndbuf %d", &flood->send_buffer);
 	snprintf(flood->version, sizeof(flood->version), "%s %.*s, %u bytes a packet, %.64s",
-		 NOPAL_VERSION, (int)strcspn(runs, ":"), runs, nopal_plan_body_bytes(bulk->plan),
-		 transport);
+		 NOPAL_VERSION, (int)strcspn(runs, ":"), runs,
+		 nopal_plan_info(bulk->plan)->body_bytes, transport);
 }
 
 static void bulk_fit_message(struct bulk *bulk)
 {
-	uint64_t limit = nopal_plan_message_limit(bulk->plan);
+	uint64_t limit = nopal_plan_info(bulk->plan)->message_limit;
 
-	bulk->message = nopal_plan_body_bytes(bulk->plan) * FLOOD_TRAIN;
+	bulk->message = nopal_plan_info(bulk->plan)->body_bytes * FLOOD_TRAIN;
 	if (bulk->message > limit)
 		bulk->message = (uint32_t)limit;
 	bulk->message -= bulk->message % (uint32_t)sizeof(uint64_t);
@@ -263,10 +261,9 @@ static void bulk_fit_message(struct bulk *bulk)
 static struct nopal_endpoint *bulk_endpoint(struct bulk *bulk, struct nopal_world *world,
 					    const struct nopal_address *local)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_endpoint *endpoint;
 
-	nopal_problems_init(&problems);
 	endpoint = nopal_endpoint_open(world, local, &problems);
 	nopal_problems_print(&problems, stderr);
 	nopal_problems_fini(&problems);
@@ -287,9 +284,8 @@ static void bulk_start(struct bulk *bulk, struct nopal_world *world, const char 
 {
 	struct nopal_address address = { 0 }, any = { 0 };
 	bool sends = bulk->flood->sends;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	nopal_address_parse(text, &address, &problems);
 	nopal_address_parse("0.0.0.0:0", &any, &problems);
 	nopal_problems_fini(&problems);

@@ -75,11 +75,10 @@ static double cpu_s(void)
 
 static bool world_open(const char *config)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_link forward, reverse;
 	int host[IDLE_ENDS];
 
-	nopal_problems_init(&problems);
 	idle.plan = nopal_plan_load(config, NULL, &problems);
 	nopal_problems_print(&problems, stderr);
 	if (!idle.plan || nopal_link_parse("delay 10us", &forward, &reverse, &problems) < 0)

@@ -137,7 +137,7 @@ static int run(struct nopal_plan *plan, long messages, long connections)
 	struct nopal_link_counters counters;
 
 	if (!transfer.controlled)
-		transfer.length = nopal_plan_body_bytes(plan);
+		transfer.length = nopal_plan_info(plan)->body_bytes;
 	if (!start(&transfer, plan))
 		return 1;
 	while (nopal_sim_step(transfer.world))
@@ -153,13 +153,12 @@ static int run(struct nopal_plan *plan, long messages, long connections)
 
 int main(int argc, char **argv)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 	int code;
 
 	if (argc != 3 && argc != 4)
 		return 2;
-	nopal_problems_init(&problems);
 	plan = nopal_plan_load(argv[1], NULL, &problems);
 	nopal_problems_print(&problems, stderr);
 	nopal_problems_fini(&problems);

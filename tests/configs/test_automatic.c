@@ -35,13 +35,12 @@ static const struct {
 
 static bool is_good(const char *place, const char *name, const char *because)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 	char text[TEXT_ROOM];
 	bool good, said = false;
 
 	snprintf(text, sizeof(text), place, name);
-	nopal_problems_init(&problems);
 	plan = nopal_plan_parse(text, "auto.conf", NULL, &problems);
 	good = plan != NULL;
 	for (size_t i = 0; because && i < problems.count; i++)

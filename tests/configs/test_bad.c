@@ -69,12 +69,11 @@ static bool is_said(const struct expected *expected, const struct nopal_problems
 
 static void check_one(const char *path)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 	struct expected expected;
 
 	expect(path, &expected);
-	nopal_problems_init(&problems);
 	plan = nopal_plan_load(path, NULL, &problems);
 	if (plan || !is_said(&expected, &problems)) {
 		nopal_problems_print(&problems, stderr);
@@ -102,10 +101,9 @@ TEST(test_each_is_refused)
 static void refused(const char *name, const char *set, const char *words)
 {
 	const char *sets[] = { set, NULL };
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	bool said = false;
 
-	nopal_problems_init(&problems);
 	assert_null(nopal_plan_load(name, sets, &problems));
 	for (size_t i = 0; i < problems.count; i++)
 		said = said || strstr(problems.entries[i].cause, words);

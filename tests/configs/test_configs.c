@@ -104,12 +104,11 @@ static void converse(struct nopal_plan *plan, const char *path)
 	struct nopal_world *world = nopal_sim_new(SEED);
 	int from = nopal_sim_host(world), to = nopal_sim_host(world);
 	struct nopal_link forward, reverse;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_endpoint *here, *there;
 	struct nopal_address address;
 	struct talk talk = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_int_equal(nopal_link_parse("rate 10mbit delay 10ms", &forward, &reverse, &problems),
 			 0);
 	assert_int_equal(nopal_sim_connect(world, from, to, &forward, &reverse), 0);
@@ -131,10 +130,9 @@ static void converse(struct nopal_plan *plan, const char *path)
 
 static struct nopal_plan *load(const char *name)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
-	nopal_problems_init(&problems);
 	plan = nopal_plan_load(name, NULL, &problems);
 	nopal_problems_print(&problems, stderr);
 	assert_non_null(plan);
@@ -154,7 +152,7 @@ TEST(all_shipped_configs_deliver)
 		if (!suite_loads(found.gl_pathv[i]))
 			continue;
 		plan = load(found.gl_pathv[i]);
-		assert_true(strlen(nopal_plan_description(plan)) > 0);
+		assert_true(strlen(nopal_plan_info(plan)->description) > 0);
 		converse(plan, found.gl_pathv[i]);
 		nopal_plan_unref(plan);
 	}
@@ -165,8 +163,8 @@ TEST(headers_keep_to_their_budget)
 {
 	struct nopal_plan *minimal = load("ctp_minimal"), *bulk = load("bulk");
 
-	assert_true(nopal_plan_header_bytes(minimal) <= MINIMAL_HEADER_BYTES);
-	assert_true(nopal_plan_header_bytes(bulk) <= BULK_HEADER_BYTES);
+	assert_true(nopal_plan_info(minimal)->header_bytes <= MINIMAL_HEADER_BYTES);
+	assert_true(nopal_plan_info(bulk)->header_bytes <= BULK_HEADER_BYTES);
 	nopal_plan_unref(minimal);
 	nopal_plan_unref(bulk);
 }

@@ -50,16 +50,17 @@ static void look_at_handlers(const struct nopal_plan *plan)
 
 static void look_at(const struct nopal_plan *plan, struct nopal_problems *problems)
 {
-	fprintf(nowhere, "%s %s %llx %u %u %llu %d %s\n", nopal_plan_name(plan),
-		nopal_plan_description(plan), (unsigned long long)nopal_plan_fingerprint(plan),
-		nopal_plan_header_bytes(plan), nopal_plan_body_bytes(plan),
-		(unsigned long long)nopal_plan_message_limit(plan), nopal_plan_can_rendezvous(plan),
-		nopal_plan_runs(plan));
+	fprintf(nowhere, "%s %s %llx %u %u %llu %d %s\n", nopal_plan_info(plan)->name,
+		nopal_plan_info(plan)->description,
+		(unsigned long long)nopal_plan_info(plan)->fingerprint,
+		nopal_plan_info(plan)->header_bytes, nopal_plan_info(plan)->body_bytes,
+		(unsigned long long)nopal_plan_info(plan)->message_limit,
+		nopal_plan_can_rendezvous(plan), nopal_plan_runs(plan));
 	for (size_t i = 0; i < nopal_plan_part_count(plan); i++)
 		look_at_part(nopal_plan_part(plan, i));
 	look_at_fields(plan);
 	look_at_handlers(plan);
-	free(nopal_canonical_diff(nopal_plan_canonical(plan), "fixed_size\n"));
+	free(nopal_canonical_diff(nopal_plan_info(plan)->canonical, "fixed_size\n"));
 	nopal_plan_fuse(plan, NULL, nowhere, problems);
 }
 
@@ -78,12 +79,11 @@ static char *text_of(const uint8_t *bytes, size_t length)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	char *text = text_of(bytes, length);
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
 	if (!nowhere)
 		nowhere = fopen("/dev/null", "we");
-	nopal_problems_init(&problems);
 	plan = nopal_plan_parse(text, "input.conf", NULL, &problems);
 	if ((plan == NULL) != (problems.errors > 0))
 		abort();

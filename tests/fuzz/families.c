@@ -122,13 +122,12 @@ static bool wants_library(const struct nopal_problems *problems)
 
 static struct nopal_plan *make_plan(const struct family *family)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
 	/* shipped configs are found, and interpreted, wherever this runs */
 	setenv("NOPAL_CONFIGS", NOPAL_SOURCE_ROOT "/configs", 1);
 	setenv("NOPAL_FUSED", "off", 1);
-	nopal_problems_init(&problems);
 	plan = nopal_plan_parse(family->config, family->name, NULL, &problems);
 	if (!plan && !wants_library(&problems)) {
 		nopal_problems_print(&problems, stderr);

@@ -45,7 +45,8 @@ static void repair_reply(const struct nopal_plan *plan, uint8_t *bytes, size_t l
 	if (length < head)
 		return;
 	nopal__put(bytes + REPLY_CHECK_AT,
-		   check_of(plan->fingerprint, bytes, bytes + head, length - head) & UINT16_MAX,
+		   check_of(plan->info.fingerprint, bytes, bytes + head, length - head) &
+			   UINT16_MAX,
 		   REPLY_CHECK_BYTES);
 }
 

@@ -83,9 +83,8 @@ static void parse_address(struct input *input)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	struct input input = input_over(bytes, length);
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	parse_link(&input, &problems);
 	parse_quantity(&input, &problems);
 	parse_address(&input);

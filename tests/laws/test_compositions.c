@@ -69,10 +69,9 @@ static struct weather_for weather_for(struct draw *from, const char *config)
 {
 	struct weather_for what = { 0 };
 	struct nopal_service lowest, service;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
-	nopal_problems_init(&problems);
 	plan = nopal_plan_parse(config, "law.conf", NULL, &problems);
 	nopal_problems_fini(&problems);
 	nopal_plan_service(plan, nopal_plan_layers(plan) - 1, NULL, &lowest);

@@ -156,11 +156,10 @@ static void ship_rendezvous(const char *name, int64_t after_ns)
 
 static bool ship_can_rendezvous(const char *name)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 	bool can;
 
-	nopal_problems_init(&problems);
 	plan = nopal_plan_load(name, NULL, &problems);
 	can = plan && nopal_plan_can_rendezvous(plan);
 	nopal_plan_unref(plan);

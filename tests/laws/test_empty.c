@@ -91,11 +91,10 @@ static void cross(struct nopal_plan *plan, struct crossing *crossing)
 	static const struct nopal_callbacks listener = { .accepted = on_accepted,
 							 .received = on_received };
 	struct nopal_world *world = nopal_sim_new(1);
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_link link, back;
 	struct nopal_address to;
 
-	nopal_problems_init(&problems);
 	nopal_link_parse("rate 10mbit delay 10ms", &link, &back, &problems);
 	nopal_sim_host(world);
 	nopal_sim_host(world);
@@ -140,7 +139,7 @@ TEST(test_through_what_is_shipped)
 		struct nopal_plan *plan = suite_plan(names[i]);
 		bool bare = strcmp(names[i], "plain_udp") == 0;
 
-		assert_int_equal(nopal_plan_message_min(plan), bare);
+		assert_int_equal(nopal_plan_info(plan)->message_min, bare);
 		crosses(plan, bare ? EMPTY : 0);
 		nopal_plan_unref(plan);
 		free(names[i]);

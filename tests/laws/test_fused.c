@@ -43,7 +43,7 @@ static void compare_one(const struct both *both, struct pair_run run, const char
 	if (!difference)
 		return;
 	tally->different++;
-	printf("%s over %s, seed %llu: %s\n", nopal_plan_name(both->fused), network,
+	printf("%s over %s, seed %llu: %s\n", nopal_plan_info(both->fused)->name, network,
 	       (unsigned long long)run.seed, difference);
 }
 

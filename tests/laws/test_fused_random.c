@@ -44,7 +44,7 @@ static void compare(struct tally *tally, struct nopal_plan *const plans[2],
 	if (!difference)
 		return;
 	tally->different++;
-	printf("%s over %s, seed %llu: %s\n", nopal_plan_name(plans[0]), network->name,
+	printf("%s over %s, seed %llu: %s\n", nopal_plan_info(plans[0])->name, network->name,
 	       (unsigned long long)seed, difference);
 }
 
@@ -60,7 +60,7 @@ static void compare_all(struct tally *tally, const char *file)
 			if (suite_fits(&suite_networks[n], plans[0]))
 				compare(tally, plans, &suite_networks[n], seed);
 	if (tally->different != before)
-		printf("%s\n", nopal_plan_canonical(plans[0]));
+		printf("%s\n", nopal_plan_info(plans[0])->canonical);
 	nopal_plan_unref(plans[0]);
 	nopal_plan_unref(plans[1]);
 }

@@ -102,13 +102,12 @@ static void pass(int64_t duration_ns)
 
 static void crowd_open(const char *config)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_link link[ENDS];
 	int host[ENDS];
 
 	crowd = (struct crowd){ .plan = rig_plan(config) };
 	crowd.world = nopal_sim_new(1);
-	nopal_problems_init(&problems);
 	assert_int_equal(nopal_link_parse("delay 10us", &link[0], &link[1], &problems), 0);
 	host[0] = nopal_sim_host(crowd.world);
 	host[1] = nopal_sim_host(crowd.world);
@@ -183,13 +182,12 @@ TEST(test_streams)
 
 static void crowd_join(const char *config)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_link link[ENDS];
 	struct nopal_address to;
 
 	crowd = (struct crowd){ .plan = rig_plan(config) };
 	crowd.world = nopal_sim_new(1);
-	nopal_problems_init(&problems);
 	assert_int_equal(nopal_link_parse("delay 10us", &link[0], &link[1], &problems), 0);
 	nopal_sim_star(crowd.world, FEW, &link[0], &link[1]);
 	crowd.from = nopal_sim_endpoint(crowd.world, 0, PORT);
@@ -224,10 +222,9 @@ static void crowd_rest(void)
 static int64_t crowd_leave(void)
 {
 	struct nopal_link link[ENDS];
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	int64_t before;
 
-	nopal_problems_init(&problems);
 	assert_int_equal(nopal_link_parse("loss 100%", &link[0], &link[1], &problems), 0);
 	for (int i = 1; i <= FEW; i++)
 		nopal_sim_change(crowd.world, 0, i, &link[0]);

@@ -34,13 +34,13 @@ static void look(const struct nopal_plan *plan)
 	const struct nopal_part *parts[64];
 	const struct nopal_plan_field *fields;
 
-	assert_true(strlen(nopal_plan_name(plan)) > 0);
-	assert_non_null(nopal_plan_description(plan));
-	assert_true(strlen(nopal_plan_canonical(plan)) > 0);
+	assert_true(strlen(nopal_plan_info(plan)->name) > 0);
+	assert_non_null(nopal_plan_info(plan)->description);
+	assert_true(strlen(nopal_plan_info(plan)->canonical) > 0);
 	assert_non_null(nopal_plan_runs(plan));
 	assert_non_null(nopal_plan_part(plan, 0));
-	assert_true(nopal_plan_body_bytes(plan) > 0);
-	assert_true(nopal_plan_message_limit(plan) > 0);
+	assert_true(nopal_plan_info(plan)->body_bytes > 0);
+	assert_true(nopal_plan_info(plan)->message_limit > 0);
 	assert_true(nopal_plan_budget(plan)->bytes > 0);
 	nopal_plan_provides(plan, "order");
 	nopal_plan_fields(plan, &fields);
@@ -59,11 +59,10 @@ static bool says_no_memory(const struct nopal_problems *problems)
 static void read_one(void *context)
 {
 	const struct reading *reading = context;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 	uint64_t failed;
 
-	nopal_problems_init(&problems);
 	plan = reading->text
 		       ? nopal_plan_parse(reading->text, reading->file, reading->sets, &problems)
 		       : nopal_plan_load(reading->file, reading->sets, &problems);
@@ -213,9 +212,8 @@ static void compare(void *context)
 static void say_links(void *context)
 {
 	struct nopal_link forward, reverse;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_true(nopal_link_parse(context, &forward, &reverse, &problems) < 0);
 	assert_int_equal(problems.no_memory, failing_stop() > 0);
 	nopal_problems_fini(&problems);

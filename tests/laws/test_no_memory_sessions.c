@@ -66,7 +66,7 @@ struct talk {
 /* No longer than the plan takes. */
 static uint32_t bytes_of(const struct talk *talk)
 {
-	uint64_t max = nopal_plan_message_limit(talk->plan);
+	uint64_t max = nopal_plan_info(talk->plan)->message_limit;
 
 	return max < talk->about->bytes ? (uint32_t)max : talk->about->bytes;
 }
@@ -362,10 +362,9 @@ static uint64_t asked(const char *name, uint64_t otherwise)
 static uint64_t sweep_config(const struct talk_about *about, uint64_t stride)
 {
 	uint64_t only = asked("NOPAL_NO_MEMORY_ONLY", 0), points = 0;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	static struct talk talk;
 
-	nopal_problems_init(&problems);
 	talk = (struct talk){
 		.about = about,
 		.plan = nopal_plan_parse(about->config, "talk.conf", NULL, &problems),

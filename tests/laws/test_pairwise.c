@@ -76,10 +76,9 @@ static unsigned long asked(const char *variable, unsigned long otherwise)
 /* NULL where it is refused: no word is said. */
 static struct nopal_plan *plan_of(const char *config)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
-	nopal_problems_init(&problems);
 	plan = nopal_plan_parse(config, "pairwise.conf", NULL, &problems);
 	nopal_problems_fini(&problems);
 	return plan;
@@ -383,9 +382,8 @@ static const struct nopal_microprotocol a_saboteur = {
 
 static void saboteur_register(void)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_true(nopal__registry_add(&a_saboteur, "test", &problems));
 	nopal_problems_fini(&problems);
 }

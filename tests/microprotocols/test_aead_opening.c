@@ -59,8 +59,8 @@ static bool talk(const char *opener, const char *listener)
 	rig.plan = psk_plan(opener);
 	nopal_endpoint_allow(rig.acceptor.endpoint, plan, 0,
 			     &rig.acceptor.endpoint->listeners->callbacks, &rig);
-	assert_true(nopal_plan_fingerprint(plan) ==
-		    nopal_plan_fingerprint(other)); /* the newest counts */
+	assert_true(nopal_plan_info(plan)->fingerprint ==
+		    nopal_plan_info(other)->fingerprint); /* the newest counts */
 	rig_start(&rig);
 	talked = rig.opener.opened == 1;
 	if (talked)
@@ -257,7 +257,7 @@ static bool changes_request(struct between *between, bool to_acceptor, struct ca
 		size_t text = strlen((char *)datagram->bytes + 21) + 1;
 
 		datagram->bytes[21 + text + change_at] ^= 1;
-		check_again(datagram, nopal_plan_fingerprint(between->rig.plan));
+		check_again(datagram, nopal_plan_info(between->rig.plan)->fingerprint);
 	}
 	return true;
 }
@@ -336,8 +336,8 @@ TEST(test_a_changed_answer_opens_nothing)
 /* Tells the listener of a composition with a checksum in place of aead, and mends what shows it. */
 static bool strips(struct between *between, bool to_acceptor, struct captured *datagram)
 {
-	uint64_t theirs = nopal_plan_fingerprint(between->other);
-	uint64_t ours = nopal_plan_fingerprint(between->rig.plan);
+	uint64_t theirs = nopal_plan_info(between->other)->fingerprint;
+	uint64_t ours = nopal_plan_info(between->rig.plan)->fingerprint;
 	uint8_t *bytes = datagram->bytes;
 	struct nopal_reader id = nopal_reader_over(bytes + 1, 4);
 

@@ -15,7 +15,7 @@ TEST(test_what_is_whole_passes)
 	capture_open(&net, WATCHED);
 	rig_send(&net.rig, "");
 	rig_send(&net.rig, "x");
-	rig_send_bytes(&net.rig, nopal_plan_body_bytes(net.rig.plan));
+	rig_send_bytes(&net.rig, nopal_plan_info(net.rig.plan)->body_bytes);
 	for (uint32_t i = 0; i < 3; i++)
 		capture_pass(&net, i);
 	assert_int_equal(net.rig.acceptor.delivered, 3);

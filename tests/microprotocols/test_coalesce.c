@@ -88,7 +88,7 @@ TEST(test_longest_message_fills_a_segment)
 	uint64_t limit;
 
 	rig_open(&rig, PACKED, NULL);
-	limit = nopal_plan_message_limit(rig.plan);
+	limit = nopal_plan_info(rig.plan)->message_limit;
 	assert_int_equal(limit, nopal_body_limit(rig.opener.session) - 2);
 	assert_int_equal(rig_send_bytes(&rig, limit), 0);
 	assert_true(rig_send_bytes(&rig, limit + 1) < 0);
@@ -111,7 +111,7 @@ TEST(test_a_message_longer_than_the_path_goes_alone)
 	uint64_t limit;
 
 	rig_open(&rig, config, NULL);
-	limit = nopal_plan_message_limit(rig.plan);
+	limit = nopal_plan_info(rig.plan)->message_limit;
 	rig_send(&rig, "before");
 	assert_int_equal(rig_send_bytes(&rig, limit), 0);
 	rig_send(&rig, "behind");

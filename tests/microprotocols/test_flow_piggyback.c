@@ -145,8 +145,8 @@ TEST(test_both_must_want_it)
 	struct nopal_plan *off = rig_plan(BASE FLOW "off }\n");
 	struct nopal_plan *on = rig_plan(BASE FLOW "on }\n");
 
-	assert_int_equal(nopal_plan_header_bytes(on), nopal_plan_header_bytes(off) + 4);
-	assert_true(nopal_plan_fingerprint(on) != nopal_plan_fingerprint(off));
+	assert_int_equal(nopal_plan_info(on)->header_bytes, nopal_plan_info(off)->header_bytes + 4);
+	assert_true(nopal_plan_info(on)->fingerprint != nopal_plan_info(off)->fingerprint);
 	nopal_plan_unref(off);
 	nopal_plan_unref(on);
 }

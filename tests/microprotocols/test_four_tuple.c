@@ -17,8 +17,10 @@ TEST(test_every_datagram_is_four_bytes_shorter)
 	struct nopal_plan *with = rig_plan(CIRCUIT);
 	struct nopal_plan *without = rig_plan(CIRCUIT "four_tuple {}\n");
 
-	assert_int_equal(nopal_plan_header_bytes(with), nopal_plan_header_bytes(without) + 4);
-	assert_int_equal(nopal_plan_body_bytes(with) + 4, nopal_plan_body_bytes(without));
+	assert_int_equal(nopal_plan_info(with)->header_bytes,
+			 nopal_plan_info(without)->header_bytes + 4);
+	assert_int_equal(nopal_plan_info(with)->body_bytes + 4,
+			 nopal_plan_info(without)->body_bytes);
 	nopal_plan_unref(with);
 	nopal_plan_unref(without);
 }
@@ -51,10 +53,9 @@ TEST(test_each_address_has_its_own_session)
 	struct nopal_link link;
 	struct nopal_endpoint *listener, *opener[2];
 	struct nopal_session *session[2];
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_address to;
 
-	nopal_problems_init(&problems);
 	assert_true(nopal_link_parse("delay 5ms", &link, &link, &problems) >= 0);
 	for (int i = 0; i < 3; i++)
 		nopal_sim_host(world);

@@ -51,8 +51,8 @@ TEST(test_data_and_acks_are_as_the_paper_has_them)
 				       0, 2, 0, 0,   0, 0, 0xfe, 0xf6, 0xf8, 0xec };
 
 	begin(STREAMS, "delay 10ms");
-	assert_int_equal(nopal_plan_header_bytes(rig.plan), HEADER);
-	assert_int_equal(nopal_plan_body_bytes(rig.plan), BODY);
+	assert_int_equal(nopal_plan_info(rig.plan)->header_bytes, HEADER);
+	assert_int_equal(nopal_plan_info(rig.plan)->body_bytes, BODY);
 	rig_send(&rig, "hello");
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(packets, 2);
@@ -270,8 +270,8 @@ TEST(test_it_carries_a_layer_above)
 	static struct many many;
 	struct nopal_plan *plan = rig_plan(MANY);
 
-	assert_int_equal(nopal_plan_header_bytes(plan), HEADER);
-	assert_int_equal(nopal_plan_body_bytes(plan), BODY);
+	assert_int_equal(nopal_plan_info(plan)->header_bytes, HEADER);
+	assert_int_equal(nopal_plan_info(plan)->body_bytes, BODY);
 	nopal_plan_unref(plan);
 	many_open(&many, MANY, 3, "delay 10ms loss 5%", 1);
 	many.echo = true;

@@ -39,14 +39,13 @@ static int64_t transfer(const struct table *table, uint32_t size, const char *wo
 			     .piece = table->payload,
 			     .size = size,
 			     .patience_ns = 100 * NOPAL_SECOND };
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	char config[512];
 
 	snprintf(config, sizeof(config), config_text, table->payload + 20 + 28, table->window,
 		 table->wait_ms);
 	echo.plan = rig_plan(config);
-	assert_int_equal(nopal_plan_body_bytes(echo.plan), table->payload);
-	nopal_problems_init(&problems);
+	assert_int_equal(nopal_plan_info(echo.plan)->body_bytes, table->payload);
 	assert_true(nopal_link_parse(words, &forward, &reverse, &problems) >= 0);
 	nopal_problems_fini(&problems);
 	assert_true(echo_simulate(&echo, &link));

@@ -24,10 +24,9 @@ static struct nopal_endpoint *second[2]; /* of the opener, of the acceptor */
 
 static struct nopal_link words(const char *text)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_link forward, reverse;
 
-	nopal_problems_init(&problems);
 	assert_int_equal(nopal_link_parse(text, &forward, &reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 	return forward;

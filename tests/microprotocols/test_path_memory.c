@@ -146,10 +146,9 @@ TEST(test_a_rate_begins_with_it)
 static int host_beside(int other)
 {
 	struct nopal_link link, back;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	int host = nopal_sim_host(rig.world);
 
-	nopal_problems_init(&problems);
 	nopal_link_parse(LINK, &link, &back, &problems);
 	nopal_problems_fini(&problems);
 	nopal_sim_connect(rig.world, other, host, &link, &back);

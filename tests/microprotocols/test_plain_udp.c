@@ -27,8 +27,8 @@ TEST(test_a_datagram_is_the_message)
 
 	rig_open(&rig, PLAIN, NULL);
 	nopal_sim_tap(rig.world, tap, NULL);
-	assert_int_equal(nopal_plan_header_bytes(rig.plan), 0);
-	assert_int_equal(nopal_plan_body_bytes(rig.plan), 1472);
+	assert_int_equal(nopal_plan_info(rig.plan)->header_bytes, 0);
+	assert_int_equal(nopal_plan_info(rig.plan)->body_bytes, 1472);
 	assert_int_equal(rig_send(&rig, "hello"), 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(seen_length, 5);

@@ -38,9 +38,8 @@ static void begin(struct rig *rig, const char *config, const char *link)
 static void change(struct rig *rig, const char *forward)
 {
 	struct nopal_link link, reverse;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_int_equal(nopal_link_parse(forward, &link, &reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 	nopal_sim_change(rig->world, 0, 1, &link);

@@ -69,8 +69,9 @@ TEST(test_limit_is_what_fragments_can_count)
 {
 	struct nopal_plan *plan = rig_plan(BY_SEGMENT);
 
-	assert_true(nopal_plan_message_limit(plan) <= (uint64_t)nopal_plan_body_bytes(plan) * LAST);
-	assert_true(nopal_plan_message_limit(plan) > nopal_plan_body_bytes(plan));
+	assert_true(nopal_plan_info(plan)->message_limit <=
+		    (uint64_t)nopal_plan_info(plan)->body_bytes * LAST);
+	assert_true(nopal_plan_info(plan)->message_limit > nopal_plan_info(plan)->body_bytes);
 	nopal_plan_unref(plan);
 }
 

@@ -389,7 +389,7 @@ TEST(test_no_segment_is_longer_than_the_buffer)
 		 " resize {} sequenced_segments {} " RELIABLY
 		 " windowed_cc {} tcp_congestion {}\n}\n",
 		 NULL);
-	assert_int_equal(nopal_plan_message_limit(rig.plan), BUFFER);
+	assert_int_equal(nopal_plan_info(rig.plan)->message_limit, BUFFER);
 	assert_int_equal(rig_send_bytes(&rig, BUFFER + 1), -EMSGSIZE);
 	for (uint32_t i = 0; i < COUNT; i++)
 		assert_int_equal(rig_send_bytes(&rig, BUFFER), 0);

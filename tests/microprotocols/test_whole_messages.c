@@ -54,12 +54,12 @@ TEST(test_what_was_lost_on_the_way_comes_whole)
 TEST(test_the_longest_is_a_gibibyte_or_what_is_below)
 {
 	struct nopal_plan *plan = many_plan(GROUP);
-	uint64_t limit = nopal_plan_message_limit(plan);
+	uint64_t limit = nopal_plan_info(plan)->message_limit;
 
 	assert_true(limit > 65536 && limit <= 1 << 30);
 	nopal_plan_unref(plan);
 	plan = many_plan(MANY_PLAIN("fan_out {}"));
-	limit = nopal_plan_message_limit(plan);
+	limit = nopal_plan_info(plan)->message_limit;
 	assert_true(limit > 1000 && limit < 1500); /* one datagram */
 	nopal_plan_unref(plan);
 }
@@ -71,7 +71,7 @@ TEST(test_what_does_not_fit_below_is_refused)
 
 	many_open(&many, MANY_PLAIN("fan_out {}"), 2, "delay 10ms", 1);
 	many_run(&many, NOPAL_SECOND);
-	limit = nopal_plan_message_limit(many.plan);
+	limit = nopal_plan_info(many.plan)->message_limit;
 	assert_int_equal(many_send_bytes(&many, limit, 0), 0);
 	assert_int_equal(many_send_bytes(&many, limit + 1, 0), -EMSGSIZE);
 	many_run(&many, NOPAL_SECOND);

@@ -119,7 +119,8 @@ void check_longest_segments(void)
 {
 	net.count = net.rig.acceptor.delivered = 0;
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(rig_send_bytes(&net.rig, nopal_plan_body_bytes(net.rig.plan)), 0);
+		assert_int_equal(
+			rig_send_bytes(&net.rig, nopal_plan_info(net.rig.plan)->body_bytes), 0);
 	assert_int_equal(net.count, 3);
 	pass_from(1, 3);
 	assert_int_equal(net.rig.acceptor.delivered, 2);

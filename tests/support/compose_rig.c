@@ -12,9 +12,8 @@ FAKE(f_cut, .provides = FAKE_ROLES({ "message_segments", true }),
 
 int compose_rig_add(const struct nopal_microprotocol *const *fakes)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	nopal__registry_add(&f_drive, "test", &problems);
 	nopal__registry_add(&f_cut, "test", &problems);
 	for (; *fakes; fakes++)
@@ -29,7 +28,7 @@ struct composing compose(const char *text)
 	char whole[1024];
 
 	snprintf(whole, sizeof(whole), "f_drive {} f_cut {}\n%s", text);
-	nopal_problems_init(&composing.problems);
+	composing.problems = (struct nopal_problems){ 0 };
 	composing.composition =
 		nopal__compose(nopal__config_parse(whole, "t.conf", NULL, &composing.problems),
 			       &composing.problems);

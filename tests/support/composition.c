@@ -384,10 +384,9 @@ static char *write_all(struct maker *maker)
 
 bool composition_is_good(const char *text, int *ret_line)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
-	nopal_problems_init(&problems);
 	plan = nopal_plan_parse(text, "composition.conf", NULL, &problems);
 	*ret_line = 0;
 	for (size_t i = 0; !plan && i < problems.count && !*ret_line; i++)

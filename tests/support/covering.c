@@ -319,11 +319,10 @@ static void keep(struct covering *covering, const struct selection *selection)
 static bool checker_agrees(const struct making *making)
 {
 	char *text = selection_text(&making->selection), *config = NULL;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
 	assert(asprintf(&config, "requires = auto\n%s", text) > 0);
-	nopal_problems_init(&problems);
 	plan = nopal_plan_parse(config, "pair.conf", NULL, &problems);
 	nopal_problems_fini(&problems);
 	free(text);

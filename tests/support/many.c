@@ -174,9 +174,8 @@ int64_t many_add(struct many *many, uint32_t index)
 
 void many_parse(const char *link, struct nopal_link *ret_forward, struct nopal_link *ret_reverse)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_int_equal(nopal_link_parse(link, ret_forward, ret_reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 }
@@ -223,10 +222,9 @@ static const char *many_config6(const char *config)
 
 struct nopal_plan *many_plan(const char *config)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
-	nopal_problems_init(&problems);
 	plan = nopal_plan_parse(many_config6(config), "many.conf", NULL, &problems);
 	if (!plan)
 		nopal_problems_print(&problems, stderr);

@@ -116,10 +116,9 @@ void end(struct nopal_world *world)
 
 void words(const char *text, struct nopal_link *ret_link)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_link reverse;
 
-	nopal_problems_init(&problems);
 	assert_int_equal(nopal_link_parse(text, ret_link, &reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 }

@@ -73,10 +73,9 @@ const struct nopal_callbacks opens_only = {
 void pair_prepare(const char *config, const char *words, const struct nopal_callbacks *accepts)
 {
 	struct nopal_link link;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
 	memset(&pair, 0, sizeof(pair));
-	nopal_problems_init(&problems);
 	pair.plan = nopal_plan_parse(config, "streams.conf", NULL, &problems);
 	if (!pair.plan)
 		nopal_problems_print(&problems, stderr);
@@ -106,9 +105,8 @@ void flow_pair_run(int64_t for_ns)
 void pair_change(const char *words)
 {
 	struct nopal_link link;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_true(nopal_link_parse(words, &link, &link, &problems) >= 0);
 	nopal_problems_fini(&problems);
 	nopal_sim_change(pair.world, 0, 1, &link);

@@ -76,12 +76,11 @@ static struct nopal_plan *load_named(const char *name, struct nopal_problems *pr
 
 struct nopal_plan *oracle_plan(const char *config)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 	char *watched;
 
 	oracle_register();
-	nopal_problems_init(&problems);
 	if (strchr(config, '\n')) {
 		watched = oracle_watched(config);
 		plan = nopal_plan_parse(watched, "oracle.conf", NULL, &problems);
@@ -111,7 +110,7 @@ static bool is_set(const char *config)
 static void read_plan(struct oracle *oracle)
 {
 	const struct nopal_plan *plan = oracle->plan;
-	uint64_t limit = nopal_plan_message_limit(plan);
+	uint64_t limit = nopal_plan_info(plan)->message_limit;
 	struct nopal_service service;
 
 	for (unsigned i = 0; i < ORACLE_PROPERTIES; i++)
@@ -195,9 +194,8 @@ static unsigned hosts(const struct oracle *oracle)
 static void links(struct oracle *oracle, const char *words, bool change)
 {
 	struct nopal_link forward, reverse;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	nopal_link_parse(words, &forward, &reverse, &problems);
 	nopal_problems_fini(&problems);
 	for (int i = 1; i < (int)hosts(oracle); i++)
@@ -244,7 +242,7 @@ static void address_of(const struct oracle *oracle, unsigned host,
 		       struct nopal_address *ret_address)
 {
 	/* in a canonical config, brackets are around addresses of IPv6 alone */
-	bool v6 = strstr(nopal_plan_canonical(oracle->plan), "=[") != NULL;
+	bool v6 = strstr(nopal_plan_info(oracle->plan)->canonical, "=[") != NULL;
 
 	(v6 ? nopal__sim_address6 : nopal_sim_address)((int)host, PORT, ret_address);
 }

@@ -253,11 +253,10 @@ static const struct nopal_microprotocol an_oracle = {
 
 void oracle_register(void)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
 	if (nopal_registry_find("an_oracle"))
 		return;
-	nopal_problems_init(&problems);
 	nopal__registry_add(&an_oracle, "oracle.c", &problems);
 	nopal_problems_fini(&problems);
 }

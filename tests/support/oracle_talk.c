@@ -93,7 +93,7 @@ static uint32_t even_draw(struct oracle *oracle)
 
 static uint32_t length_draw(struct oracle *oracle, bool *empty)
 {
-	uint32_t segment = nopal_plan_body_bytes(oracle->plan);
+	uint32_t segment = nopal_plan_info(oracle->plan)->body_bytes;
 	uint64_t length;
 
 	if (oracle->run->longest)
@@ -125,8 +125,8 @@ static uint32_t length_draw(struct oracle *oracle, bool *empty)
 	}
 	if (length > oracle->longest)
 		length = oracle->longest;
-	if (length < nopal_plan_message_min(oracle->plan))
-		length = nopal_plan_message_min(oracle->plan);
+	if (length < nopal_plan_info(oracle->plan)->message_min)
+		length = nopal_plan_info(oracle->plan)->message_min;
 	return length > 1 && length < NAME_BYTES ? 1 : (uint32_t)length;
 }
 

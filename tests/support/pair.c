@@ -168,9 +168,8 @@ static void on_wire(void *user, int64_t now_ns, const struct nopal_address *from
 static void links(struct pair *pair, const char *words, bool change)
 {
 	struct nopal_link forward, reverse;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_int_equal(nopal_link_parse(words, &forward, &reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 	if (change) {
@@ -245,7 +244,7 @@ struct pair_run pair_long_run(void)
 
 void pair_run(const struct pair_run *run, struct pair_seen *ret_seen)
 {
-	uint64_t limit = nopal_plan_message_limit(run->plan);
+	uint64_t limit = nopal_plan_info(run->plan)->message_limit;
 	size_t longest = run->sparse ? SPARSE_LONGEST : LONGEST;
 	uint32_t left = run->instants ? run->instants : INSTANTS;
 	struct pair pair = {

@@ -141,14 +141,13 @@ int scene_open(void **state)
 	struct scene *scene = calloc(1, sizeof(*scene));
 	/* All of the file is said at once. */
 	static const char *const sets[] = { "buffer_sizing.least=1MiB", NULL };
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_address local;
 
 	snprintf(scene->path, sizeof(scene->path), "/tmp/nopal-test-XXXXXX");
 	assert_non_null(mkdtemp(scene->path));
 	for (size_t i = 0; i < FILE_BYTES; i++)
 		scene->content[i] = (uint8_t)(i * 7 + i / 251);
-	nopal_problems_init(&problems);
 	scene->group.folder.fd = open(scene->path, O_RDONLY | O_DIRECTORY);
 	scene->group.folder.limit = INT64_MAX;
 	scene->group.loops = 1;

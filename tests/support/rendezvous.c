@@ -51,10 +51,9 @@ const struct nopal_callbacks rendezvous_callbacks = {
 
 static struct nopal_plan *rendezvous_plan(const char *config)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
-	nopal_problems_init(&problems);
 	plan = nopal_plan_parse(config, "meet.conf", NULL, &problems);
 	if (!plan)
 		nopal_problems_print(&problems, stderr);
@@ -65,10 +64,9 @@ static struct nopal_plan *rendezvous_plan(const char *config)
 
 void rendezvous_link(int from, const char *words)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_link link;
 
-	nopal_problems_init(&problems);
 	assert_int_equal(nopal_link_parse(words, &link, &link, &problems), 0);
 	nopal_problems_fini(&problems);
 	assert_int_equal(nopal_sim_change(rendezvous.world, from, !from, &link), 0);
@@ -96,10 +94,9 @@ static void rendezvous_tap(void *user, int64_t now_ns, const struct nopal_addres
 void rendezvous_begin(const char *first, const char *second, const char *words, uint64_t seed)
 {
 	struct nopal_link forward, reverse;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
 	memset(&rendezvous, 0, sizeof(rendezvous));
-	nopal_problems_init(&problems);
 	assert_int_equal(nopal_link_parse(words, &forward, &reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 	rendezvous.world = nopal_sim_new(seed);
@@ -228,7 +225,7 @@ void rendezvous_forge(int to, const struct nopal_address *from,
 		.cookie_given = forged->cookie_given,
 		.cookie = forged->cookie,
 	};
-	const char *text = nopal_plan_canonical(rendezvous.side[to].plan);
+	const char *text = nopal_plan_info(rendezvous.side[to].plan)->canonical;
 	const uint8_t extensions[NOPAL_RESET_PROOF_BYTES] = { 0 };
 	uint8_t bytes[1500];
 	struct nopal_writer writer = nopal_writer_over(bytes, forged->length);

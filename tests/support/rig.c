@@ -84,9 +84,8 @@ static const struct nopal_microprotocol tap = {
 
 void rig_add(const struct nopal_microprotocol *microprotocol)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_true(nopal__registry_add(microprotocol, "test", &problems));
 	nopal_problems_fini(&problems);
 }
@@ -177,11 +176,10 @@ static const struct nopal_callbacks callbacks = {
 
 static struct nopal_plan *plan_of(const char *config, const char *const *sets)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
 	rig_add(&tap);
-	nopal_problems_init(&problems);
 	plan = nopal_plan_parse(config, "rig.conf", sets, &problems);
 	if (!plan)
 		nopal_problems_print(&problems, stderr);
@@ -197,12 +195,11 @@ struct nopal_plan *rig_plan(const char *config)
 
 bool rig_refused(const char *config, char *text, size_t room)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 	FILE *out = fmemopen(text, room, "w");
 
 	rig_add(&tap);
-	nopal_problems_init(&problems);
 	plan = nopal_plan_parse(config, "rig.conf", NULL, &problems);
 	nopal_problems_print(&problems, out);
 	nopal_problems_fini(&problems);
@@ -213,9 +210,8 @@ bool rig_refused(const char *config, char *text, size_t room)
 
 static void links(const char *words, struct nopal_link *ret_forward, struct nopal_link *ret_reverse)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_int_equal(nopal_link_parse(words, ret_forward, ret_reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 }

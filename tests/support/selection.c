@@ -404,10 +404,9 @@ char *selection_text(const struct selection *selection)
 bool selection_is_good(const struct selection *selection, char *text, size_t room)
 {
 	char *config = selection_text(selection);
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
-	nopal_problems_init(&problems);
 	plan = nopal_plan_parse(config, "selection.conf", NULL, &problems);
 	for (size_t i = 0; !plan && i < problems.count; i++) {
 		if (problems.entries[i].warning)

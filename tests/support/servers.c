@@ -82,9 +82,8 @@ static const struct fetch_hooks hooks = { on_found, on_part, on_whole, on_desert
 void set_link(unsigned server, const char *words)
 {
 	struct nopal_link forward, reverse;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_int_equal(nopal_link_parse(words, &forward, &reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 	nopal_sim_change(place.world, 0, (int)server + 1, &forward);
@@ -116,10 +115,9 @@ static void open_server(unsigned i)
 
 void open_place(void)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
 	memset(&place, 0, sizeof(place));
-	nopal_problems_init(&problems);
 	place.plan = nopal_plan_load("fetch", NULL, &problems);
 	nopal_problems_fini(&problems);
 	assert_non_null(place.plan);

@@ -68,10 +68,9 @@ bool suite_fits(const struct suite_network *network, const struct nopal_plan *pl
 
 struct nopal_plan *suite_plan(const char *config)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
-	nopal_problems_init(&problems);
 	plan = nopal_plan_load(config, NULL, &problems);
 	if (!plan)
 		nopal_problems_print(&problems, stderr);

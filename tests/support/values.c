@@ -26,9 +26,8 @@ static char *word_draw(struct draw *from, const char *choices)
 static struct nopal_quantity quantity_of(const char *text, const struct nopal_parameter *parameter)
 {
 	struct nopal_quantity quantity = { 0 };
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	nopal__quantity_read(text, parameter->unit, parameter->choices, parameter->name, &quantity,
 			     &problems);
 	nopal_problems_fini(&problems);

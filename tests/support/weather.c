@@ -20,7 +20,7 @@ enum {
 static bool read_time(const char **text, int64_t *ret_ns)
 {
 	const char *colon = strchr(*text, ':');
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	char word[32];
 	bool good;
 
@@ -28,7 +28,6 @@ static bool read_time(const char **text, int64_t *ret_ns)
 		return false;
 	snprintf(word, sizeof(word), "%.*s", (int)(colon - *text), *text);
 	*text = colon + 1;
-	nopal_problems_init(&problems);
 	good = nopal_quantity_parse(word, NOPAL_TIME, "time", ret_ns, &problems) == 0;
 	nopal_problems_fini(&problems);
 	return good;
@@ -37,10 +36,9 @@ static bool read_time(const char **text, int64_t *ret_ns)
 static bool is_link(const char *words)
 {
 	struct nopal_link forward, reverse;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	bool good;
 
-	nopal_problems_init(&problems);
 	good = nopal_link_parse(words, &forward, &reverse, &problems) == 0;
 	nopal_problems_fini(&problems);
 	return good;

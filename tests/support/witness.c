@@ -193,9 +193,8 @@ static const struct nopal_microprotocol a_witness = {
 
 void witness_enter(void)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_true(nopal__registry_add(&a_witness, "test", &problems));
 	nopal_problems_fini(&problems);
 }

@@ -70,10 +70,9 @@ const struct told *workshop_fuse(const char *name, const char *const *options)
 
 struct nopal_plan *workshop_plan(const char *name, const char *const *sets)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
-	nopal_problems_init(&problems);
 	plan = nopal_plan_load(workshop_path(name), sets, &problems);
 	nopal_problems_fini(&problems);
 	return plan;
@@ -82,5 +81,5 @@ struct nopal_plan *workshop_plan(const char *name, const char *const *sets)
 void workshop_is_fused(const struct nopal_plan *plan)
 {
 	if (strncmp(nopal_plan_runs(plan), "fused: ", strlen("fused: ")) != 0)
-		fail_msg("%s runs %s", nopal_plan_name(plan), nopal_plan_runs(plan));
+		fail_msg("%s runs %s", nopal_plan_info(plan)->name, nopal_plan_runs(plan));
 }

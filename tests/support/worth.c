@@ -75,10 +75,9 @@ static bool has_property_less(const struct nopal_plan *with, const struct nopal_
 /* A name, or a text with a newline; NULL: the first problem is the line's loss. */
 static struct nopal_plan *plan_of(const char *config, struct worth_line *line)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
-	nopal_problems_init(&problems);
 	plan = strchr(config, '\n') ? nopal_plan_parse(config, "line.conf", NULL, &problems)
 				    : nopal_plan_load(config, NULL, &problems);
 	for (size_t i = problems.count; !plan && i-- > 0;)

@@ -11,7 +11,7 @@ TEST(test_a_row_is_a_plan)
 	struct nopal_plan *plan = bench_plan("bulk");
 
 	assert_non_null(plan);
-	assert_string_equal(nopal_plan_name(plan), "bulk");
+	assert_string_equal(nopal_plan_info(plan)->name, "bulk");
 	assert_int_equal(strncmp(nopal_plan_runs(plan), "interpreted", 11), 0);
 	nopal_plan_unref(plan);
 	assert_null(bench_plan("no_such_config"));
@@ -26,7 +26,7 @@ TEST(test_a_coalesced_row_carries_several_messages)
 		struct nopal_plan *plan = bench_plan(rows[i]);
 
 		assert_non_null(plan);
-		assert_non_null(strstr(nopal_plan_canonical(plan), "coalesce"));
+		assert_non_null(strstr(nopal_plan_info(plan)->canonical, "coalesce"));
 		nopal_plan_unref(plan);
 	}
 }

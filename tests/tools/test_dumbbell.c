@@ -17,9 +17,8 @@ static struct dumbbell begin(const char *config, const char *words, int flows)
 		.warm_ns = 3 * NOPAL_SECOND,
 		.run_ns = 6 * NOPAL_SECOND,
 	};
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_int_equal(nopal_link_parse(words, &bell.forward, &bell.reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 	for (int i = 0; i < flows; i++)

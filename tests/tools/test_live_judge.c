@@ -14,11 +14,10 @@ static struct live_judge one;
 static int setup(void **state)
 {
 	const struct live_judge_options options = { .patience_ns = 1 };
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *bulk;
 
 	(void)state;
-	nopal_problems_init(&problems);
 	bulk = nopal_plan_load("bulk", NULL, &problems);
 	nopal_problems_fini(&problems);
 	assert_non_null(bulk);

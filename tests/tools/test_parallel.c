@@ -11,9 +11,8 @@ enum { CONNECTIONS = 20, MESSAGES = 3, SEGMENTS = 8 /* of a message */ };
 static void link_of(const char *words, struct nopal_link *ret_forward,
 		    struct nopal_link *ret_reverse)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_int_equal(nopal_link_parse(words, ret_forward, ret_reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 }

@@ -16,10 +16,9 @@ static struct nopal_session *scene_open_from(struct scene *scene, const char *fr
 {
 	struct receiver *receiver = scene->group.receivers;
 	struct nopal_address local, to;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_endpoint *endpoint;
 
-	nopal_problems_init(&problems);
 	nopal_endpoint_local(receiver->endpoint, &to);
 	assert_int_equal(nopal_address_parse(from, &local, &problems), 0);
 	endpoint = nopal_endpoint_open(loop_world(receiver->loop), &local, &problems);

@@ -350,13 +350,12 @@ static int hear_no_more(void **state)
 static void scene_open(uint64_t seed)
 {
 	static const struct tool tool = { .name = "recv" };
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
 	memset(&scene, 0, sizeof(scene));
 	hear_talk();
 	for (size_t i = 0; i < SIZE; i++)
 		scene.content[i] = (uint8_t)(i * 7 + i / 251);
-	nopal_problems_init(&problems);
 	scene.group.plan = nopal_plan_load("bulk", NULL, &problems);
 	nopal_problems_fini(&problems);
 	assert_non_null(scene.group.plan);

@@ -232,10 +232,9 @@ TEST(hostile_files_harm_nobody)
 
 static struct nopal_plan *plan_of(const char *text)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
-	nopal_problems_init(&problems);
 	plan = nopal_plan_parse(text, "test", NULL, &problems);
 	nopal_problems_print(&problems, stderr);
 	nopal_problems_fini(&problems);

@@ -363,12 +363,13 @@ static bool fanout_check(struct bench *bench)
 	for (int i = 0; i < bench->row_count; i++) {
 		const struct nopal_plan *plan = bench->rows[i].plan;
 
-		if (!plan || nopal_plan_message_limit(plan) >= (uint64_t)bench->size)
+		if (!plan || nopal_plan_info(plan)->message_limit >= (uint64_t)bench->size)
 			continue;
 		fprintf(stderr,
 			"error: %s takes messages of at most %llu bytes\n"
 			"  fix: say --size\n",
-			bench->rows[i].name, (unsigned long long)nopal_plan_message_limit(plan));
+			bench->rows[i].name,
+			(unsigned long long)nopal_plan_info(plan)->message_limit);
 		return false;
 	}
 	bench->state = tool_need(calloc(1, sizeof(int64_t))); /* the number of peers */

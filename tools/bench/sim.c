@@ -171,8 +171,9 @@ static void sim_flow_init(struct sim_flow *flow, struct nopal_world *world,
 				   .message_bytes = SIM_MESSAGE_BYTES };
 	if (controlled)
 		return;
-	flow->message_bytes = nopal_plan_body_bytes(plan);
-	bits = (int64_t)(flow->message_bytes + nopal_plan_header_bytes(plan) + SIM_OVERHEAD_BYTES) *
+	flow->message_bytes = nopal_plan_info(plan)->body_bytes;
+	bits = (int64_t)(flow->message_bytes + nopal_plan_info(plan)->header_bytes +
+			 SIM_OVERHEAD_BYTES) *
 	       SIM_BITS;
 	flow->every_ns = bits * NOPAL_SECOND / SIM_RATE_BPS * SIM_TENTHS / SIM_FLOOD_SHARE;
 }

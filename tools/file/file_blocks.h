@@ -31,8 +31,8 @@ bool file_blocks_fit(uint64_t size);
 /* Of a file that fits.  Nothing is known yet, and nothing allocated. */
 void file_blocks_init(struct file_blocks *blocks, uint64_t size);
 void file_blocks_fini(struct file_blocks *blocks);
-/* Adds the hash of the next block, while not all are known.  Memory grows with the known hashes, and
- * not with the announced length.  False: no memory. */
+/* Adds the hash of the next block, while not all are known.  Memory grows with the known hashes,
+ * and not with the announced length.  False: no memory. */
 bool file_blocks_add(struct file_blocks *blocks, uint64_t hash);
 bool file_blocks_are_known(const struct file_blocks *blocks);
 struct range file_blocks_range(const struct file_blocks *blocks, uint64_t index);

@@ -331,8 +331,8 @@ size_t part_ranges(const struct part *part, struct range ret_ranges[TRANSFER_RAN
 
 /* -------------------------------------------------------------------- blocks */
 
-/* A block is here when its hash is the file's; no state of an earlier run is believed.  So a part of
- * another version gives the blocks that both versions have. */
+/* A block is here when its hash is the file's; no state of an earlier run is believed.  So a part
+ * of another version gives the blocks that both versions have. */
 
 bool part_block_hash(struct part *part, const struct range *block, uint64_t *ret_hash)
 {

@@ -16,8 +16,9 @@
  *                 (each on disk)                                 --> part_commit
  *
  * A beginning on disk is trusted only as far as its hash agrees with the sender's own.  A part is
- * locked while it is open: one transfer a name.  Where the disk refuses, or the bytes are wrong, the
- * part is removed; where the peer is lost, the part stays for the next time, unless it is empty.
+ * locked while it is open: one transfer a name.  Where the disk refuses, or the bytes are wrong,
+ * the part is removed; where the peer is lost, the part stays for the next time, unless it is
+ * empty.
  *
  * Disk is reserved as data come: as much ahead as has come, and never the length that an offer
  * claims.
@@ -60,8 +61,8 @@ bool part_write_message(struct part *part, uint64_t offset, const struct nopal_m
 bool part_block_hash(struct part *part, const struct range *block, uint64_t *ret_hash);
 /* Is the existing file looked at? */
 bool part_is_existing(const struct part *part);
-/* The existing file is the same: nothing is left to do; or it is not, and the part is looked at from
- * now on.  False: the existing file may not be replaced; `why`. */
+/* The existing file is the same: nothing is left to do; or it is not, and the part is looked at
+ * from now on.  False: the existing file may not be replaced; `why`. */
 void part_take_existing(struct part *part);
 bool part_leave_existing(struct part *part, char *why);
 /* Begins to write whole blocks, in any order; bytes on disk stay.  False: `why`. */
@@ -86,18 +87,18 @@ int part_finish(struct part *part);
 
 /* Has no byte come, now or earlier? */
 bool part_is_empty(const struct part *part);
-/* Keeps the part for the next time, unless it is empty; else removes it.  Returns the bytes on disk of
- * an unfinished part that stays. */
+/* Keeps the part for the next time, unless it is empty; else removes it.  Returns the bytes on disk
+ * of an unfinished part that stays. */
 uint64_t part_close(struct part *part, bool keep);
 
-/* The owner of the unfinished part that part_open found, and its bytes on disk; 0: there was none, or
- * it had no owner. */
+/* The owner of the unfinished part that part_open found, and its bytes on disk; 0: there was none,
+ * or it had no owner. */
 uint64_t part_found_bytes(const struct part *part, uint8_t ret_owner[PART_OWNER_BYTES]);
 /* The owner of the part from now on. */
 void part_set_owner(struct part *part, const uint8_t owner[PART_OWNER_BYTES]);
 
-/* Looks through a folder: removes empty parts, and calls `found` for parts with an owner.  Parts that
- * are open in another transfer are passed over. */
+/* Looks through a folder: removes empty parts, and calls `found` for parts with an owner.  Parts
+ * that are open in another transfer are passed over. */
 typedef void part_sweep_found(void *user, const uint8_t owner[PART_OWNER_BYTES], uint64_t bytes);
 void part_sweep(int folder, part_sweep_found *found, void *user);
 /* Bytes that are free on the disk; INT64_MAX where the file system does not tell. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * part_state.c -- the state file beside a part, the disk below it, and the parts that an earlier run
- * has left in a folder.
+ * part_state.c -- the state file beside a part, the disk below it, and the parts that an earlier
+ * run has left in a folder.
  *
  *   nopal-part 1 ID SIZE OFFSET OWNER	 hex, decimal, decimal, hex
  *
- * OFFSET bytes from the start are on disk.  OWNER, where it is known, is the address whose bytes they
- * are; earlier versions had none.
+ * OFFSET bytes from the start are on disk.  OWNER, where it is known, is the address whose bytes
+ * they are; earlier versions had none.
  */
 #include <dirent.h>
 #include <errno.h>

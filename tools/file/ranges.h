@@ -24,7 +24,8 @@ struct ranges {
 /* Puts [from, end) among them; false: it overlaps, or they are too many. */
 bool ranges_add(struct ranges *ranges, uint64_t from, uint64_t end);
 /* Ranges that may overlap, as several receivers hold them: puts them in order; counts the bytes of
- * ordered ranges; finds their first gap at or after `from`, before `size`.  False: there is none. */
+ * ordered ranges; finds their first gap at or after `from`, before `size`.  False: there is
+ * none. */
 void ranges_sort(struct range *ranges, size_t count);
 uint64_t ranges_bytes(const struct range *ranges, size_t count);
 bool ranges_gap(const struct range *ranges, size_t count, uint64_t from, uint64_t size,

@@ -44,8 +44,8 @@ void reader_offer(const struct reader *reader, struct transfer_note *ret_note);
 /* Before any of it leaves: reads on and hashes, a step at a time, and not beyond `end`.  False:
  * `error` says why. */
 bool reader_hash(struct reader *reader, uint64_t end);
-/* From here to the end of the file.  `before` is the hash of all bytes before; NULL: these bytes were
- * read once, and none beyond. */
+/* From here to the end of the file.  `before` is the hash of all bytes before; NULL: these bytes
+ * were read once, and none beyond. */
 void reader_from(struct reader *reader, uint64_t offset, const struct file_hash *before);
 /* This range alone, as bytes that were lost with a receiver.  The hash is not right any more. */
 void reader_range(struct reader *reader, uint64_t offset, uint64_t end);

@@ -22,8 +22,8 @@ static enum reset_key key_refused(const char *path, const char *cause)
 	return RESET_KEY_REFUSED;
 }
 
-/* Writes a file of another name, which gets the key's name when it is whole.  Negative: errno value;
- * -EEXIST: another process was first. */
+/* Writes a file of another name, which gets the key's name when it is whole.  Negative: errno
+ * value; -EEXIST: another process was first. */
 static int key_write(int folder, const char *name, const uint8_t *key)
 {
 	int file = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,

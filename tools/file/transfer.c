@@ -61,8 +61,8 @@ static void cursor_text(struct cursor *cursor, char *ret_text)
 	cursor->at += length;
 }
 
-/* A reason is printed.  Bytes that could steer a terminal, or feign a line, are replaced; names with
- * such bytes are refused. */
+/* A reason is printed.  Bytes that could steer a terminal, or feign a line, are replaced; names
+ * with such bytes are refused. */
 static void cursor_plain(const struct cursor *cursor, char *text)
 {
 	for (; !cursor->bad && *text; text++)
@@ -443,8 +443,8 @@ uint64_t transfer_id(const char *name, uint64_t size, int64_t mtime_ns)
 
 uint32_t transfer_chunk_bytes(const struct nopal_plan *plan)
 {
-	uint64_t limit = nopal_plan_message_limit(plan);
-	uint32_t body = nopal_plan_body_bytes(plan);
+	uint64_t limit = nopal_plan_info(plan)->message_limit;
+	uint32_t body = nopal_plan_info(plan)->body_bytes;
 	uint64_t longest = TRANSFER_CHUNK_BYTES;
 
 	if (limit < longest)
@@ -472,14 +472,14 @@ bool transfer_plan_fits(const struct nopal_plan *plan)
 
 	if (!nopal_plan_provides(plan, "reliability"))
 		refused = "does not resend lost data, and a file arrives whole";
-	else if (nopal_plan_message_limit(plan) < TRANSFER_NOTE_LONGEST)
+	else if (nopal_plan_info(plan)->message_limit < TRANSFER_NOTE_LONGEST)
 		refused = "takes only messages that are too short for an offer";
 	if (refused)
 		fprintf(stderr,
 			"error: config %s %s\n"
 			"  fix: take a reliable one, as `bulk`; or `nopal stream` for data that "
 			"may get lost\n",
-			nopal_plan_name(plan), refused);
+			nopal_plan_info(plan)->name, refused);
 	return refused == NULL;
 }
 
@@ -489,7 +489,7 @@ bool transfer_plan_fits_many(const struct nopal_plan *plan)
 
 	if (!nopal_plan_provides(plan, "fan_out"))
 		refused = "has one destination, and a file is fetched from several";
-	else if (nopal_plan_message_limit(plan) < TRANSFER_CHUNK_BYTES + TRANSFER_DATA_HEADER)
+	else if (nopal_plan_info(plan)->message_limit < TRANSFER_CHUNK_BYTES + TRANSFER_DATA_HEADER)
 		refused = "takes only messages that are shorter than a part of a long file";
 	if (!refused)
 		return transfer_plan_fits(plan);
@@ -497,6 +497,6 @@ bool transfer_plan_fits_many(const struct nopal_plan *plan)
 		"error: config %s %s\n"
 		"  fix: take -c fetch, or one with a layer per_destination, "
 		"fan_out and messages of 257 KiB\n",
-		nopal_plan_name(plan), refused);
+		nopal_plan_info(plan)->name, refused);
 	return false;
 }

@@ -41,8 +41,8 @@
  *
  * DATA notes carry offsets: a composition must be reliable, and need not be ordered.  Hashes are
  * those of file_hash.h; between client and server, the hash of a file is the root of file_blocks.h,
- * and each WANT is one of its blocks.  The name is a name, never a path.  The id is the hash of name,
- * size and time: a half-done file with the same id is the same file.
+ * and each WANT is one of its blocks.  The name is a name, never a path.  The id is the hash of
+ * name, size and time: a half-done file with the same id is the same file.
  *
  * A peer that asks in another version of ASK is refused, with the version that is spoken here.
  */
@@ -130,8 +130,8 @@ uint32_t transfer_chunk_bytes(const struct nopal_plan *plan);
 /* Do the two sides of a session of this plan tell each other when it begins and ends?  Else the
  * session is open at once, and the side that is done aborts it, which is told once. */
 bool transfer_plan_tells(const struct nopal_plan *plan);
-/* Is there no receiver at the other end of such a session, which got an offer so long ago?  A receiver
- * acknowledges the offer long before it has looked for the file. */
+/* Is there no receiver at the other end of such a session, which got an offer so long ago?  A
+ * receiver acknowledges the offer long before it has looked for the file. */
 bool transfer_is_alone(const struct nopal_session *session, const struct nopal_plan *plan,
 		       int64_t offered_for_ns);
 #define TRANSFER_ALONE "no answer to the offer"

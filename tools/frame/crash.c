@@ -44,8 +44,8 @@ static void crash_write(const char *text)
 	}
 }
 
-/* All calls are async-signal-safe.  Then the signal takes its course: a fault comes again on return,
- * a signal from kill() is raised again. */
+/* All calls are async-signal-safe.  Then the signal takes its course: a fault comes again on
+ * return, a signal from kill() is raised again. */
 static void crash_handle(int signal, siginfo_t *info, void *context)
 {
 	static char text[CRASH_TEXT_BYTES];

@@ -158,10 +158,9 @@ struct nopal_endpoint *loop_endpoint_to(struct loop *loop, const struct nopal_ad
 {
 	struct nopal_address local = { .port = 0 };
 	struct nopal_endpoint *endpoint;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
 	nopal_address_set_any(&local, peer);
-	nopal_problems_init(&problems);
 	endpoint = nopal_endpoint_open(loop_world(loop), &local, &problems);
 	tool_problems(&problems);
 	return endpoint;

@@ -19,7 +19,8 @@ typedef void loop_call(void *user);
 struct loop *loop_new(const char *trace);
 void loop_free(struct loop *loop); /* and its world */
 struct nopal_world *loop_world(struct loop *loop);
-/* Ends the world and its sessions before the rest, and reports a trace that was not written whole. */
+/* Ends the world and its sessions before the rest, and reports a trace that was not written
+ * whole. */
 void loop_end_world(struct loop *loop);
 /* For calls of the library that take their caller's loop. */
 struct event_base *loop_base(struct loop *loop);

@@ -89,10 +89,9 @@ bool tool_quantity(const struct tool_call *call, const char *option, int unit, i
 		   int64_t *ret_value)
 {
 	const char *text = tool_value(call, option);
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	int64_t value = fallback;
 
-	nopal_problems_init(&problems);
 	if (text)
 		nopal_quantity_parse(text, unit, option, &value, &problems);
 	if (tool_problems(&problems))
@@ -146,10 +145,9 @@ static const char *tool_no_destination(const struct nopal_address *address)
 
 bool tool_destination(const char *text, struct nopal_address *ret_address)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	const char *wrong;
 
-	nopal_problems_init(&problems);
 	nopal_address_parse(text, ret_address, &problems);
 	if (tool_problems(&problems))
 		return false;
@@ -192,10 +190,9 @@ struct nopal_plan *tool_chosen_plan(const struct tool_call *call, const char *fa
 
 struct nopal_plan *tool_plan(const struct tool_call *call, const char *name)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
-	nopal_problems_init(&problems);
 	plan = nopal_plan_load(name, tool_values(call, "set"), &problems);
 	tool_problems(&problems);
 	return plan;

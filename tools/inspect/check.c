@@ -12,11 +12,10 @@ static const struct tool_option check_options[] = {
 
 static bool check_one(const struct tool_call *call, const char *name, json_t *results)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 	bool good;
 
-	nopal_problems_init(&problems);
 	plan = nopal_plan_load(name, tool_values(call, "set"), &problems);
 	good = plan != NULL;
 	if (results) {
@@ -24,14 +23,15 @@ static bool check_one(const struct tool_call *call, const char *name, json_t *re
 					   "problems", show_problems(&problems));
 
 		if (good)
-			json_object_update_new(object, json_pack("{s:i, s:i}", "header_bytes",
-								 (int)nopal_plan_header_bytes(plan),
-								 "microprotocols",
-								 (int)nopal_plan_part_count(plan)));
+			json_object_update_new(object,
+					       json_pack("{s:i, s:i}", "header_bytes",
+							 (int)nopal_plan_info(plan)->header_bytes,
+							 "microprotocols",
+							 (int)nopal_plan_part_count(plan)));
 		json_array_append_new(results, object);
 	} else if (good)
 		printf("%s: good: %zu microprotocols, %u header bytes\n", name,
-		       nopal_plan_part_count(plan), nopal_plan_header_bytes(plan));
+		       nopal_plan_part_count(plan), nopal_plan_info(plan)->header_bytes);
 	tool_problems(&problems);
 	nopal_plan_unref(plan);
 	return good;

@@ -172,16 +172,16 @@ static void explain_print(const struct nopal_plan *plan, const struct nopal_prob
 	const struct nopal_plan_field *fields;
 	size_t count;
 
-	printf("%s: %s\n", nopal_plan_name(plan), nopal_plan_description(plan));
+	printf("%s: %s\n", nopal_plan_info(plan)->name, nopal_plan_info(plan)->description);
 	printf("fingerprint %016" PRIx64 ", messages up to %" PRIu64 " bytes\n",
-	       nopal_plan_fingerprint(plan), nopal_plan_message_limit(plan));
+	       nopal_plan_info(plan)->fingerprint, nopal_plan_info(plan)->message_limit);
 	printf("runs %s\n", nopal_plan_runs(plan));
 	printf("budget of a session: %" PRIu64 " bytes, %u objects, %" PRIu64 " bytes unfinished\n",
 	       budget->bytes, budget->objects, budget->send_bytes);
 	explain_promises_print(plan, layers);
 	count = nopal_plan_fields(plan, &fields);
 	printf("\nheader: %u bytes of a data datagram; %u are left for a body\n",
-	       nopal_plan_header_bytes(plan), nopal_plan_body_bytes(plan));
+	       nopal_plan_info(plan)->header_bytes, nopal_plan_info(plan)->body_bytes);
 	for (size_t i = 0; i < count; i++)
 		printf("  %3u  %-19s %s\n", fields[i].bytes, fields[i].attribute,
 		       fields[i].microprotocol ? fields[i].microprotocol : "the runtime's");
@@ -317,7 +317,8 @@ static void explain_json(const struct nopal_plan *plan, const struct nopal_probl
 	size_t count = nopal_plan_fields(plan, &field);
 	char fingerprint[SHOW_VALUE_ROOM];
 
-	snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64, nopal_plan_fingerprint(plan));
+	snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64,
+		 nopal_plan_info(plan)->fingerprint);
 	for (unsigned l = 0; l < nopal_plan_layers(plan); l++)
 		json_array_append_new(layers, json_pack("{s:s, s:o}", "layer",
 							nopal_plan_layer_name(plan, l), "promises",
@@ -327,30 +328,31 @@ static void explain_json(const struct nopal_plan *plan, const struct nopal_probl
 				      json_pack("{s:s, s:s?, s:i}", "field", field->attribute,
 						"microprotocol", field->microprotocol, "bytes",
 						(int)field->bytes));
+	json_object_update_new(object,
+			       json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "name",
+					 nopal_plan_info(plan)->name, "description",
+					 nopal_plan_info(plan)->description, "fingerprint",
+					 fingerprint, "canonical", nopal_plan_info(plan)->canonical,
+					 "runs", nopal_plan_runs(plan), "promises",
+					 explain_promises_json(plan, 0), "layers", layers));
 	json_object_update_new(
 		object,
-		json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "name", nopal_plan_name(plan),
-			  "description", nopal_plan_description(plan), "fingerprint", fingerprint,
-			  "canonical", nopal_plan_canonical(plan), "runs", nopal_plan_runs(plan),
-			  "promises", explain_promises_json(plan, 0), "layers", layers));
-	json_object_update_new(
-		object, json_pack("{s:i, s:i, s:I, s:{s:I, s:I, s:I}, s:o, s:o, s:o, s:o}",
-				  "header_bytes", (int)nopal_plan_header_bytes(plan), "body_bytes",
-				  (int)nopal_plan_body_bytes(plan), "message_limit_bytes",
-				  (json_int_t)nopal_plan_message_limit(plan), "budget", "bytes",
-				  (json_int_t)budget->bytes, "objects", (json_int_t)budget->objects,
-				  "send_bytes", (json_int_t)budget->send_bytes, "fields", fields,
-				  "properties", explain_properties_json(plan), "microprotocols",
-				  explain_parts_json(plan), "notes", show_problems(notes)));
+		json_pack("{s:i, s:i, s:I, s:{s:I, s:I, s:I}, s:o, s:o, s:o, s:o}", "header_bytes",
+			  (int)nopal_plan_info(plan)->header_bytes, "body_bytes",
+			  (int)nopal_plan_info(plan)->body_bytes, "message_limit_bytes",
+			  (json_int_t)nopal_plan_info(plan)->message_limit, "budget", "bytes",
+			  (json_int_t)budget->bytes, "objects", (json_int_t)budget->objects,
+			  "send_bytes", (json_int_t)budget->send_bytes, "fields", fields,
+			  "properties", explain_properties_json(plan), "microprotocols",
+			  explain_parts_json(plan), "notes", show_problems(notes)));
 	show_json(object);
 }
 
 static enum tool_exit explain_run(const struct tool_call *call)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
-	nopal_problems_init(&problems);
 	plan = nopal_plan_load(call->words[0], tool_values(call, "set"), &problems);
 	if (!plan) {
 		tool_problems(&problems);

@@ -87,10 +87,9 @@ static enum tool_exit fuse_cannot_write(const char *path)
 static enum tool_exit fuse_write(const struct tool_call *call, const struct nopal_plan *plan,
 				 FILE *out, const char *path)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	int failed;
 
-	nopal_problems_init(&problems);
 	failed = nopal_plan_fuse(plan, tool_values(call, "source"), out, &problems);
 	if (tool_problems(&problems))
 		return TOOL_BAD_INPUT;
@@ -198,13 +197,12 @@ static enum tool_exit fuse_run(const struct tool_call *call)
 		result = fuse_write(call, plan, stdout, "standard output");
 	} else {
 		char *output;
-		struct nopal_problems problems;
+		struct nopal_problems problems = { 0 };
 
 		/* Caller frees. */
 		if (tool_value(call, "output")) {
 			output = tool_need(strdup(tool_value(call, "output")));
 		} else {
-			nopal_problems_init(&problems);
 			output = nopal_plan_unit_file(plan, &problems);
 			tool_problems(&problems);
 		}

@@ -110,7 +110,7 @@ static void graph_dot(const struct nopal_plan *plan)
 	const struct nopal_part *parts[GRAPH_HANDLERS];
 	const char *name;
 
-	printf("digraph \"%s\" {\n\trankdir=LR;\n", nopal_plan_name(plan));
+	printf("digraph \"%s\" {\n\trankdir=LR;\n", nopal_plan_info(plan)->name);
 	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
 		const struct nopal_microprotocol *one = nopal_plan_part(plan, i)->microprotocol;
 		const char *const *raised;
@@ -186,7 +186,7 @@ static enum tool_exit graph_run(const struct tool_call *call)
 		json_t *object = show_object("nopal.graph");
 		json_t *array;
 
-		json_object_set_new(object, "name", json_string(nopal_plan_name(plan)));
+		json_object_set_new(object, "name", json_string(nopal_plan_info(plan)->name));
 		json_object_set_new(object, "events", graph_events_json(plan));
 		array = json_array();
 		for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {

@@ -115,14 +115,13 @@ static void list_configs(const struct list_out *out)
 	char **names = show_configs();
 
 	for (char **name = names; *name; name++) {
-		struct nopal_problems problems;
+		struct nopal_problems problems = { 0 };
 		struct nopal_plan *plan = NULL;
 
-		nopal_problems_init(&problems);
 		if (!out->names_only)
 			plan = nopal_plan_load(*name, NULL, &problems);
 		list_entry(out, *name, plan ? "good" : "problems",
-			   plan ? nopal_plan_description(plan) : "");
+			   plan ? nopal_plan_info(plan)->description : "");
 		nopal_plan_unref(plan);
 		if (problems.no_memory)
 			tool_lacks_memory();

@@ -3,8 +3,8 @@
  * blame.c -- the microprotocol that broke a promise.
  *
  * Evidence is tried in this order, for the gravest broken promise: deeds that are always wrong, as
- * bytes that were changed in place; evidence that explains this breach, as messages that wait for one
- * microprotocol alone; and without any, the promise was empty, and its giver is blamed.
+ * bytes that were changed in place; evidence that explains this breach, as messages that wait for
+ * one microprotocol alone; and without any, the promise was empty, and its giver is blamed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -321,8 +321,8 @@ static const unsigned gravest[] = {
 	NOPAL_DELIVERY,	 NOPAL_OUTCOME,	   NOPAL_ORDER,
 };
 
-/* Blames a microprotocol that has so much memory that the others stand still for lack of it, or that
- * raises so many events that no other has a turn. */
+/* Blames a microprotocol that has so much memory that the others stand still for lack of it, or
+ * that raises so many events that no other has a turn. */
 static void blame_max(struct judgement *judgement, const struct judge_suspects *suspects,
 		      enum nopal_deed deed, uint64_t min)
 {

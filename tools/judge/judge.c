@@ -2,8 +2,8 @@
 /*
  * judge.c -- verdicts: the promises of a plan, against the facts of a run.
  *
- * A promise is broken by a fact that contradicts it.  A session that ends badly and says so keeps the
- * promise that all arrives; a promise for which a run was too short is not judged.
+ * A promise is broken by a fact that contradicts it.  A session that ends badly and says so keeps
+ * the promise that all arrives; a promise for which a run was too short is not judged.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -9,8 +9,8 @@
 
 #include "judge/judge.h"
 
-/* A line for each broken promise, and one for the blamed microprotocol.  False: all promises were held,
- * and nothing was printed. */
+/* A line for each broken promise, and one for the blamed microprotocol.  False: all promises were
+ * held, and nothing was printed. */
 bool judge_say(const struct judgement *judgement, FILE *out);
 /* A line with the promises that this run could not judge; or none. */
 void judge_say_not(const struct judgement *judgement, FILE *out);

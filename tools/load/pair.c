@@ -91,12 +91,11 @@ bool bench_enter(const char *netns)
 static struct nopal_plan *pair_coalesced(const char *config, size_t length)
 {
 	static const char *const segmenters[] = { "resize", "fixed_size" };
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan = NULL;
 	char text[PAIR_PATH_BYTES];
 
 	for (size_t i = 0; i < PAIR_SEGMENTERS && !plan; i++) {
-		nopal_problems_init(&problems);
 		snprintf(text, sizeof(text),
 			 "extends = \"%.*s\"\nwithout = { %s }\n"
 			 "coalesce {}\nsequenced_messages {}\n",
@@ -127,14 +126,13 @@ struct nopal_plan *bench_plan(const char *row)
 	struct nopal_plan *plan;
 	size_t length;
 	bool fused;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	char config[PAIR_PATH_BYTES];
 
 	if (pair_ends(row, PAIR_COALESCED, &length))
 		return pair_coalesced(row, length);
 	fused = pair_ends(row, PAIR_FUSED, &length);
 	snprintf(config, sizeof(config), "%.*s", (int)length, row);
-	nopal_problems_init(&problems);
 	plan = nopal_plan_load(config, NULL, &problems);
 	tool_problems(&problems);
 	if (plan && !fused)
@@ -152,9 +150,8 @@ struct nopal_plan *bench_plan(const char *row)
 
 bool bench_link(const char *words, struct nopal_link *ret_forward, struct nopal_link *ret_reverse)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	nopal_link_parse(words, ret_forward, ret_reverse, &problems);
 	return !tool_problems(&problems);
 }

@@ -35,8 +35,8 @@ void bench_partner_end(struct bench_partner *partner);
 /* From within the partner: it is ready, and listens there. */
 void bench_partner_tell(int tell, uint16_t port);
 
-/* The same for plain sockets, TCP or UDP by `type`: bound to any port of the place, with its buffers;
- * of TCP the first connection.  Negative: errno value. */
+/* The same for plain sockets, TCP or UDP by `type`: bound to any port of the place, with its
+ * buffers; of TCP the first connection.  Negative: errno value. */
 int bench_partner_socket(const struct bench_place *place, int type, int tell);
 
 /* The same for a plan: sessions of it are taken on the loop.  False: the machine refused. */

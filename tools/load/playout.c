@@ -213,13 +213,12 @@ struct playout_relays {
 static bool relays_open(struct playout_relays *relays, struct loop *loop,
 			const struct side_link *links, const struct nopal_address *target)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_address any;
 
 	if (!bench_address("127.0.0.1", 0, &any))
 		return false;
 	for (int i = 0; i < relays->count; i++) {
-		nopal_problems_init(&problems);
 		relays->relays[i] =
 			nopal_relay_open(loop_base(loop), &any, target, links[i].forward,
 					 links[i].reverse, links[i].seed, &problems);

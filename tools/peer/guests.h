@@ -69,9 +69,9 @@ void guests_enter(struct guests *guests, struct guest *guest, struct nopal_sessi
 bool guests_seat(struct guests *guests, struct guest *guest, char ret_why[GUESTS_WHY_ROOM]);
 void guests_leave(struct guests *guests, struct guest *guest);
 
-/* Counts so many unfinished bytes more for this address.  False, and `why`: they would be more than one
- * address may have, and are not counted.  `ret_why` NULL: bytes that are on disk already, which are
- * counted whatever the bound is. */
+/* Counts so many unfinished bytes more for this address.  False, and `why`: they would be more than
+ * one address may have, and are not counted.  `ret_why` NULL: bytes that are on disk already, which
+ * are counted whatever the bound is. */
 bool guests_claim(struct guests_house *house, const struct guests_key *key, uint64_t bytes,
 		  char *ret_why);
 void guests_release(struct guests_house *house, const struct guests_key *key, uint64_t bytes);

@@ -30,10 +30,9 @@ static bool listen_parse(const char *host, const char *where, struct nopal_addre
 bool listen_fits(const struct tool_call *call)
 {
 	const char *listen = tool_value(call, "listen");
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_address local;
 
-	nopal_problems_init(&problems);
 	if (listen)
 		listen_parse(LISTEN_ANY, listen, &local, &problems);
 	return !tool_problems(&problems);
@@ -71,7 +70,7 @@ bool listen_open(const struct tool_call *call, listen_call *open, void *user)
 			break;
 		if (i > 0)
 			nopal_problems_fini(&problems);
-		nopal_problems_init(&problems);
+		problems = (struct nopal_problems){ 0 };
 		is_open = listen_parse(hosts[i], where, &local, &problems) &&
 			  open(&local, user, &problems);
 	}

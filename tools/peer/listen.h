@@ -22,7 +22,8 @@
 /* False: a problem was printed. */
 bool listen_sessions(const struct tool_call *call, unsigned *ret_each);
 
-/* Is option "listen" an address?  Called before anything is opened.  False: a problem was printed. */
+/* Is option "listen" an address?  Called before anything is opened.  False: a problem was
+ * printed. */
 bool listen_fits(const struct tool_call *call);
 
 /* False: a problem was added. */

@@ -2,9 +2,9 @@
 /*
  * live_judge.h -- one end of a live session, judged by the facts that this end sees.
  *
- * A tool reports each message that came and each step forward; when the session has ended, the judge
- * names the promises that were broken, and the microprotocol to blame.  The tool is told of a session
- * that stands still for too long, so that no user waits for ever.
+ * A tool reports each message that came and each step forward; when the session has ended, the
+ * judge names the promises that were broken, and the microprotocol to blame.  The tool is told of a
+ * session that stands still for too long, so that no user waits for ever.
  */
 #ifndef NOPAL_LIVE_JUDGE_H
 #define NOPAL_LIVE_JUDGE_H

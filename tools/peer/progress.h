@@ -47,7 +47,8 @@ struct progress_file {
 	json_t *judged;	   /* verdicts of promises, given away; NULL: none */
 };
 
-/* The role is the tool's name; options "json" and "jsonl" are the call's, where its tool has them. */
+/* The role is the tool's name; options "json" and "jsonl" are the call's, where its tool has
+ * them. */
 void progress_init(struct progress *progress, const struct tool_call *call);
 /* Shows a line, a few times a second at most. */
 void progress_show(struct progress *progress, const struct progress_file *file, int64_t now_ns);

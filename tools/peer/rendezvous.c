@@ -16,7 +16,7 @@ bool rendezvous_fits(const struct nopal_plan *plan)
 	fprintf(stderr,
 		"error: config %s has no rendezvous\n"
 		"  fix: take one with virtual_circuit and one destination, as -c bulk\n",
-		nopal_plan_name(plan));
+		nopal_plan_info(plan)->name);
 	return false;
 }
 
@@ -27,7 +27,7 @@ bool rendezvous_parse(const struct tool_call *call, const struct nopal_address *
 	const char *text = tool_value(call, "rendezvous");
 	char any[sizeof("0.0.0.0:") + RENDEZVOUS_PORT_DIGITS];
 	size_t digits = text ? strspn(text, "0123456789") : 0;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	bool is_port;
 
 	ret_rendezvous->wanted = text != NULL;
@@ -35,7 +35,6 @@ bool rendezvous_parse(const struct tool_call *call, const struct nopal_address *
 		return true;
 	is_port = digits > 0 && digits <= RENDEZVOUS_PORT_DIGITS && !text[digits];
 	snprintf(any, sizeof(any), "0.0.0.0:%s", is_port ? text : "0");
-	nopal_problems_init(&problems);
 	nopal_address_parse(is_port ? any : text, local, &problems);
 	if (tool_problems(&problems))
 		return false;
@@ -54,11 +53,10 @@ struct nopal_endpoint *rendezvous_endpoint(const struct rendezvous *rendezvous, 
 					   const struct nopal_address *peer)
 {
 	struct nopal_endpoint *endpoint;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
 	if (!rendezvous->wanted)
 		return loop_endpoint_to(loop, peer);
-	nopal_problems_init(&problems);
 	endpoint = nopal_endpoint_open(loop_world(loop), &rendezvous->local, &problems);
 	tool_problems(&problems);
 	return endpoint;

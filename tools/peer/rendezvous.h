@@ -13,7 +13,8 @@ struct rendezvous {
 	struct nopal_address local; /* the address that the peer opens towards */
 };
 
-/* Option `--rendezvous [ADDR:]PORT`, for a session with this peer.  False: a problem was printed. */
+/* Option `--rendezvous [ADDR:]PORT`, for a session with this peer.  False: a problem was
+ * printed. */
 bool rendezvous_parse(const struct tool_call *call, const struct nopal_address *peer,
 		      const struct nopal_plan *plan, struct rendezvous *ret_rendezvous);
 /* Can both sides of a session of the plan open?  False: a problem was printed. */

@@ -87,8 +87,8 @@ static bool plot_has(const struct report *report, const struct report_table *tab
 	       plot_rows(table, column, false) > 0;
 }
 
-/* The rows of a column as a block of data: place (on a curve the number that names the row), centre,
- * low, high, class, paper, name. */
+/* The rows of a column as a block of data: place (on a curve the number that names the row),
+ * centre, low, high, class, paper, name. */
 static void plot_data(const struct report *report, const struct report_table *table, int column,
 		      const char *block, FILE *out)
 {

@@ -97,7 +97,7 @@ static const char *const congestion_tables[CONGESTION_TABLES] = {
 static bool congestion_compose(struct nopal_plan **ret_plans)
 {
 	for (int i = 0; i < CONGESTION_POLICIES; i++) {
-		struct nopal_problems problems;
+		struct nopal_problems problems = { 0 };
 		char text[CONGESTION_TEXT];
 		struct nopal_plan *plan;
 
@@ -107,7 +107,6 @@ static bool congestion_compose(struct nopal_plan **ret_plans)
 			 "usual_rtt, loss_compensation, ack_train, standing_queue,\n"
 			 "ack_aggregation, queue_drain, marked_drain }\n%s\n",
 			 congestion_policies[i].section);
-		nopal_problems_init(&problems);
 		plan = nopal_plan_parse(text, congestion_policies[i].name, NULL, &problems);
 		tool_problems(&problems);
 		nopal_problems_fini(&problems);

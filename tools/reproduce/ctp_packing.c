@@ -157,11 +157,10 @@ static bool packing_row(struct packing *packing, int run)
 {
 	bool good = true;
 	const char *config = packing_protocols[packing->protocol].config;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
 	/* The plan, or NULL: there is no unit of it, or none at all. */
-	nopal_problems_init(&problems);
 	plan = nopal_plan_load(config, NULL, &problems);
 	tool_problems(&problems);
 	if (plan && !packing->fused)
@@ -181,7 +180,7 @@ static bool packing_row(struct packing *packing, int run)
 	if (run == 0 && !packing->fused) {
 		char text[PACKING_TEXT];
 
-		packing_add(packing, PACKING_HEADER, nopal_plan_header_bytes(packing->plan));
+		packing_add(packing, PACKING_HEADER, nopal_plan_info(packing->plan)->header_bytes);
 		report_paper(packing->options->report,
 			     packing_cell(text, packing->protocol, false, PACKING_HEADER),
 			     PACKING_PAPER_HEADER, 0);

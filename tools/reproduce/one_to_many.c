@@ -170,11 +170,10 @@ static struct nopal_plan *many_plan(const struct many *many, int column)
 {
 	const struct many_table *table = many_table_of(many, column);
 	const struct many_column *how = &many_columns[column];
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 	char text[MANY_TEXT];
 
-	nopal_problems_init(&problems);
 	snprintf(text, sizeof(text), many_config, table->payload + MANY_HEADER + MANY_OVERHEAD,
 		 how->fixed ? "" : many_measures, how->window ? how->window : table->window,
 		 table->wait_ms);

@@ -95,12 +95,11 @@ bool reproduce_place_echo(const struct reproduce_place *place, struct echo *echo
 bool reproduce_protocol_plan(const struct reproduce_protocol *protocol,
 			     struct nopal_plan **ret_plan)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
 	*ret_plan = NULL;
 	if (protocol->kind != ROUND_TRIPS_CONFIG)
 		return true;
-	nopal_problems_init(&problems);
 	*ret_plan = nopal_plan_load(protocol->config, protocol->sets, &problems);
 	tool_problems(&problems);
 	if (*ret_plan)

@@ -111,14 +111,13 @@ static void link_print_line(const char *direction, const struct nopal_link_count
 
 static bool link_relay_read(struct link *link, const struct tool_call *call)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
 	if (call->word_count != LINK_RELAY_WORDS) {
 		fprintf(stderr, "error: --relay needs LISTEN and TARGET\n"
 				"  fix: nopal link WORDS --relay LISTEN TARGET\n");
 		return false;
 	}
-	nopal_problems_init(&problems);
 	nopal_address_parse(call->words[1], &link->listen, &problems);
 	if (tool_problems(&problems) || !tool_destination(call->words[2], &link->target))
 		return false;
@@ -220,13 +219,12 @@ enum { LINK_WAYS = sizeof(link_ways) / sizeof(link_ways[0]) };
 
 static enum tool_exit link_pass(struct link *link, bool json)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	bool open;
 	struct nopal_link_counters forward, reverse;
 
 	/* before it says that it is there: who waits for that may interrupt */
 	loop_on_interrupt(link->loop, link_on_interrupt, link);
-	nopal_problems_init(&problems);
 	open = link->way->open(link, &problems);
 	tool_problems(&problems);
 	if (!open)

@@ -37,14 +37,13 @@ enum {
 /* Says what is wrong; always false. */
 __attribute__((format(printf, 2, 3))) static bool refuse(const char *fix, const char *cause, ...)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	char text[SIM_TEXT];
 	va_list arguments;
 
 	va_start(arguments, cause);
 	vsnprintf(text, sizeof(text), cause, arguments);
 	va_end(arguments);
-	nopal_problems_init(&problems);
 	nopal_problems_add(&problems, NULL, 0, fix, "%s", text);
 	tool_problems(&problems);
 	nopal_problems_fini(&problems);
@@ -84,12 +83,13 @@ static bool read_topology(const char *text, struct sim_options *options)
 static bool read_amount(const struct tool_call *call, const struct nopal_plan *plan,
 			struct sim_options *options)
 {
-	uint64_t most = nopal_plan_message_limit(plan);
+	uint64_t most = nopal_plan_info(plan)->message_limit;
 	uint64_t limit = most < SIM_MAX_MESSAGE ? most : SIM_MAX_MESSAGE;
 	/* A reliable config is for bulk where it cuts messages; of others each message is a
 	 * datagram. */
-	uint64_t natural = nopal_plan_provides(plan, "reliability") ? SIM_BULK_BYTES
-								    : nopal_plan_body_bytes(plan);
+	uint64_t natural = nopal_plan_provides(plan, "reliability")
+				   ? SIM_BULK_BYTES
+				   : nopal_plan_info(plan)->body_bytes;
 	int64_t size = (int64_t)(natural < limit ? natural : limit), bytes, messages;
 
 	if (!tool_quantity(call, "size", NOPAL_SIZE, size, &size) ||
@@ -117,7 +117,7 @@ static bool read_amount(const struct tool_call *call, const struct nopal_plan *p
 static bool read_options(const struct tool_call *call, struct sim_options *options)
 {
 	const char *text;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	int64_t seed;
 
 	options->config = call->words[0];
@@ -131,7 +131,6 @@ static bool read_options(const struct tool_call *call, struct sim_options *optio
 	options->link_text = tool_value(call, "link");
 	if (!options->link_text)
 		options->link_text = SIM_LINK;
-	nopal_problems_init(&problems);
 	nopal_link_parse(options->link_text, &options->forward, &options->reverse, &problems);
 	if (tool_problems(&problems))
 		return false;

@@ -255,8 +255,8 @@ static void put_setting(json_t *object, const struct sim_run *run)
 
 	put_text(object, "schema", REPORT_SCHEMA);
 	put(object, "version", REPORT_VERSION);
-	put_text(object, "config", nopal_plan_name(run->plan));
-	put_hex(object, "fingerprint", nopal_plan_fingerprint(run->plan));
+	put_text(object, "config", nopal_plan_info(run->plan)->name);
+	put_hex(object, "fingerprint", nopal_plan_info(run->plan)->fingerprint);
 	put_text(object, "link", options->link_text);
 	put_text(object, "topology", topologies[options->topology]);
 	put(object, "sessions", (uint64_t)options->flows);
@@ -378,7 +378,7 @@ static void table_traffic(const struct totals *totals)
 
 static void table_end(const struct sim_run *run, const struct totals *totals)
 {
-	printf("%s over %s, seed %" PRIu64 "\n", nopal_plan_name(run->plan),
+	printf("%s over %s, seed %" PRIu64 "\n", nopal_plan_info(run->plan)->name,
 	       *run->options.link_text ? run->options.link_text : "an ideal link",
 	       run->options.seed);
 	for (int i = 0; i < run->options.flows; i++) {

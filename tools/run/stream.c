@@ -300,7 +300,7 @@ static bool stream_open_ends(const struct tool_call *call, struct stream *stream
 static bool stream_start(const struct tool_call *call, struct stream *stream,
 			 const struct nopal_address *address, bool opener)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_address bound;
 
 	stream->tick = loop_event_new(stream->loop, LOOP_TIMER, -1, stream_on_tick, stream);
@@ -324,7 +324,6 @@ static bool stream_start(const struct tool_call *call, struct stream *stream,
 			stream->session = session;
 		return session != NULL;
 	}
-	nopal_problems_init(&problems);
 	stream->endpoint = nopal_endpoint_open(loop_world(stream->loop), address, &problems);
 	tool_problems(&problems);
 	if (!stream->endpoint)
@@ -340,7 +339,7 @@ static bool stream_address(const struct tool_call *call, struct nopal_address *r
 			   bool *ret_opener)
 {
 	const char *listen = tool_value(call, "listen");
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
 	*ret_opener = call->word_count == 1;
 	if (*ret_opener == (listen != NULL)) {
@@ -355,7 +354,6 @@ static bool stream_address(const struct tool_call *call, struct nopal_address *r
 				"  fix: give HOST:PORT in place of --listen\n");
 		return false;
 	}
-	nopal_problems_init(&problems);
 	nopal_address_parse(listen, ret_address, &problems);
 	return !tool_problems(&problems);
 }
@@ -375,8 +373,8 @@ static bool stream_rendezvous(const struct tool_call *call, const struct nopal_a
 
 static bool stream_options_of(const struct tool_call *call, struct stream *stream)
 {
-	uint64_t limit = nopal_plan_message_limit(stream->plan);
-	int64_t size = nopal_plan_body_bytes(stream->plan);
+	uint64_t limit = nopal_plan_info(stream->plan)->message_limit;
+	int64_t size = nopal_plan_info(stream->plan)->body_bytes;
 
 	stream->reliable = nopal_plan_provides(stream->plan, "reliability");
 	stream->flow_controlled = nopal_plan_provides(stream->plan, "flow_control");
@@ -395,7 +393,7 @@ static bool stream_options_of(const struct tool_call *call, struct stream *strea
 		return true;
 	}
 	fprintf(stderr, "error: --size is 1 to %llu bytes with config %s, --interval above 0\n",
-		(unsigned long long)limit, nopal_plan_name(stream->plan));
+		(unsigned long long)limit, nopal_plan_info(stream->plan)->name);
 	return false;
 }
 
@@ -419,7 +417,7 @@ static enum tool_exit stream_run(const struct tool_call *call)
 		return TOOL_BAD_INPUT;
 	signal(SIGPIPE, SIG_IGN); /* a reader that went is an error of a write */
 	stream.report.jsonl = tool_value(call, "jsonl") != NULL;
-	stream.report.plan = nopal_plan_name(stream.plan);
+	stream.report.plan = nopal_plan_info(stream.plan)->name;
 	if (stream_options_of(call, &stream) && stream_rendezvous(call, &address, &stream)) {
 		bool started;
 

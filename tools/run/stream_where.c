@@ -30,14 +30,13 @@ union stream_name {
 /* A bound socket, or a connected one. */
 static int stream_udp_open(const char *address, bool connected)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_address parsed;
 	union stream_name name = { 0 };
 	socklen_t length;
 	int fd, bytes = STREAM_UDP_BUFFER;
 	bool good;
 
-	nopal_problems_init(&problems);
 	if (connected)
 		good = tool_destination(address, &parsed);
 	else

@@ -107,9 +107,8 @@ static bool trace_view_wanted(struct trace_view *view, const char *text)
 
 static bool trace_view_start(struct trace_view *view)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	if (access(view->file, R_OK)) {
 		fprintf(stderr,
 			"%s: error: cannot open the trace: %s\n"

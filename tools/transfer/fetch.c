@@ -496,7 +496,7 @@ static enum tool_exit fetch_one_from(const struct tool_call *call, int name, int
 		return TOOL_BAD_INPUT;
 	progress_init(&fetching.table.progress, call);
 	fetching.table.file.name = fetching.name;
-	fetching.table.file.plan = nopal_plan_name(fetch->plan);
+	fetching.table.file.plan = nopal_plan_info(fetch->plan)->name;
 	if (fetching_setup(&fetching, call, call->words + names, peers))
 		fetching_run(&fetching, peers);
 	loop_event_free(fetching.step);

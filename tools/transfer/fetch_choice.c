@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fetch_choice.c -- one file from several servers: the choice among the files that they announce, and
- * the list of its blocks' hashes.
+ * fetch_choice.c -- one file from several servers: the choice among the files that they announce,
+ * and the list of its blocks' hashes.
  */
 #include "transfer/fetch_choice.h"
 

@@ -229,8 +229,8 @@ static bool plan_free_part(struct fetch_plan *plan, const struct fetch_server *m
 	return part < plan->parts;
 }
 
-/* Of the parts that this server alone owes, the one that it would bring last, and that `me` may bring;
- * NULL: none. */
+/* Of the parts that this server alone owes, the one that it would bring last, and that `me` may
+ * bring; NULL: none. */
 static const struct fetch_asked *plan_last_of(const struct fetch_plan *plan,
 					      const struct fetch_server *server,
 					      const struct fetch_server *me, int64_t now_ns,

@@ -10,9 +10,9 @@
  *         its server left, or is silent, or it came wrong
  *
  * A server has as many parts under way as it brings in a round trip and a while more: many for a
- * fast server, so that it is never idle, and few for a slow one, so that few parts wait for it.  When
- * no part is free, an idle server is asked for a part that another would bring later: the slowest
- * server does not set the end.
+ * fast server, so that it is never idle, and few for a slow one, so that few parts wait for it.
+ * When no part is free, an idle server is asked for a part that another would bring later: the
+ * slowest server does not set the end.
  *
  * A server that brought a wrong part is put aside: nothing more is asked of it while there is
  * another server without one.  When there is none, it is asked again, and never for a part that it

@@ -97,8 +97,8 @@ static void fetch_ask_one(struct fetch *fetch, struct fetch_one *one)
 	}
 }
 
-/* A part that one server brought or left may change the file that is chosen, and the requests to all
- * servers. */
+/* A part that one server brought or left may change the file that is chosen, and the requests to
+ * all servers. */
 static void fetch_ask_all(struct fetch *fetch)
 {
 	fetch_choose(fetch);

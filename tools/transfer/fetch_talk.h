@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fetch_talk.h -- one file from several servers: the notes to each, and which parts it is asked for.
+ * fetch_talk.h -- one file from several servers: the notes to each, and which parts it is asked
+ * for.
  *
  *             opened          OFFER, END        its file       DATA: to its user
  *   OPENING ---------> ASKED -----------> OFFERED --------> GIVING
@@ -12,9 +13,9 @@
  * The file is chosen by majority: a file is known by its hash, that of all its blocks' hashes
  * (file/file_blocks.h).  A hash that more than half of the servers announce is taken at once; else,
  * a second after the first answer, the hash that most servers have announced, and of several such
- * hashes the first.  The list of hashes comes from a server that announced the hash, and is compared
- * with it: a server that gives another list is left out, and the others are counted again.  Servers
- * that announced another hash are left out before any of them was asked for a byte.
+ * hashes the first.  The list of hashes comes from a server that announced the hash, and is
+ * compared with it: a server that gives another list is left out, and the others are counted again.
+ * Servers that announced another hash are left out before any of them was asked for a byte.
  *
  * Each part that comes is one block, and is compared with its hash.  A server that gave other bytes
  * is put aside (fetch_plan.h), and its row says so.  Parts that a server owed when it went away are

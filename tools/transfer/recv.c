@@ -100,7 +100,7 @@ static enum tool_exit recv_with(const struct tool_call *call, struct recv_group 
 			fprintf(stderr,
 				"note: %s has no handshake: a sender's address is believed as it "
 				"stands in its datagrams\n",
-				nopal_plan_name(group->plan));
+				nopal_plan_info(group->plan)->name);
 	} else {
 		fprintf(stderr, "opening from %s towards %s\n", nopal_address_format(&local, here),
 			nopal_address_format(group->rendezvous, there));

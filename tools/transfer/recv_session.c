@@ -227,7 +227,7 @@ static void recv_on_offer(struct incoming *incoming, const struct transfer_note 
 	incoming->offer = *note;
 	incoming->file = (struct progress_file){
 		.name = incoming->offer.text,
-		.plan = nopal_plan_name(incoming->receiver->group->plan),
+		.plan = nopal_plan_info(incoming->receiver->group->plan)->name,
 		.peer = incoming->guest.address,
 		.total_bytes = incoming->offer.size,
 		.started_ns = recv_now(incoming->receiver),
@@ -274,8 +274,8 @@ static void recv_on_data(struct incoming *incoming, const struct nopal_message *
 
 	if (incoming->state != RECV_TAKING && incoming->state != RECV_ANSWERED)
 		return;
-	/* Bytes that are here already are passed over: the sender began at the shortest beginning of
-	 * all receivers. */
+	/* Bytes that are here already are passed over: the sender began at the shortest beginning
+	 * of all receivers. */
 	offset = note->offset;
 	whole = incoming->state == RECV_TAKING ? part_done_bytes(incoming->part) : 0;
 	skip = offset < whole ? whole - offset : 0;

@@ -61,7 +61,8 @@ static enum tool_exit send_with(const struct tool_call *call, struct nopal_plan 
 			"error: %s and %s: config %s has one destination\n"
 			"  fix: take -c one_to_many_all, or _any, _quorum, _balance; or call "
 			"`nopal send` once for each\n",
-			call->words[count - 2], call->words[count - 1], nopal_plan_name(plan));
+			call->words[count - 2], call->words[count - 1],
+			nopal_plan_info(plan)->name);
 		return TOOL_BAD_INPUT;
 	}
 	if (!transfer_plan_fits(plan) || !rendezvous_parse(call, peers, plan, &rendezvous))

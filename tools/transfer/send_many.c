@@ -22,8 +22,8 @@ enum {
 
 /* ------------------------------------------------------------------- the rule */
 
-/* The parameter of this name, or the first one with this unit (name NULL), of the part that provides
- * the role, as it lies in memory; NULL: there is none. */
+/* The parameter of this name, or the first one with this unit (name NULL), of the part that
+ * provides the role, as it lies in memory; NULL: there is none. */
 static const void *send_many_parameter(const struct nopal_plan *plan, const char *role,
 				       const char *name, enum nopal_unit unit)
 {
@@ -263,7 +263,7 @@ static void send_many_forget(struct many *many)
 	many->table.shown_ns = many_now(many);
 	many->table.file = (struct progress_file){
 		.name = many->reader.source.name,
-		.plan = nopal_plan_name(many->plan),
+		.plan = nopal_plan_info(many->plan)->name,
 		.started_ns = many_now(many),
 	};
 	for (unsigned i = 0; i < many->count; i++) {

@@ -314,7 +314,8 @@ void many_check(void *user)
 		uint64_t hash = source_hash(&reader->source);
 		bool good = true;
 
-		/* Compares the beginnings of this length; all go on where the first of them ends. */
+		/* Compares the beginnings of this length; all go on where the first of them
+		 * ends. */
 		for (unsigned i = 0; i < many->count; i++) {
 			struct many_one *one = &many->ones[i];
 

@@ -16,14 +16,14 @@
  *      v
  *   CLOSING
  *
- * All begin together, so that the bytes leave once: at 0, or, where each receiver has a beginning of
- * the file, at the end of the shortest one.  The beginnings are compared by hash: the file is read
- * once, as far as the longest of them.  Where one receiver has none, or other bytes, all begin anew.
- * A receiver that refuses the file, or has it, leaves the group before the first byte.  The session
- * of a receiver that does not answer any more ends, its row says why, and the others go on.
+ * All begin together, so that the bytes leave once: at 0, or, where each receiver has a beginning
+ * of the file, at the end of the shortest one.  The beginnings are compared by hash: the file is
+ * read once, as far as the longest of them.  Where one receiver has none, or other bytes, all begin
+ * anew.  A receiver that refuses the file, or has it, leaves the group before the first byte.  The
+ * session of a receiver that does not answer any more ends, its row says why, and the others go on.
  *
- * Where the config spreads messages over receivers, each keeps its share.  Pieces that were lost with
- * a receiver are sent again to the others, by the ranges that these say they hold.
+ * Where the config spreads messages over receivers, each keeps its share.  Pieces that were lost
+ * with a receiver are sent again to the others, by the ranges that these say they hold.
  */
 #ifndef NOPAL_SEND_MANY_FILE_H
 #define NOPAL_SEND_MANY_FILE_H

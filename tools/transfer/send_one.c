@@ -120,7 +120,7 @@ static void send_begin_file(struct sender *sender, const char *name)
 {
 	sender->file = (struct progress_file){
 		.name = name,
-		.plan = nopal_plan_name(sender->plan),
+		.plan = nopal_plan_info(sender->plan)->name,
 		.started_ns = send_now(sender),
 	};
 }

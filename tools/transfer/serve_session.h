@@ -6,8 +6,8 @@
  *     ^              |                       |   \--WANT...--> DATA...
  *     +--------------+--ANSWER: no-----------+--RESULT: it has all
  *
- * Parts leave in the order of the WANTs, as the session takes them. The sessions know no loop: their
- * user calls serve_step() after `wake`, and serve_tick() now and then.
+ * Parts leave in the order of the WANTs, as the session takes them. The sessions know no loop:
+ * their user calls serve_step() after `wake`, and serve_tick() now and then.
  */
 #ifndef NOPAL_SERVE_SESSION_H
 #define NOPAL_SERVE_SESSION_H

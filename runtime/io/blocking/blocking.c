@@ -74,7 +74,7 @@ static struct nopal_connection *dial(const char *config, const struct nopal_addr
 	struct blocking_hub *hub;
 
 	if (plan && rendezvous && !nopal_plan_can_rendezvous(plan)) {
-		nopal_problems_add(problems, nopal_plan_name(plan), 0,
+		nopal_problems_add(problems, nopal_plan_info(plan)->name, 0,
 				   "take one with virtual_circuit and one destination",
 				   "peers cannot meet with this composition");
 		nopal_plan_unref(plan);
@@ -282,11 +282,11 @@ static int connection_send(struct nopal_connection *connection, uint32_t destina
 				      .destination = destination };
 	int error;
 
-	if (outgoing->length > nopal_plan_message_limit(connection->hub->plan) ||
+	if (outgoing->length > nopal_plan_info(connection->hub->plan)->message_limit ||
 	    outgoing->length >= UINT32_MAX - BLOCKING_PROPERTIES * sizeof(*outgoing->properties))
 		return -EMSGSIZE;
-	if (outgoing->length < nopal_plan_message_min(connection->hub->plan) || outgoing->buffer ||
-	    outgoing->property_count > BLOCKING_PROPERTIES)
+	if (outgoing->length < nopal_plan_info(connection->hub->plan)->message_min ||
+	    outgoing->buffer || outgoing->property_count > BLOCKING_PROPERTIES)
 		return -EINVAL;
 	item.buffer = out_buffer(outgoing);
 	if (!item.buffer)

@@ -23,8 +23,8 @@ enum {
 };
 
 /* An item on its way: a buffer out, or a message (or a copy of one) in.  Neither: from here on a
- * destination joins, or `destination` leaves.  A buffer begins with the message's properties, a copy
- * with its attributes. */
+ * destination joins, or `destination` leaves.  A buffer begins with the message's properties, a
+ * copy with its attributes. */
 struct blocking_item {
 	struct nopal_buffer *buffer;
 	size_t properties; /* in `buffer`, before the bytes */

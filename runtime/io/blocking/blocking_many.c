@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocking_many.c -- one connection to many destinations, for the blocking calls: how they come and go.
+ * blocking_many.c -- one connection to many destinations, for the blocking calls: how they come and
+ * go.
  *
  *   caller  --a record, and a request of it---->  loop  --add, remove-->  core
  *   caller  <--its state----------------------------------<-- destination --

@@ -74,8 +74,8 @@ struct nopal__link_engine {
 int nopal__link_init(struct nopal__link_engine *engine, const struct nopal_link *link,
 		     uint32_t header_bytes, uint64_t seed);
 void nopal__link_fini(struct nopal__link_engine *engine);
-/* Other words from now on; queued packets leave as they would have.  The loss mask and the gap count
- * from the change.  Returns as init. */
+/* Other words from now on; queued packets leave as they would have.  The loss mask and the gap
+ * count from the change.  Returns as init. */
 int nopal__link_change(struct nopal__link_engine *engine, const struct nopal_link *link);
 /* A datagram enters at `now_ns` (never before an earlier one's).  Returns the number of copies that
  * come out: 0, 1 or 2. */

@@ -2,9 +2,9 @@
 /*
  * live_alarm.c -- the clock, and one wake-up of microseconds on any loop.
  *
- * The alarm is a timerfd of our own, which the loop polls like a socket.  libevent's precise timers are one too,
- * but it sets it before every wait, moved or not: a system call for each packet.  This one is set
- * when the deadline moves.
+ * The alarm is a timerfd of our own, which the loop polls like a socket.  libevent's precise timers
+ * are one too, but it sets it before every wait, moved or not: a system call for each packet.  This
+ * one is set when the deadline moves.
  *
  * Setting a timerfd also takes back that it has rung, so nothing is ever read from it: the owner
  * sets it anew, or quiet.

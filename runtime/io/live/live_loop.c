@@ -2,8 +2,8 @@
 /*
  * live_loop.c -- a loop and the live world on it, for a thread of their own.
  *
- * Other threads reach the loop by an eventfd alone: nopal__live_loop_call makes the loop's thread call
- * back.
+ * Other threads reach the loop by an eventfd alone: nopal__live_loop_call makes the loop's thread
+ * call back.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -53,8 +53,8 @@ static int socket_buffer(int fd, int force, int plain, int bytes)
 }
 
 /* Datagrams are not fragmented: the path's limit is found by probing, and ICMP is not believed
- * about it (RFC 8899).  But a datagram that was cut for a longer path than it has now may be: routers
- * of IPv4 may cut it again, routers of IPv6 never do, so there it is cut for any path. */
+ * about it (RFC 8899).  But a datagram that was cut for a longer path than it has now may be:
+ * routers of IPv4 may cut it again, routers of IPv6 never do, so there it is cut for any path. */
 static void socket_fragment(int fd, int family, bool may)
 {
 	if (socket_set(fd, IPPROTO_IP, IP_MTU_DISCOVER, may ? IP_PMTUDISC_DONT : IP_PMTUDISC_PROBE))

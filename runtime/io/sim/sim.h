@@ -148,7 +148,8 @@ static inline void nopal__sim_packet_drop(struct sim_packet *packet)
 
 /* Drops the packets of the rings and of the heap. */
 void nopal__sim_drop_all(struct sim *sim);
-/* Puts a packet behind the others of the link, to come out at `time_ns`; false when out of memory. */
+/* Puts a packet behind the others of the link, to come out at `time_ns`; false when out of
+ * memory. */
 bool nopal__sim_link_put(struct sim *sim, uint32_t link, int64_t time_ns,
 			 struct sim_packet *packet);
 /* Takes the packet that comes out next: the link's event is the heap's first. */

@@ -313,7 +313,7 @@ int main(int argc, char **argv)
 				"[CONFIG] | send ADDRESS SECONDS [CONFIG]\n");
 		return BAD_INPUT;
 	}
-	nopal_problems_init(&run.problems);
+	run.problems = (struct nopal_problems){ 0 };
 	result = mode(&run, count, argv + at);
 	nopal_problems_fini(&run.problems);
 	return result;

@@ -117,14 +117,14 @@ bool monolith_setup_read(struct monolith_setup *ret_setup, const struct nopal_pl
 			 struct nopal_problems *problems)
 {
 	if (!fits(plan)) {
-		nopal_problems_add(problems, plan->name, 0, "use bulk_cubic",
+		nopal_problems_add(problems, plan->info.name, 0, "use bulk_cubic",
 				   "the monolith does not speak this config");
 		return false;
 	}
 	*ret_setup = (struct monolith_setup){
-		.canonical = strdup(plan->canonical),
-		.fingerprint = plan->fingerprint,
-		.message_limit = plan->message_limit,
+		.canonical = strdup(plan->info.canonical),
+		.fingerprint = plan->info.fingerprint,
+		.message_limit = plan->info.message_limit,
 		.send_bytes = plan->budget.send_bytes,
 		.body_bytes = plan->layers[0].body_bytes,
 		.trailer_bytes = plan->trailer_bytes,

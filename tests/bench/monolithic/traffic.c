@@ -252,7 +252,7 @@ bool traffic_open(struct traffic *traffic, struct nopal_world *world,
 		  const struct nopal_address *local, const struct nopal_address *peer,
 		  struct nopal_problems *problems)
 {
-	traffic->message_bytes = nopal_plan_body_bytes(traffic->plan) * TRAFFIC_TRAIN;
+	traffic->message_bytes = nopal_plan_info(traffic->plan)->body_bytes * TRAFFIC_TRAIN;
 	if (traffic->sends || traffic->check) {
 		traffic->walk = nopal_buffer_new(traffic->walk_bytes);
 		if (!traffic->walk)

@@ -32,9 +32,8 @@ static void says(struct nopal_problems *problems, const char *expected)
 
 TEST(test_lines_in_order)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	nopal_problems_add(&problems, "a.conf", 9, "remove it", "nine %d", 9);
 	nopal_problems_add(&problems, "a.conf", 2, NULL, "two");
 	nopal_problems_warn(&problems, "a.conf", 4, "look", "four");
@@ -47,9 +46,8 @@ TEST(test_lines_in_order)
 
 TEST(test_equal_lines_keep_their_order)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	nopal_problems_add(&problems, "a.conf", 2, NULL, "first");
 	nopal_problems_add(&problems, "a.conf", 2, NULL, "second");
 	nopal_problems_add(&problems, NULL, 0, NULL, "nowhere");
@@ -59,9 +57,8 @@ TEST(test_equal_lines_keep_their_order)
 
 TEST(test_files_stay_together)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	nopal_problems_add(&problems, "b.conf", 1, NULL, "b1");
 	nopal_problems_add(&problems, "a.conf", 7, NULL, "a7");
 	nopal_problems_add(&problems, "b.conf", 3, NULL, "b3");
@@ -75,8 +72,8 @@ TEST(test_a_microprotocol_complains)
 	struct nopal_problems problems, placed;
 	struct nopal_place place = { "c.conf", 5 };
 
-	nopal_problems_init(&problems);
-	nopal_problems_init(&placed);
+	problems = (struct nopal_problems){ 0 };
+	placed = (struct nopal_problems){ 0 };
 	nopal_problem(&problems, "n", "n is not above k", "set n = 5");
 	nopal_problem(&problems, NULL, "nothing fits", NULL);
 	nopal__problems_move(&placed, &problems, place);
@@ -91,8 +88,8 @@ TEST(test_moving_keeps_places)
 	struct nopal_problems from, to;
 	struct nopal_place place = { "c.conf", 5 };
 
-	nopal_problems_init(&from);
-	nopal_problems_init(&to);
+	from = (struct nopal_problems){ 0 };
+	to = (struct nopal_problems){ 0 };
 	nopal_problems_add(&from, "d.conf", 1, NULL, "here");
 	nopal_problems_warn(&from, NULL, 0, NULL, "there");
 	nopal__problems_move(&to, &from, place);
@@ -103,9 +100,8 @@ TEST(test_moving_keeps_places)
 TEST(test_many)
 {
 	enum { MANY = 1000 };
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	for (int i = MANY; i > 0; i--)
 		nopal_problems_add(&problems, "m", i, NULL, "%d", i);
 	free(printed(&problems));
@@ -150,9 +146,8 @@ TEST(test_nearest_of_the_absurdly_long)
 TEST(test_suggestion)
 {
 	static const char *const names[] = { "resize", "rtp", NULL };
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	nopal_problems_add(&problems, "a", 1, NULL, "c");
 	nopal__problems_suggest(&problems, "resizes", names, "one of: ");
 	nopal_problems_add(&problems, "a", 2, NULL, "c");
@@ -175,8 +170,8 @@ TEST(test_no_memory_is_the_last_that_is_said)
 	struct nopal_problems problems, moved;
 	struct nopal_place place = { "c.conf", 5 };
 
-	nopal_problems_init(&problems);
-	nopal_problems_init(&moved);
+	problems = (struct nopal_problems){ 0 };
+	moved = (struct nopal_problems){ 0 };
 	nopal__problems_no_memory(&problems);
 	nopal__problems_no_memory(&problems);
 	nopal_problems_add(&problems, "a", 1, NULL, "more");

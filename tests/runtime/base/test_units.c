@@ -10,10 +10,9 @@
 
 static int64_t value_of(const char *text, int unit)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	int64_t value = -1;
 
-	nopal_problems_init(&problems);
 	assert_int_equal(nopal_quantity_parse(text, unit, "key", &value, &problems), 0);
 	assert_int_equal(problems.count, 0);
 	return value;
@@ -22,10 +21,9 @@ static int64_t value_of(const char *text, int unit)
 /* Refused, with these words in cause and fix, and the value untouched. */
 static void refuses(const char *text, int unit, const char *cause, const char *fix)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	int64_t value = 77;
 
-	nopal_problems_init(&problems);
 	assert_true(nopal_quantity_parse(text, unit, "key", &value, &problems) < 0);
 	assert_int_equal(value, 77);
 	assert_int_equal(problems.errors, 1);
@@ -122,11 +120,10 @@ TEST(test_switches_and_units_unknown)
 
 TEST(test_segments)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_quantity quantity;
 
 	refuses("10seg", NOPAL_SIZE, "only a microprotocol's section", "bytes");
-	nopal_problems_init(&problems);
 	assert_true(nopal__quantity_read("10seg", NOPAL_SIZE, NULL, "key", &quantity, &problems));
 	assert_true(quantity.in_segments);
 	assert_int_equal(quantity.value, 10);
@@ -139,9 +136,8 @@ static const char *address_of(const char *text, struct nopal_address *ret_addres
 {
 	static char back[NOPAL_ADDRESS_TEXT];
 	struct nopal_quantity quantity;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_true(nopal__quantity_read(text, NOPAL_ADDRESS, NULL, "key", &quantity, &problems));
 	assert_int_equal(problems.count, 0);
 	*ret_address = quantity.address;
@@ -152,9 +148,8 @@ static void refuses_address(const char *text)
 {
 	const struct nopal_address before = { .port = 77 };
 	struct nopal_quantity quantity = { .address = before };
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_false(nopal__quantity_read(text, NOPAL_ADDRESS, NULL, "key", &quantity, &problems));
 	assert_true(nopal_address_equal(&quantity.address, &before));
 	assert_int_equal(problems.errors, 1);
@@ -264,10 +259,9 @@ TEST(test_an_address_at_an_interface)
 
 TEST(test_words)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_quantity quantity;
 
-	nopal_problems_init(&problems);
 	assert_true(nopal__quantity_read("newreno", NOPAL_WORD, "reno|newreno|tahoe", "variant",
 					 &quantity, &problems));
 	assert_int_equal(quantity.value, 1);
@@ -309,11 +303,10 @@ TEST(test_writing)
 
 static bool outside(const char *text, enum nopal_unit unit, const char *min, const char *max)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_quantity quantity;
 	bool out;
 
-	nopal_problems_init(&problems);
 	assert_true(nopal__quantity_read(text, unit, NULL, "key", &quantity, &problems));
 	out = nopal__quantity_outside(quantity, unit, min, max, "key", &problems);
 	assert_int_equal(problems.errors, out);

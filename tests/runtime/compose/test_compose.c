@@ -254,11 +254,10 @@ TEST(test_canonical)
 
 TEST(test_layers)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_composition *composition;
 	struct composing composing = { 0 };
 
-	nopal_problems_init(&problems);
 	composition = nopal__compose(nopal__config_parse("layer \"a\" { f_drive {} f_cut {} }\n"
 							 "layer \"b\" { f_drive {} f_cut {} }\n",
 							 "t.conf", NULL, &problems),

@@ -101,11 +101,10 @@ static unsigned value_of(const char *text, enum nopal_quality quality, const cha
 /* Delivery, of a config of several layers. */
 static unsigned value_of_layers(const char *text, const char *names)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct composing composing = { 0 };
 	unsigned found;
 
-	nopal_problems_init(&problems);
 	composing.composition =
 		nopal__compose(nopal__config_parse(text, "t.conf", NULL, &problems), &problems);
 	found = value(&composing, 0, NOPAL_DELIVERY, names);
@@ -155,10 +154,9 @@ TEST(test_upper_layer_stands_on_the_lower)
 				   "layer \"low\" { f_drive {} f_cut {} f_all {} f_waits {} }\n";
 	static const char loses[] = "layer \"top\" { f_drive {} f_cut {} f_all {} f_shuffles {} }\n"
 				    "layer \"low\" { f_drive {} f_cut {} f_all {} f_waits {} }\n";
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct composing composing = { 0 };
 
-	nopal_problems_init(&problems);
 	composing.composition =
 		nopal__compose(nopal__config_parse(text, "t.conf", NULL, &problems), &problems);
 	assert_int_equal(value(&composing, 0, NOPAL_DELIVERY, NULL), NOPAL_ALL);
@@ -216,10 +214,9 @@ TEST(test_giver_is_the_last_that_changed_it)
 
 TEST(test_shared_segment_below_attributes_is_refused)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct composing composing = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_null(nopal__compose(nopal__config_parse("layer \"top\" { f_drive {} f_cut {}\n"
 						       "f_number {} }\n"
 						       "layer \"low\" { f_drive {} f_cut {}\n"
@@ -284,11 +281,10 @@ TEST(test_shipped_parts_promise_no_more_than_they_keep)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct nopal_problems problems;
+		struct nopal_problems problems = { 0 };
 		struct nopal_plan *plan;
 		struct nopal_service service;
 
-		nopal_problems_init(&problems);
 		plan = nopal_plan_parse(cases[i].text, "case.conf", NULL, &problems);
 		if (!plan)
 			nopal_problems_print(&problems, stderr);

@@ -70,10 +70,9 @@ TEST(test_needs)
 
 TEST(test_layers_need_driver_and_segments)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct composing composing = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_null(nopal__compose(nopal__config_parse("f_below {}", "t.conf", NULL, &problems),
 				   &problems));
 	composing.problems = problems;
@@ -147,10 +146,9 @@ TEST(test_automatic_avoids_conflicts)
 
 TEST(test_automatic_from_nothing)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct composing composing = { 0 };
 
-	nopal_problems_init(&problems);
 	composing.composition =
 		nopal__compose(nopal__config_parse("requires = auto\nsequenced_messages {}",
 						   "t.conf", NULL, &problems),

@@ -20,7 +20,7 @@ static struct reading read_with(const char *text, const char *const *sets)
 {
 	struct reading reading = { 0 };
 
-	nopal_problems_init(&reading.problems);
+	reading.problems = (struct nopal_problems){ 0 };
 	reading.config = nopal__config_parse(text, "test.conf", sets, &reading.problems);
 	return reading;
 }
@@ -371,7 +371,7 @@ static struct reading load(const char *name)
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	nopal_problems_init(&reading.problems);
+	reading.problems = (struct nopal_problems){ 0 };
 	reading.config = nopal__config_load(path, NULL, &reading.problems);
 	return reading;
 }
@@ -483,7 +483,7 @@ TEST(test_names_are_searched)
 
 	put("found.conf", "resize {}\n");
 	setenv("NOPAL_CONFIGS", folder, 1);
-	nopal_problems_init(&reading.problems);
+	reading.problems = (struct nopal_problems){ 0 };
 	reading.config = nopal__config_load("found", NULL, &reading.problems);
 	assert_non_null(reading.config);
 	done(&reading);

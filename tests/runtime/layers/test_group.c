@@ -346,7 +346,7 @@ TEST(test_what_is_cut_fits_the_mtu_of_its_family)
 TEST(test_a_whole_message_too_long_for_ipv6)
 {
 	struct nopal_plan *plan = many_plan(MANY_PLAIN("fan_out {}"));
-	const size_t max = (size_t)nopal_plan_message_limit(plan);
+	const size_t max = (size_t)nopal_plan_info(plan)->message_limit;
 
 	nopal_plan_unref(plan);
 	assert_true(max > UDP_IPV6 - 100);

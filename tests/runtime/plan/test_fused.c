@@ -108,7 +108,7 @@ TEST(test_in_the_users_own_folder)
 TEST(test_a_folder_that_others_may_write)
 {
 	static const mode_t shared[] = { 0770, 0707, 0777 };
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
 	workshop_write("shared.conf", MINE);
@@ -118,7 +118,6 @@ TEST(test_a_folder_that_others_may_write)
 
 		assert_int_equal(chmod(folder, shared[i / 2]), 0);
 		plan = runs("shared.conf", NULL, "there is no");
-		nopal_problems_init(&problems);
 		assert_null(nopal_plan_unit_file(plan, &problems));
 		assert_int_equal(problems.errors, 1);
 		assert_non_null(strstr(problems.entries[0].cause, "others"));
@@ -131,7 +130,7 @@ TEST(test_a_folder_that_others_may_write)
 
 TEST(test_no_folder_of_the_user)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
 	char *cache = strdup(getenv("XDG_CACHE_HOME"));
 	struct nopal_plan *plan;
@@ -140,7 +139,6 @@ TEST(test_no_folder_of_the_user)
 	unsetenv("HOME");
 	setenv("XDG_CACHE_HOME", "not/absolute", true);
 	plan = runs("homeless.conf", NULL, "there is no");
-	nopal_problems_init(&problems);
 	assert_null(nopal_plan_unit_file(plan, &problems));
 	assert_non_null(problems.entries[0].fix);
 	nopal_problems_fini(&problems);
@@ -157,14 +155,13 @@ TEST(test_no_folder_of_the_user)
 TEST(test_beside_its_config_is_none)
 {
 	char *before = getcwd(NULL, 0);
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 
 	workshop_write("beside.conf", MINE);
 	fuse_as("beside.conf", "beside.fused.so");
 	delivers(runs("beside.conf", NULL, "there is no beside.fused.so"), false);
 	assert_int_equal(chdir(workshop_path("")), 0);
-	nopal_problems_init(&problems);
 	plan = nopal_plan_load("beside.conf", NULL, &problems);
 	assert_int_equal(chdir(before), 0);
 	assert_non_null(plan);

@@ -58,7 +58,7 @@ static uint64_t limit_of(const struct nopal_microprotocol *const *names, uint64_
 		};
 	asked_bytes = 0;
 	nopal__limit_messages(&plan, wanted);
-	return plan.message_limit;
+	return plan.info.message_limit;
 }
 
 #define LIMIT(wanted, ...)                                                                         \

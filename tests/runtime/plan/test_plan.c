@@ -181,9 +181,10 @@ TEST(test_handlers_are_called_for_their_kinds_alone)
 
 TEST(test_sizes_add_up_to_the_mtu)
 {
-	assert_int_equal(nopal_plan_header_bytes(plan), 1 + 4 + 4 + 1);
+	assert_int_equal(nopal_plan_info(plan)->header_bytes, 1 + 4 + 4 + 1);
 	assert_int_equal(plan->datagram_bytes, MTU - UDP_BYTES);
-	assert_int_equal(nopal_plan_body_bytes(plan) + nopal_plan_header_bytes(plan) + FINGERPRINT,
+	assert_int_equal(nopal_plan_info(plan)->body_bytes + nopal_plan_info(plan)->header_bytes +
+				 FINGERPRINT,
 			 MTU - UDP_BYTES);
 }
 
@@ -191,14 +192,14 @@ TEST(test_the_message_limit_is_one_body)
 {
 	struct nopal_plan *small, *large;
 
-	assert_int_equal(nopal_plan_message_limit(plan), nopal_plan_body_bytes(plan));
+	assert_int_equal(nopal_plan_info(plan)->message_limit, nopal_plan_info(plan)->body_bytes);
 	small = rig_plan("message_limit = 100B\ntransport_driver {}\n"
 			 "fixed_size {}\n");
-	assert_int_equal(nopal_plan_message_limit(small), 100);
+	assert_int_equal(nopal_plan_info(small)->message_limit, 100);
 	nopal_plan_unref(small);
 	large = rig_plan("transport_driver {}\nresize {}\n"
 			 "sequenced_segments {}\n");
-	assert_true(nopal_plan_message_limit(large) > nopal_plan_body_bytes(large));
+	assert_true(nopal_plan_info(large)->message_limit > nopal_plan_info(large)->body_bytes);
 	nopal_plan_unref(large);
 }
 
@@ -211,7 +212,7 @@ TEST(test_fields_for_people_are_those_of_the_header)
 	assert_int_equal(count, 4);
 	for (size_t i = 0; i < count; i++)
 		bytes += fields[i].bytes;
-	assert_int_equal(bytes, nopal_plan_header_bytes(plan));
+	assert_int_equal(bytes, nopal_plan_info(plan)->header_bytes);
 	assert_string_equal(fields[2].attribute, "a_byte");
 	assert_string_equal(fields[2].microprotocol, "ant");
 	assert_null(fields[0].microprotocol);
@@ -222,8 +223,8 @@ TEST(test_the_order_of_sections_changes_nothing_on_the_wire)
 {
 	struct nopal_plan *other = rig_plan(BACKWARD);
 
-	assert_true(nopal_plan_fingerprint(plan) == nopal_plan_fingerprint(other));
-	assert_string_equal(nopal_plan_canonical(plan), nopal_plan_canonical(other));
+	assert_true(nopal_plan_info(plan)->fingerprint == nopal_plan_info(other)->fingerprint);
+	assert_string_equal(nopal_plan_info(plan)->canonical, nopal_plan_info(other)->canonical);
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++) {
 		const struct nopal_kind_plan *here = &plan->kinds[code];
 		const struct nopal_kind_plan *there = &other->kinds[code];
@@ -248,7 +249,7 @@ TEST(test_another_part_is_another_fingerprint)
 {
 	struct nopal_plan *other = rig_plan("transport_driver {}\nfixed_size {}\nzebra {}\n");
 
-	assert_false(nopal_plan_fingerprint(plan) == nopal_plan_fingerprint(other));
+	assert_false(nopal_plan_info(plan)->fingerprint == nopal_plan_info(other)->fingerprint);
 	nopal_plan_unref(other);
 }
 
@@ -257,16 +258,15 @@ TEST(test_a_reference_keeps_the_plan)
 	struct nopal_plan *again = nopal_plan_ref(plan);
 
 	nopal_plan_unref(plan);
-	assert_string_equal(nopal_plan_name(again), "rig");
+	assert_string_equal(nopal_plan_info(again)->name, "rig");
 	plan = again;
 }
 
 TEST(test_what_was_wrong_before_is_not_the_configs_fault)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_plan *other;
 
-	nopal_problems_init(&problems);
 	nopal_problems_add(&problems, "other.conf", 1, NULL, "it is empty");
 	other = nopal_plan_parse(FORWARD, "t.conf", NULL, &problems);
 	assert_non_null(other);

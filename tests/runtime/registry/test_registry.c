@@ -27,9 +27,8 @@ TEST(test_builtin_are_sorted)
 
 TEST(test_builtin_are_sound)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	for (size_t i = 0; i < nopal_registry_count(); i++)
 		nopal__descriptor_check(nopal_registry_at(i), "builtin", &problems);
 	nopal_problems_print(&problems, stderr);
@@ -60,11 +59,10 @@ TEST(test_names_end)
 
 static void refused(const struct nopal_microprotocol *one, const char *word)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	size_t count = nopal_registry_count();
 	bool said = false;
 
-	nopal_problems_init(&problems);
 	assert_false(nopal__registry_add(one, "here.so", &problems));
 	assert_int_equal(nopal_registry_count(), count);
 	for (size_t i = 0; i < problems.count; i++) {
@@ -82,10 +80,9 @@ FAKE(fake_good, .provides = FAKE_ROLES({ "fake_role", false }));
 
 TEST(test_a_sound_one_is_added_once)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	size_t count = nopal_registry_count();
 
-	nopal_problems_init(&problems);
 	assert_true(nopal__registry_add(&fake_good, "here", &problems));
 	assert_true(nopal__registry_add(&fake_good, "here", &problems));
 	assert_int_equal(nopal_registry_count(), count + 1);
@@ -214,9 +211,8 @@ TEST(test_the_rest)
 
 static void no_plugin(const char *name, const char *word)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_true(nopal_plugin_load(name, NULL, &problems) < 0);
 	assert_int_equal(problems.errors, 1);
 	assert_non_null(strstr(problems.entries[0].cause, word));
@@ -256,7 +252,7 @@ TEST(test_no_name_is_found_beside_or_here)
 {
 	char folder[] = "/tmp/nopal-plugins-XXXXXX", path[64];
 	char *before = getcwd(NULL, 0);
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	FILE *file;
 
 	assert_non_null(mkdtemp(folder));
@@ -266,7 +262,6 @@ TEST(test_no_name_is_found_beside_or_here)
 	fclose(file);
 	assert_int_equal(chmod(path, 0755), 0);
 	assert_int_equal(chdir(folder), 0);
-	nopal_problems_init(&problems);
 	assert_int_equal(nopal_plugin_load("strange", folder, &problems), -ENOENT);
 	/* by its path it is looked at */
 	assert_int_equal(nopal_plugin_load("./strange.so", NULL, &problems), -ENOEXEC);
@@ -283,10 +278,9 @@ TEST(test_no_name_is_found_beside_or_here)
 
 TEST(test_the_searched_places_are_told)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
 	setenv("NOPAL_PLUGINS", "/first:/second", 1);
-	nopal_problems_init(&problems);
 	assert_true(nopal_plugin_load("no_such_thing", "/beside", &problems) < 0);
 	assert_non_null(strstr(problems.entries[0].cause, "in /first:/second:"));
 	assert_null(strstr(problems.entries[0].cause, "/beside"));

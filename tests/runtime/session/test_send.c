@@ -207,6 +207,20 @@ static void lucky_received(struct nopal_session *receiver, struct nopal_message 
 	luck_arrived = nopal_message_property(message, nopal_property(rig.plan, "luck"));
 }
 
+TEST(test_a_property_that_no_composition_has_is_refused)
+{
+	const struct nopal_property unknown = { UINT32_MAX, 1 };
+
+	rig_start(&rig, CONFIG, "");
+	assert_int_equal(nopal_send_message(rig.opener.session,
+					    &(struct nopal_outgoing){ .bytes = "x",
+								      .length = 1,
+								      .properties = &unknown,
+								      .property_count = 1 }),
+			 -EINVAL);
+	rig_close(&rig);
+}
+
 TEST(test_a_property_travels_with_its_message)
 {
 	static const struct nopal_callbacks callbacks = { .received = lucky_received };

@@ -60,10 +60,10 @@ TEST(test_messages_have_a_length)
 	uint64_t limit;
 
 	begin(KEPT);
-	limit = nopal__composite(session)->layer->plan->message_limit;
+	limit = nopal__composite(session)->layer->plan->info.message_limit;
 	assert_int_equal(nopal_send(session, bytes, limit + 1, 0), -EMSGSIZE);
 	assert_int_equal(nopal_send(session, bytes, limit, 0), 0);
-	rig.plan->message_min = 2;
+	rig.plan->info.message_min = 2;
 	assert_int_equal(nopal_send(session, bytes, 1, 0), -EINVAL);
 	assert_int_equal(nopal_send(session, bytes, 2, 0), 0);
 	assert_int_equal(awake->counters.messages_sent, 2);

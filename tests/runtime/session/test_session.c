@@ -61,8 +61,9 @@ TEST(test_too_long_is_refused_and_nothing_queued)
 	struct rig rig;
 
 	rig_open(&rig, MINIMAL, NULL);
-	assert_int_equal(rig_send_bytes(&rig, nopal_plan_message_limit(rig.plan) + 1), -EMSGSIZE);
-	assert_int_equal(rig_send_bytes(&rig, nopal_plan_message_limit(rig.plan)), 0);
+	assert_int_equal(rig_send_bytes(&rig, nopal_plan_info(rig.plan)->message_limit + 1),
+			 -EMSGSIZE);
+	assert_int_equal(rig_send_bytes(&rig, nopal_plan_info(rig.plan)->message_limit), 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 1);
 	rig_close(&rig);

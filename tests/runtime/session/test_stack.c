@@ -43,7 +43,7 @@ TEST(test_a_layer_costs_no_header_of_its_own)
 	struct nopal_plan *stack = rig_plan(STACK);
 
 	/* kind, session id, message number, fragment, above's kind, checksum */
-	assert_int_equal(nopal_plan_header_bytes(stack), 1 + 4 + 4 + 2 + 1 + 4);
+	assert_int_equal(nopal_plan_info(stack)->header_bytes, 1 + 4 + 4 + 2 + 1 + 4);
 	nopal_plan_unref(stack);
 }
 
@@ -178,7 +178,7 @@ TEST(test_each_layer_adds_a_byte_to_the_lowest_header)
 
 	/* kind, session id; fragment and number of the middle, kinds of both above, packet number
 	 * and segment number */
-	assert_int_equal(nopal_plan_header_bytes(plan), 1 + 4 + (2 + 4) + 2 + (4 + 4));
+	assert_int_equal(nopal_plan_info(plan)->header_bytes, 1 + 4 + (2 + 4) + 2 + (4 + 4));
 	nopal_plan_unref(plan);
 }
 

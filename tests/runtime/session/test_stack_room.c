@@ -37,7 +37,7 @@ TEST(test_a_wrapped_segment_fits_the_layer_below)
 	assert_int_not_equal(around, 0);
 	assert_int_equal(upper->body_bytes + upper->coded.bytes + around, upper->below_takes);
 	assert_int_equal(upper->below_takes, upper[1].body_bytes);
-	assert_int_equal(nopal_plan_body_bytes(plan), upper->body_bytes);
+	assert_int_equal(nopal_plan_info(plan)->body_bytes, upper->body_bytes);
 	nopal_plan_unref(plan);
 }
 
@@ -48,7 +48,7 @@ TEST(test_parity_of_the_longest_segments_arrives)
 
 	rig_open(&rig, CODED, &losing);
 	for (uint32_t i = 0; i < 4; i++)
-		assert_int_equal(rig_send_bytes(&rig, nopal_plan_body_bytes(rig.plan)), 0);
+		assert_int_equal(rig_send_bytes(&rig, nopal_plan_info(rig.plan)->body_bytes), 0);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 4);
 	assert_int_equal(rig_awake(rig.acceptor.session)->counters.segments_rebuilt, 1);

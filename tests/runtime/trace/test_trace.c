@@ -25,7 +25,7 @@ enum {
 /* ---------------------------------------------- a plan of our own making */
 
 struct nopal_plan {
-	const char *name;
+	struct nopal_plan_info info;
 	size_t parts;
 	const struct nopal_part *part;
 	int references;
@@ -49,11 +49,12 @@ static const struct nopal_part parts[] = {
 	  .kind = { 6, 7 },
 	  .hold = { [NOPAL_SEND] = 4, [NOPAL_DONE] = 1u << 31 } },
 };
-static struct nopal_plan plans[] = { { "one", 2, parts, 1 }, { "two", 1, parts, 1 } };
+static struct nopal_plan plans[] = { { { .name = "one" }, 2, parts, 1 },
+				     { { .name = "two" }, 1, parts, 1 } };
 
-const char *nopal_plan_name(const struct nopal_plan *plan)
+const struct nopal_plan_info *nopal_plan_info(const struct nopal_plan *plan)
 {
-	return plan->name;
+	return &plan->info;
 }
 
 size_t nopal_plan_part_count(const struct nopal_plan *plan)
@@ -136,10 +137,9 @@ static uint64_t write_trace(const char *file, enum nopal_trace_detail detail, in
 
 static struct nopal_trace_reader *open_trace(void)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_trace_reader *reader;
 
-	nopal_problems_init(&problems);
 	reader = nopal_trace_open(path, &problems);
 	assert_int_equal(reader == NULL, problems.errors > 0);
 	nopal_problems_fini(&problems);
@@ -317,9 +317,9 @@ TEST(names_cannot_steer_a_terminal)
 {
 	struct nopal_trace_reader *reader;
 
-	plans[0].name = "a\033[2Jb\n";
+	plans[0].info.name = "a\033[2Jb\n";
 	write_trace(path, NOPAL_TRACE_EVENTS, SOME, NULL);
-	plans[0].name = "one";
+	plans[0].info.name = "one";
 	reader = open_trace();
 	count_records(reader);
 	assert_string_equal(nopal_trace_plan_name(reader, 0), "a?[2Jb?");

@@ -250,7 +250,7 @@ TEST(test_a_listener_is_told_whom_it_has)
 {
 	static const struct nopal_callbacks callbacks = { .accepted = on_accepted };
 	uint8_t bytes[DATAGRAM] = { nopal__first_byte(NOPAL_KIND_DATA_OPENING), 0, 0, 0, 1 };
-	uint64_t fingerprint = nopal_plan_fingerprint(rig.plan);
+	uint64_t fingerprint = nopal_plan_info(rig.plan)->fingerprint;
 
 	for (int i = 0; i < 8; i++)
 		bytes[5 + i] = (uint8_t)(fingerprint >> (56 - 8 * i));

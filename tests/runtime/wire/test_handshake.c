@@ -105,7 +105,8 @@ TEST(test_an_opening_of_no_kind_is_malformed)
 
 		bytes[4] = 1;
 		for (unsigned i = 0; i < 8; i++)
-			bytes[5 + i] = (uint8_t)(nopal_plan_fingerprint(rig.plan) >> (56 - 8 * i));
+			bytes[5 + i] =
+				(uint8_t)(nopal_plan_info(rig.plan)->fingerprint >> (56 - 8 * i));
 		bytes[13] = (uint8_t)kind;
 		nopal_sim_inject(rig.world, rig.acceptor.endpoint, &stranger, bytes, sizeof(bytes));
 	}

@@ -85,7 +85,7 @@ struct opening {
 
 static struct opening opening(uint8_t kind)
 {
-	return (struct opening){ kind, ID, nopal_plan_fingerprint(rig.plan), 0, PORT };
+	return (struct opening){ kind, ID, nopal_plan_info(rig.plan)->fingerprint, 0, PORT };
 }
 
 static size_t opening_write(const struct opening *one, const void *body, size_t length,
@@ -257,11 +257,11 @@ TEST(test_a_refusal_shows_the_nearest_composition)
 	one.fingerprint++;
 	strcpy(text, STRANGE);
 	arrive(&one, text, sizeof(text));
-	diff = nopal_canonical_diff(STRANGE, rig.plan->canonical);
+	diff = nopal_canonical_diff(STRANGE, rig.plan->info.canonical);
 	snprintf(expected, sizeof(expected),
 		 "%s; its nearest is %s (- only at the listener, + only "
 		 "here):\n%s",
-		 head, rig.plan->name, diff);
+		 head, rig.plan->info.name, diff);
 	free(diff);
 	refusal = reply(&one, REFUSED, &length);
 	assert_int_equal(length, strlen(expected));
@@ -308,7 +308,7 @@ TEST(test_an_opening_is_as_its_manual_says)
 	said_first = true;
 	rig_start(&rig);
 	reader = nopal_reader_over(said, said_length);
-	fingerprint = nopal_plan_fingerprint(rig.plan);
+	fingerprint = nopal_plan_info(rig.plan)->fingerprint;
 	id = nopal_session_id(rig.opener.session);
 	assert_int_equal(said_length, REPLY_MAX);
 	assert_int_equal(nopal_read(&reader, 1), nopal__first_byte(NOPAL_KIND_CONNECT));
@@ -365,7 +365,7 @@ static void come_back(const void *body, size_t length, size_t cut, uint16_t chec
 {
 	struct nopal_composite *composite = opener();
 	uint64_t check =
-		check_of(nopal_plan_fingerprint(rig.plan), composite->local_id, body, length);
+		check_of(nopal_plan_info(rig.plan)->fingerprint, composite->local_id, body, length);
 	uint8_t bytes[64];
 	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
 

@@ -177,8 +177,9 @@ TEST(test_a_message_that_is_a_segment_may_exceed_it)
 {
 	begin(WHOLE, NULL);
 	limit(0);
-	assert_int_equal(nopal_plan_message_limit(rig.plan), nopal_body_max(rig.opener.session));
-	rig_send_bytes(&rig, nopal_plan_message_limit(rig.plan));
+	assert_int_equal(nopal_plan_info(rig.plan)->message_limit,
+			 nopal_body_max(rig.opener.session));
+	rig_send_bytes(&rig, nopal_plan_info(rig.plan)->message_limit);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 1);
 	rig_close(&rig);

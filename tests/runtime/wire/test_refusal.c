@@ -82,10 +82,10 @@ static void assert_nearest(const char *theirs, int expected)
 {
 	const char *name = "none was given";
 	char *diff = nopal__nearest_diff(&endpoint, theirs, &name);
-	char *own = nopal_canonical_diff(theirs, plans[expected]->canonical);
+	char *own = nopal_canonical_diff(theirs, plans[expected]->info.canonical);
 
 	assert_string_equal(diff, own);
-	assert_ptr_equal(name, plans[expected]->name);
+	assert_ptr_equal(name, plans[expected]->info.name);
 	free(own);
 	free(diff);
 }
@@ -98,7 +98,7 @@ TEST(test_the_nearest_differs_in_fewest_lines)
 	for (unsigned i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
 		listen_for(orders[i], PLANS);
 		for (int own = 0; own < PLANS; own++)
-			assert_nearest(plans[own]->canonical, own);
+			assert_nearest(plans[own]->info.canonical, own);
 	}
 }
 
@@ -110,7 +110,7 @@ TEST(test_the_first_of_two_is_the_nearest)
 
 	plans[2] = again;
 	listen_for((const int[]){ 1, 2 }, 2);
-	assert_nearest(plans[0]->canonical, 2);
+	assert_nearest(plans[0]->info.canonical, 2);
 	plans[2] = was;
 	nopal_plan_unref(again);
 }
@@ -128,8 +128,8 @@ TEST(test_a_difference_says_who_has_which_part)
 {
 	static const char head[] = "the peer runs another composition (- only at the peer, + only "
 				   "here):\n";
-	char *text = nopal__plans_differ(plans[0]->canonical, plans[1]->canonical);
-	char *diff = nopal_canonical_diff(plans[0]->canonical, plans[1]->canonical);
+	char *text = nopal__plans_differ(plans[0]->info.canonical, plans[1]->info.canonical);
+	char *diff = nopal_canonical_diff(plans[0]->info.canonical, plans[1]->info.canonical);
 
 	assert_memory_equal(text, head, sizeof(head) - 1);
 	assert_string_equal(text + sizeof(head) - 1, diff);
@@ -139,7 +139,7 @@ TEST(test_a_difference_says_who_has_which_part)
 
 static void try_to_differ(void *context)
 {
-	char *text = nopal__plans_differ(plans[0]->canonical, plans[1]->canonical);
+	char *text = nopal__plans_differ(plans[0]->info.canonical, plans[1]->info.canonical);
 	bool failed = failing_stop() > 0;
 
 	(void)context;

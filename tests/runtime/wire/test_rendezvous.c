@@ -171,7 +171,7 @@ TEST_WITH(set_up, tear_down, test_a_trace_says_who_gives_way)
 {
 	struct nopal_trace_reader *reader;
 	struct nopal_trace_record record;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	uint64_t role[2] = { 0 }, id[2], peer_id[2];
 	unsigned records = 0;
 
@@ -185,7 +185,6 @@ TEST_WITH(set_up, tear_down, test_a_trace_says_who_gives_way)
 		id[i] = nopal_session_id(rendezvous.side[i].session);
 		peer_id[!i] = id[i];
 	}
-	nopal_problems_init(&problems);
 	reader = nopal_trace_open(path, &problems);
 	assert_non_null(reader);
 	while (nopal_trace_next(reader, &record) == 1)
@@ -214,13 +213,13 @@ TEST(test_a_request_byte_by_byte)
 
 	rendezvous_begin(CIRCUIT, CIRCUIT, "delay 10ms", 1);
 	rendezvous_open(0);
-	text = nopal_plan_canonical(rendezvous.side[0].plan);
+	text = nopal_plan_info(rendezvous.side[0].plan)->canonical;
 	assert_int_equal(datagram->length, 1200);
 	assert_int_equal(nopal_read(&reader, 1), 0x3e);
 	key[1] = nopal_read(&reader, NOPAL_ID_BYTES);
 	assert_int_equal(key[1], nopal_session_id(rendezvous.side[0].session));
 	key[0] = nopal_read(&reader, NOPAL_FINGERPRINT_BYTES);
-	assert_true(key[0] == nopal_plan_fingerprint(rendezvous.side[0].plan));
+	assert_true(key[0] == nopal_plan_info(rendezvous.side[0].plan)->fingerprint);
 	check = nopal_read(&reader, NOPAL_CHECK_BYTES);
 	assert_true(check == nopal__siphash(key, reader.at, nopal_read_left(&reader)));
 	assert_memory_equal(reader.at, text, strlen(text) + 1);

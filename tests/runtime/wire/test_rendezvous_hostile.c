@@ -9,7 +9,7 @@ static const char CIRCUIT[] = "transport_driver {}\nfixed_size {}\nvirtual_circu
 static struct rendezvous_forged forged_for(int to)
 {
 	return (struct rendezvous_forged){
-		.fingerprint = nopal_plan_fingerprint(rendezvous.side[to].plan),
+		.fingerprint = nopal_plan_info(rendezvous.side[to].plan)->fingerprint,
 		.id = 77,
 		.nonce = UINT64_MAX,
 		.length = 1200,

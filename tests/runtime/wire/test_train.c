@@ -104,7 +104,7 @@ TEST(test_an_error_is_an_error_and_leaves_no_train)
 	assert_int_equal(counters->soft_errors, 1);
 	assert_int_equal(counters->trains_out, 1);
 	assert_int_equal(endpoint->train_count, 0);
-	assert_int_equal(nopal_path_hint(session), nopal_plan_header_bytes(plan) + BYTES - 1);
+	assert_int_equal(nopal_path_hint(session), nopal_plan_info(plan)->header_bytes + BYTES - 1);
 	fake.answer = NOPAL_UNSENT;
 	send_one(session, BYTES);
 	assert_int_equal(counters->soft_errors, 2);

@@ -69,7 +69,7 @@ TEST(test_golden_opening_datagram)
 	assert_int_equal(packet[0], 0x20 | NOPAL_KIND_DATA_OPENING);
 	for (unsigned i = 0; i < 8; i++)
 		assert_int_equal(packet[5 + i],
-				 (uint8_t)(nopal_plan_fingerprint(rig.plan) >> (56 - 8 * i)));
+				 (uint8_t)(nopal_plan_info(rig.plan)->fingerprint >> (56 - 8 * i)));
 	assert_memory_equal(packet + 13, "\x80\x00\x00\x00\x00\x01", 6);
 	assert_memory_equal(packet + 19, "abc", 3);
 	rig_close(&rig);
@@ -142,7 +142,7 @@ TEST(test_header_sizes_are_as_promised)
 {
 	struct nopal_plan *minimal = rig_plan("transport_driver {}\nfixed_size {}\n");
 
-	assert_true(nopal_plan_header_bytes(minimal) <= 8);
+	assert_true(nopal_plan_info(minimal)->header_bytes <= 8);
 	nopal_plan_unref(minimal);
 }
 

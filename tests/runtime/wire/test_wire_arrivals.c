@@ -41,7 +41,7 @@ TEST(test_all_that_arrives_is_counted)
 	records_stop(rig.world);
 	assert_int_equal(counters->datagrams_in, datagrams + 1);
 	assert_int_equal(counters->datagram_bytes_in - bytes,
-			 100 + nopal_plan_header_bytes(rig.plan));
+			 100 + nopal_plan_info(rig.plan)->header_bytes);
 	arrived = record_of(NOPAL_TRACED_ARRIVE, NOPAL_KIND_DATA);
 	assert_int_equal(arrived->session, nopal_session_id(rig.acceptor.session));
 	assert_int_equal(arrived->b, serial_of(rig.acceptor.session));

@@ -253,7 +253,7 @@ TEST(test_longer_than_the_path_travels_alone)
 	nopal__be_awake(composite);
 	nopal_path_limit_set(session, 0);
 	assert_int_equal(nopal_path_limit(session), plan->path_floor);
-	max = nopal_path_limit(session) - nopal_plan_header_bytes(plan);
+	max = nopal_path_limit(session) - nopal_plan_info(plan)->header_bytes;
 	for (uint32_t more = 0; more < 2; more++) {
 		bool outermost = nopal__turn_begin(&fake.world);
 
@@ -311,7 +311,7 @@ TEST(test_what_is_too_short_is_malformed)
 
 	begin(CODED);
 	nopal__be_awake(composite);
-	min = nopal_plan_header_bytes(plan);
+	min = nopal_plan_info(plan)->header_bytes;
 	assert_null(unpack(min - 1));
 	assert_int_equal(composite->awake->counters.rx_malformed, 1);
 	segment = unpack(min);

@@ -38,7 +38,7 @@ static int talk_open(void **state)
 	static const uint8_t reset_key[NOPAL_RESET_KEY_BYTES] = "of a listener";
 	struct nopal_address local;
 
-	nopal_problems_init(&talk->problems);
+	talk->problems = (struct nopal_problems){ 0 };
 	talk->bytes = calloc(1, MESSAGE);
 	talk->listener = nopal_listen_keyed("bulk", "127.0.0.1:0", reset_key, &talk->problems);
 	nopal_problems_print(&talk->problems, stderr);
@@ -145,9 +145,8 @@ TEST(test_nothing_comes_in_time)
 
 TEST_WITH(NULL, NULL, test_nobody_listens)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_null(nopal_dial("bulk", "127.0.0.1:9", 200 * NOPAL_MILLISECOND, &problems));
 	assert_true(problems.errors > 0);
 	nopal_problems_fini(&problems);

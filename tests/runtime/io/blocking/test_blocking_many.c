@@ -53,7 +53,7 @@ static void receiver_accept(struct receiver *one)
 static int begin(void **state)
 {
 	(void)state;
-	nopal_problems_init(&problems);
+	problems = (struct nopal_problems){ 0 };
 	for (int i = 0; i < MANY; i++)
 		receiver_listen(&receiver[i]);
 	sender = NULL;
@@ -359,7 +359,7 @@ static void child(int to_parent)
 {
 	struct nopal_connection *connection;
 
-	nopal_problems_init(&problems);
+	problems = (struct nopal_problems){ 0 };
 	receiver_listen(&receiver[0]);
 	if (write(to_parent, receiver[0].address, NOPAL_ADDRESS_TEXT) < 0)
 		_exit(1);

@@ -17,9 +17,8 @@ struct meeter {
 static void *rendezvous_there(void *user)
 {
 	struct meeter *meeter = user;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	meeter->connection =
 		nopal_rendezvous("bulk", meeter->local, meeter->peer, talk_timeout_ns, &problems);
 	nopal_problems_print(&problems, stderr);
@@ -29,11 +28,10 @@ static void *rendezvous_there(void *user)
 
 static void free_address(char *text)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_listener *listener;
 	struct nopal_address local;
 
-	nopal_problems_init(&problems);
 	listener = nopal_listen("bulk", "127.0.0.1:0", &problems);
 	assert_non_null(listener);
 	nopal_listener_address(listener, &local);
@@ -45,11 +43,10 @@ static void free_address(char *text)
 TEST(test_two_rendezvous)
 {
 	struct meeter here = { .connection = NULL }, there;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	pthread_t thread;
 	char bytes[8];
 
-	nopal_problems_init(&problems);
 	free_address(here.local);
 	free_address(here.peer);
 	memcpy(there.local, here.peer, sizeof(here.peer));
@@ -70,9 +67,8 @@ TEST(test_two_rendezvous)
 
 TEST(test_what_cannot_rendezvous_is_said)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_null(nopal_rendezvous("ctp_minimal", "127.0.0.1:0", "127.0.0.1:9", talk_timeout_ns,
 				     &problems));
 	assert_true(problems.errors > 0);

@@ -24,7 +24,7 @@ static int begin(void **state)
 	struct nopal_address local;
 
 	(void)state;
-	nopal_problems_init(&problems);
+	problems = (struct nopal_problems){ 0 };
 	listener = nopal_listen("bulk", "127.0.0.1:0", &problems);
 	nopal_listener_address(listener, &local);
 	nopal_address_format(&local, address_text);
@@ -54,7 +54,7 @@ static void forget_problems(void)
 {
 	assert_true(problems.errors > 0);
 	nopal_problems_fini(&problems);
-	nopal_problems_init(&problems);
+	problems = (struct nopal_problems){ 0 };
 }
 
 TEST(test_one_to_one_has_no_destinations)

@@ -13,10 +13,9 @@
 
 static int parse(const char *text, struct nopal_link *forward, struct nopal_link *reverse)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	int error;
 
-	nopal_problems_init(&problems);
 	error = nopal_link_parse(text, forward, reverse, &problems);
 	assert_int_equal(error<0, problems.errors> 0);
 	nopal_problems_fini(&problems);
@@ -181,9 +180,8 @@ TEST(mistakes_are_named_with_a_fix)
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
 		const struct refusal *refusal = &refusals[i];
 		struct nopal_link forward = { .limit = 5 }, reverse;
-		struct nopal_problems problems;
+		struct nopal_problems problems = { 0 };
 
-		nopal_problems_init(&problems);
 		assert_int_equal(nopal_link_parse(refusal->text, &forward, &reverse, &problems),
 				 -EINVAL);
 		assert_int_equal(problems.count, 1);
@@ -199,9 +197,8 @@ TEST(mistakes_are_named_with_a_fix)
 TEST(all_mistakes_are_named_at_once)
 {
 	struct nopal_link forward, reverse;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	nopal_link_parse("rate 5 delay 7 8 foo 5 6 bar loss 2", &forward, &reverse, &problems);
 	assert_int_equal(problems.count, 5);
 	nopal_problems_fini(&problems);

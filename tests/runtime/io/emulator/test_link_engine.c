@@ -19,9 +19,8 @@ enum { SEED = 7, MANY = 1000000, PAYLOAD = 1000 };
 static struct nopal_link parsed(const char *text)
 {
 	struct nopal_link forward, reverse;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_int_equal(nopal_link_parse(text, &forward, &reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 	return forward;

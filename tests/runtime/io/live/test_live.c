@@ -59,10 +59,9 @@ TEST_WITH(NULL, NULL, test_what_is_no_address_is_said)
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		struct nopal_problems problems;
+		struct nopal_problems problems = { 0 };
 		struct nopal_address address;
 
-		nopal_problems_init(&problems);
 		assert_true(nopal_address_parse(texts[i], &address, &problems) < 0);
 		assert_int_equal(problems.errors, 1);
 		nopal_problems_fini(&problems);

@@ -41,10 +41,9 @@ static void open_scene(struct scene *scene, const char *words)
 {
 	struct nopal_link links[LIVE_DIRECTIONS];
 	const struct nopal_link *const both[] = { &links[0], &links[1] };
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
 	memset(scene, 0, sizeof(*scene));
-	nopal_problems_init(&problems);
 	assert_int_equal(nopal_link_parse(words, &links[0], &links[1], &problems), 0);
 	nopal_problems_fini(&problems);
 	scene->base = event_base_new();

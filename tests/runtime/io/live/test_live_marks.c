@@ -14,9 +14,8 @@ enum { PAYLOAD = 1000, DATAGRAM = 1000, TRAIN = 10, MANY = 99, WAIT_MS = 2000 };
 static void start(struct nopal__link_engine *engine, const char *words)
 {
 	struct nopal_link link, reverse;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_int_equal(nopal_link_parse(words, &link, &reverse, &problems), 0);
 	nopal_problems_fini(&problems);
 	assert_int_equal(nopal__link_init(engine, &link, NOPAL__UDP_HEADER_BYTES, 1), 0);

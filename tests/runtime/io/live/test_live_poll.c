@@ -57,11 +57,10 @@ static const struct nopal_callbacks awake_callbacks = {
 
 static void awake_open(struct awake *awake)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_address address;
 
 	*awake = (struct awake){ .base = event_base_new() };
-	nopal_problems_init(&problems);
 	awake->world = nopal_live_new(awake->base);
 	awake->plan = nopal_plan_load("bulk", NULL, &problems);
 	nopal_address_parse("127.0.0.1:0", &address, NULL);

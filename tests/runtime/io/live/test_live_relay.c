@@ -39,12 +39,11 @@ static void open_scene(struct scene *scene, const char *words)
 {
 	struct nopal_link forward, reverse;
 	struct nopal_address listen, target, local;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	union live_sockaddr name;
 	socklen_t length;
 
 	memset(scene, 0, sizeof(*scene));
-	nopal_problems_init(&problems);
 	assert_int_equal(nopal_link_parse(words, &forward, &reverse, &problems), 0);
 	scene->client = udp_socket(&name, &length);
 	scene->target = udp_socket(&name, &length);

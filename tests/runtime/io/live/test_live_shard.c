@@ -43,10 +43,9 @@ struct group {
 static int group_open(void **state)
 {
 	struct group *group = calloc(1, sizeof(*group));
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_address local, ignored;
 
-	nopal_problems_init(&problems);
 	loopback(&local);
 	group->base = event_base_new();
 	group->shards = nopal_shards_open(&local, SHARDS, &problems);
@@ -195,9 +194,8 @@ TEST(test_a_group_has_one_secret)
 TEST(test_a_taken_port_is_refused)
 {
 	struct group *group = *state;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
-	nopal_problems_init(&problems);
 	assert_null(nopal_shards_open(&group->at, SHARDS, &problems));
 	assert_int_equal(problems.errors, 1);
 	assert_null(nopal_endpoint_open(group->world[0], &group->at, &problems));
@@ -232,10 +230,9 @@ TEST(test_one_shard_is_a_group_too)
 TEST(test_misuses_are_refused)
 {
 	struct group *group = *state;
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_address local;
 
-	nopal_problems_init(&problems);
 	loopback(&local);
 	assert_null(nopal_shards_open(&local, 0, &problems));
 	assert_null(nopal_shards_open(&local, NOPAL_SHARDS_MAX + 1, &problems));
@@ -473,10 +470,9 @@ static void crowd_check(void)
 
 TEST_WITH(NULL, NULL, test_sessions_live_on_all_loops)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	struct nopal_address address;
 
-	nopal_problems_init(&problems);
 	loopback(&address);
 	crowd.plan = nopal_plan_load("bulk", NULL, &problems);
 	crowd.shards = nopal_shards_open(&address, SHARDS, &problems);

@@ -139,11 +139,10 @@ static struct nopal_tun *open_tun(struct scene *scene, const char *words, const 
 
 static void open_scene(struct scene *scene, const char *words)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 
 	memset(scene, 0, sizeof(*scene));
 	assert_true(make_spaces(scene));
-	nopal_problems_init(&problems);
 	scene->base = event_base_new();
 	scene->tun = open_tun(scene, words, devices[0], scene->paths[0], &problems);
 	nopal_problems_print(&problems, stderr);
@@ -328,11 +327,10 @@ TEST(tcp_comes_through_losses)
 
 static void refuse(struct scene *scene, const char *device, const char *space, const char *says)
 {
-	struct nopal_problems problems;
+	struct nopal_problems problems = { 0 };
 	char text[512] = "";
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
-	nopal_problems_init(&problems);
 	assert_null(open_tun(scene, "delay 1ms", device, space, &problems));
 	assert_int_equal(problems.errors, 1);
 	nopal_problems_print(&problems, out);
