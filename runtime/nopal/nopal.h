@@ -112,7 +112,7 @@ struct nopal_plan *nopal_plan_parse(const char *text, const char *file, const ch
 struct nopal_plan *nopal_plan_ref(struct nopal_plan *plan);
 void nopal_plan_unref(struct nopal_plan *plan);
 
-/* A plan at a glance; it lives as long as the plan. */
+/* A plan at a glance. */
 struct nopal_plan_info {
 	const char *name, *description; /* of the config */
 	const char *canonical;		/* text of all that peers must agree on */
@@ -124,6 +124,7 @@ struct nopal_plan_info {
 	 * datagram of no bytes is none. */
 	uint32_t message_min;
 };
+/* Lives as long as the plan. */
 const struct nopal_plan_info *nopal_plan_info(const struct nopal_plan *plan);
 /* Does the plan have a provider of this role? */
 bool nopal_plan_provides(const struct nopal_plan *plan, const char *role);

@@ -211,14 +211,12 @@ TEST(test_a_property_that_no_composition_has_is_refused)
 {
 	const struct nopal_property unknown = { UINT32_MAX, 1 };
 
-	rig_start(&rig, CONFIG, "");
-	assert_int_equal(nopal_send_message(rig.opener.session,
-					    &(struct nopal_outgoing){ .bytes = "x",
+	assert_int_equal(
+		nopal_send_message(session, &(struct nopal_outgoing){ .bytes = "x",
 								      .length = 1,
 								      .properties = &unknown,
 								      .property_count = 1 }),
-			 -EINVAL);
-	rig_close(&rig);
+		-EINVAL);
 }
 
 TEST(test_a_property_travels_with_its_message)
