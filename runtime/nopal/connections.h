@@ -98,12 +98,13 @@ struct nopal_connection *nopal_dial_many(const char *config, const char *const *
  * address, or no such connection: one to one, or an accepted one. */
 int64_t nopal_connection_add(struct nopal_connection *connection, const char *address,
 			     int64_t timeout_ns, struct nopal_problems *problems);
-/* It gets no more messages, and nobody waits for it; what was sent before still goes there, and
- * then its session closes, or, `at_once`, it ends now.  Returns at once.  One that has ended by
- * itself is taken off the list.  -ENOENT: there is none; -EINVAL: as above. */
+/* Removes destination `id`: it gets no more messages, and nobody waits for it; messages sent before
+ * still go there, and then its session closes, or, `at_once`, ends now.  Returns at once.  A
+ * destination that has ended by itself is taken off the list.  -ENOENT: no destination has this id;
+ * -EINVAL: as above. */
 int nopal_connection_remove(struct nopal_connection *connection, uint32_t id, bool at_once);
-/* Those that are there, and those that have ended and were not removed.  Writes at most `room`,
- * returns how many; `session` is NULL, and `text` valid until the destination is removed, or the
+/* Destinations that are there, or have ended and were not removed.  Writes at most `room`, returns
+ * how many there are; `session` is NULL, and `text` valid until the destination is removed, or the
  * connection closed. */
 size_t nopal_connection_destinations(struct nopal_connection *connection,
 				     struct nopal_destination_info *ret_infos, size_t room);

@@ -284,9 +284,9 @@ struct nopal_admission {
  * it. */
 uint64_t nopal_request_mac(const struct nopal_request *request, uint64_t epoch, uint64_t extra);
 
-/* What a part says to its peer's while a session opens, before any segment: the role connection
- * carries the opener's bytes in its request and the listener's in its answer, and does not know
- * what they mean. */
+/* Handshake extensions: bytes from a part to the same part of the peer while a session opens,
+ * before any segment.  The role connection carries the opener's bytes in its request and the
+ * listener's in its answer, and does not know what they mean. */
 struct nopal_opening { /* as both sides know it, proofs of address left out */
 	const uint8_t *request, *answer;
 	size_t request_length, answer_length;
@@ -317,10 +317,10 @@ struct nopal_microprotocol {
 	const char *family;    /* (required) base status reliability flow ... */
 	const char *summary;   /* (required) one line */
 	unsigned wire_version; /* raise it when the wire meaning changes */
-	/* It keeps nothing of a peer: it may stand above many destinations. */
+	/* The microprotocol keeps nothing of a peer: it may stand above many destinations. */
 	bool many;
-	/* Role message_segments: it makes one segment of each message, with the same bytes, and
-	 * does nothing else in MSG_FROM_USER. */
+	/* Role message_segments: the microprotocol makes one segment of each message, with the same
+	 * bytes, and does nothing else in MSG_FROM_USER. */
 	bool whole;
 
 	const struct nopal_role *provides;
@@ -329,7 +329,7 @@ struct nopal_microprotocol {
 	const char *standard;
 	const struct nopal_relation *needs;
 	const struct nopal_relation *excludes;
-	/* (optional) What it guarantees, and what it weakens: promise.h. */
+	/* (optional) Qualities that it guarantees, and those that it weakens: promise.h. */
 	const struct nopal_promise *promises;
 
 	size_t parameters_size;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * destinations.h -- one to many: what a layer above a layer with `multiplicity = per_destination`
- * sees of those below it, chooses among them, and sends through a channel that many hear.  Part of
- * microprotocol.h, which includes it.
+ * destinations.h -- one to many: how a layer above a layer with `multiplicity = per_destination`
+ * sees the destinations below it, chooses among them, and sends through a channel that many of them
+ * receive.  Part of microprotocol.h, which includes this page.
  */
 #include "microprotocol.h" /* which includes this page in its place */
 
@@ -13,8 +13,8 @@
 extern "C" {
 #endif
 
-/* One of those to whom a layer with `multiplicity = per_destination` speaks, as the layer above it
- * sees it: a session of its own. */
+/* A destination of a layer with `multiplicity = per_destination`, as the layer above sees it: a
+ * session of its own. */
 struct nopal_destination {
 	uint32_t id;	    /* counts from 1 in its group, and is not used again */
 	bool open;	    /* it was reached; what is sent before waits for that */
@@ -53,7 +53,7 @@ struct nopal_copy {
 	int64_t took_ns;	    /* since the segment's last transmission */
 };
 
-/* Argument of CHANNEL_REPORT: what came since the one before. */
+/* Argument of CHANNEL_REPORT: arrivals since the report before. */
 struct nopal_channel_report {
 	struct nopal_destination *destination;
 	/* Segments, as they came by the channel, and in how many rows those went missing. */
@@ -64,41 +64,41 @@ struct nopal_channel_report {
 	int64_t sample_ns, left_ns;
 };
 
-/* ------------------------------------------------------------- who they are */
+/* -------------------------------------------------------- the destinations */
 
-/* Above a layer of destinations: who they are now, by their age, and which of them have the segment
- * that leaves, in SEND_SEGMENT: the one that the application has named; those that were chosen;
- * else all that are not removed, paused or ended.  What a destination was given and has no outcome
- * of is its backlog. */
+/* Above a layer of destinations: the destinations of now, by their age, and which of them get the
+ * segment that leaves, in SEND_SEGMENT: the one that the application has named; those that were
+ * chosen; else all that are not removed, paused or ended.  Bytes that a destination was given and
+ * that have no outcome yet are its backlog. */
 uint32_t nopal_destination_count(const struct nopal_session *session);
 struct nopal_destination *nopal_destination_at(const struct nopal_session *session, uint32_t index);
 uint64_t nopal_destination_backlog(const struct nopal_session *session, uint32_t index);
-/* Ends the session with it. */
+/* Ends the session with this destination. */
 void nopal_destination_break(struct nopal_session *session, uint32_t index, enum nopal_end end,
 			     const char *text);
 void nopal_copies_choose(struct nopal_session *session, const uint32_t *indices, uint32_t count);
-/* The one with this id; the count, where there is none. */
+/* The index of the destination with this id; the count, where there is none. */
 uint32_t nopal_destination_find(const struct nopal_session *session, uint64_t id);
-/* Above such a layer: are we one of the many, and not who speaks to them? */
+/* Above such a layer: is this session one of the destinations, and not the group's sender? */
 bool nopal_is_destination(const struct nopal_session *session);
-/* At any height above such a layer: are there many below, and do we speak to them? */
+/* At any height above such a layer: are there many below, and is this session their sender? */
 bool nopal_is_group(const struct nopal_session *session);
-/* Is a segment or message of ours for one alone: from one of the many, or to the one that the
- * application named?  It takes no part in what is for all. */
+/* Is a segment or message of ours for one peer alone: from a destination to the sender, or to the
+ * destination that the application named?  Such an item takes no part in what is for all. */
 #define nopal_is_for_one(session, item) nopal__is_for_one(session, (item)->attribute)
 bool nopal__is_for_one(const struct nopal_session *session, const uint64_t *attribute);
 
 /* ---------------------------------------------------------------- a channel */
 
-/* A channel, for the role `channel` of a layer above destinations: a multicast address to which all
- * that is carried and for all leaves once, for those that hear it there; each of the others gets a
- * copy of its own.  It opens on the way to a destination, for so many routers; once more, for
- * others, it is the same.  Returns its id, which they need to join; negative: errno value,
- * -EAFNOSUPPORT where one is of IPv4 and the other of IPv6.  What arrives by it has
- * NOPAL_PATH_CHANNEL for its path. */
+/* A channel, for the role `channel` of a layer above destinations: a multicast address to which
+ * each segment that is carried and for all leaves once, for the destinations that joined; each of
+ * the others gets a copy of its own.  The channel opens on the way to destination `index`, for
+ * `hops` routers; opened once more, for others, it is the same.  Returns its id, which destinations
+ * need to join; negative: errno value, -EAFNOSUPPORT where one is of IPv4 and the other of IPv6.
+ * Segments that arrive by a channel have NOPAL_PATH_CHANNEL for their path. */
 int64_t nopal_channel_open(struct nopal_session *session, uint32_t index,
 			   const struct nopal_address *group, unsigned hops);
-/* It is open, and of this destination's family. */
+/* Is the channel open, and of this destination's address family? */
 bool nopal_channel_reaches(const struct nopal_session *session, uint32_t index);
 int nopal_channel_join(struct nopal_session *session, const struct nopal_address *group,
 		       uint32_t id);

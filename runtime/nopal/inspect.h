@@ -35,7 +35,8 @@ const char *nopal_nearest(const char *name, const char *const *names);
  * "- only there", "+ only here", "~ other value".  Caller frees; NULL: no memory. */
 char *nopal_canonical_diff(const char *here, const char *there);
 
-/* What a plan is made of, for explain, graph and doc.  All strings live as long as the plan. */
+/* Fields, parts and handlers of a plan, for explain, graph and doc.  All strings live as long as
+ * the plan. */
 struct nopal_plan_field {
 	const char *attribute;	   /* "kind", "session id", ... too */
 	const char *microprotocol; /* NULL: the runtime's */
@@ -69,17 +70,19 @@ int nopal_plan_fuse(const struct nopal_plan *plan, const char *const *sources, F
 
 /* ----------------------------------------------------------- running sessions */
 
-/* What the calling thread does in its world at this moment, for who dies there: "while `gentle`
- * handled SEGMENT_FROM_NET at 1.204500000 s (session 5e0b7d13)", a line for each layer at work.
- * Returns its length, at most room - 1; 0: nothing.  Reads memory and does nothing else, so that a
- * handler of SIGSEGV may call it. */
+/* Describes the work of the calling thread in its world at this moment, for the report of a crash:
+ * "while `gentle` handled SEGMENT_FROM_NET at 1.204500000 s (session 5e0b7d13)", a line for each
+ * layer at work.  Returns the text's length, at most room - 1; 0: there is no such work.  Reads
+ * memory and does nothing else, so that a handler of SIGSEGV may call it. */
 size_t nopal_whereabouts(char *text, size_t room);
-/* Who holds what: a line a waiting segment or message, for people.  Returns the number of lines. */
+/* Writes holds and their holders for people: a line for each waiting segment or message.  Returns
+ * the number of lines. */
 size_t nopal_session_dump(const struct nopal_session *session, FILE *out);
-/* The same by holder, in all layers of the session: what one microprotocol holds at one barrier. */
+/* The same by holder, in all layers of the session: items that one microprotocol holds at one
+ * barrier. */
 struct nopal_held {
 	const char *layer, *microprotocol;
-	const char *why; /* what it waits for, as it declares */
+	const char *why; /* the reason of its hold, as it declares */
 	/* enum nopal_barrier; at NOPAL_DELIVER items are messages, elsewhere they are segments;
 	 * NOPAL_BARRIERS: messages of ours without segments */
 	unsigned barrier;
@@ -91,8 +94,8 @@ struct nopal_held {
 	int64_t for_ns; /* since the oldest was made, or was to leave again */
 };
 typedef void nopal_held_visit(const struct nopal_held *held, void *user);
-/* Returns how many there are; `visit` may be NULL.  Within the callback `ended`, too: then it is
- * what the session never let go. */
+/* Returns how many there are; `visit` may be NULL.  Within the callback `ended`, too: then these
+ * are the holds that were never released. */
 size_t nopal_session_held(const struct nopal_session *session, nopal_held_visit *visit, void *user);
 
 /* --------------------------------------------------- quantities and hashes */

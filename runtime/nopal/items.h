@@ -159,7 +159,7 @@ static inline struct nopal_segment *nopal_control_begin(struct nopal_at at, unsi
 		*ret_writer = nopal_writer_over(bytes, room);
 	return segment;
 }
-/* One that says all by its kind and its attributes. */
+/* A control segment without a body: its kind and its attributes say all. */
 static inline struct nopal_segment *nopal_control_bare(struct nopal_at at, unsigned kind)
 {
 	uint8_t *nowhere;

@@ -102,7 +102,8 @@ struct nopal_ack {
 	bool selective;		      /* what lies above the cumulative ack was reported too: */
 	uint64_t told_from, told_end; /* ... of these numbers; end 0: of all */
 	bool largest_is_new;	      /* `largest` grew: its round trip is a sample */
-	struct nopal_handle cumulative_segment; /* outstanding at the floor; generation 0: none */
+	struct nopal_handle cumulative_segment; /* the one of number `cumulative`, while it is
+						 * outstanding; generation 0: none */
 	uint32_t newly_acked_segments;
 	uint64_t newly_acked_bytes; /* bodies, this ack */
 	/* `largest` follows from the cumulative ack: its segment is there, be it that redundancy
@@ -182,8 +183,8 @@ struct nopal_session {
 #define nopal_argument(at) ((at).part->argument)
 /* Wire code of a kind; `which` is its index in the microprotocol's own table, here and below. */
 #define nopal_kind(at, which) ((at).part->kind[which])
-/* What was in the file that parameter `which` names, when the config was read; NULL: it names
- * none. */
+/* The bytes of the file that parameter `which` names, as of when the config was read; NULL: the
+ * parameter names no file. */
 const uint8_t *nopal_file(struct nopal_at at, unsigned which, size_t *ret_length);
 
 /* Shared variables. */
@@ -248,8 +249,9 @@ void nopal_session_set_peer_id(struct nopal_session *session, uint32_t id);
 /* Name and canonical text of the composition, for an opening request. */
 const char *nopal_session_composition(const struct nopal_session *session);
 
-/* What the application may have unfinished, of its budget at most, from now on; 0: all of that.
- * What it has already stays.  Nobody asks below another layer. */
+/* Sets how many bytes the application may have unfinished from now on, at most those of its budget;
+ * 0: all of the budget.  Bytes that are unfinished already stay.  The limit has no effect in a
+ * layer below another one. */
 void nopal_send_limit_set(struct nopal_session *session, uint64_t bytes);
 
 /* Body bytes that fit in one data segment on this path, header deducted.  Where somebody has the
@@ -271,14 +273,14 @@ void nopal_path_limit_set(struct nopal_session *session, uint32_t datagram_bytes
  * passes; 0: it did not say. */
 uint32_t nopal_path_hint(struct nopal_session *session);
 
-/* What the header of IP says of congestion: RFC 3168, section 5. */
+/* The ECN field of the IP header: RFC 3168, section 5. */
 enum nopal_ecn {
 	NOPAL_NOT_ECT, /* the sender understands no marks */
 	NOPAL_ECT_1,
 	NOPAL_ECT_0,
 	NOPAL_CE, /* marked: congestion, in place of a loss */
 };
-/* What the session's datagrams say from now on; NOPAL_NOT_ECT at first. */
+/* Sets the ECN field of the session's datagrams from now on; NOPAL_NOT_ECT at first. */
 void nopal_path_ecn_set(struct nopal_session *session, enum nopal_ecn ecn);
 
 /* Paths beside the first one, which is number 0, where somebody has the role parallel_paths: all
@@ -310,9 +312,10 @@ void nopal_flow_wait(struct nopal_session *session);
  * cannot even say to its peer that it is over. */
 void nopal_flow_break(struct nopal_session *session, const char *text);
 
-/* What sessions of this world measured of the way from our IP address to the peer's, whatever the
- * ports: kept when they have ended, for those that come. There are so many records; one that a
- * living session has asked for stays, of the others the one goes first that was idle longest. */
+/* The path cache: facts that sessions of this world measured of the path from our IP address to the
+ * peer's, whatever the ports; kept when those sessions have ended, for later ones.  The number of
+ * records is limited: a record that a living session has asked for stays; of the others, the record
+ * that was idle longest goes first. */
 enum nopal_path_fact {
 	NOPAL_PATH_RTT_NS,
 	NOPAL_PATH_RTT_VARIANCE_NS,

@@ -105,16 +105,16 @@ void nopal_sim_tap(struct nopal_world *world,
 		   void *user);
 /* Call back at a virtual time.  -ENOMEM: it will not be called. */
 int nopal_sim_at(struct nopal_world *world, int64_t time_ns, void (*call)(void *user), void *user);
-/* What a directed link did. */
+/* Counters of a directed link. */
 struct nopal_link_counters {
 	uint64_t entered, delivered, lost, overflowed, too_big, duplicated, corrupted, reordered,
 		marked;
 	uint64_t delivered_bytes; /* UDP payload; TUN: IP packets */
 	uint64_t queue_peak;	  /* packets */
 	int64_t queue_delay_peak_ns, queue_delay_sum_ns;
-	/* Live links alone.  How long after their time packets came out; what the kernel took no
-	 * more, and what it dropped before the link: where these are not small, the emulator's
-	 * machine was the bottleneck. */
+	/* Live links alone.  How long after their time packets came out; packets that the kernel
+	 * refused, and packets that it dropped before the link: where these are not small, the
+	 * emulator's machine was the bottleneck. */
 	int64_t late_peak_ns, late_sum_ns;
 	uint64_t refused, missed;
 };

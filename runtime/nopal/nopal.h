@@ -15,9 +15,9 @@
  * Errors: negative numbers are errno values (nopal_strerror() has words for them), and pointers are
  * NULL where a problem was added to `problems`.  docs/use-from-c.md has whole examples.
  *
- * What is included here are its other pages, of which nobody has to include one:
+ * The other pages of this interface are included here; an application need not include them:
  *
- *   address.h	     where somebody is
+ *   address.h	     addresses of endpoints and peers
  *   durations.h     time in nanoseconds
  *   outcome.h	     how messages and sessions end
  *   inspect.h	     what there is, and what plans are made of
@@ -135,7 +135,7 @@ bool nopal_plan_provides(const struct nopal_plan *plan, const char *role);
  * Says "fused: FILE", or "interpreted: WHY".  The unit's code is loaded with the first session or
  * listener of the plan, and no sooner. */
 const char *nopal_plan_runs(const struct nopal_plan *plan);
-/* What a session of this plan may hold. */
+/* The budget of a session of this plan. */
 struct nopal_budget;
 const struct nopal_budget *nopal_plan_budget(const struct nopal_plan *plan);
 
@@ -182,11 +182,11 @@ struct nopal_endpoint *nopal_endpoint_open(struct nopal_world *world,
 					   struct nopal_problems *problems);
 void nopal_endpoint_close(struct nopal_endpoint *endpoint);
 void nopal_endpoint_local(const struct nopal_endpoint *endpoint, struct nopal_address *ret_address);
-/* Who gets a datagram of a session that it does not know says so, and the peer believes it by what
- * only this key can have made; it is drawn at random.  An endpoint that is opened anew at the same
- * port with the key that the last one had ends the sessions of that one within a round trip.  Keep
- * it as secret as a private key:
- * whoever has it can end sessions.  Before any session; -EBUSY. */
+/* Sets the endpoint's reset key.  An endpoint answers a datagram of an unknown session with a
+ * reset, which the peer believes because only this key can have made its token; the key is drawn at
+ * random unless it is set.  An endpoint that is opened anew at the same port with the key of the
+ * last one ends the sessions of that one within a round trip.  Keep the key as secret as a private
+ * key: whoever has it can end sessions.  -EBUSY: the endpoint has sessions, or is an alias. */
 enum { NOPAL_RESET_KEY_BYTES = 16 };
 int nopal_endpoint_set_reset_key(struct nopal_endpoint *endpoint, const uint8_t *key);
 /* Makes `endpoint` another address of `with`, by which its sessions are found, too: those whose
@@ -215,7 +215,7 @@ void nopal_shards_close(struct nopal_shards *shards);
 
 /* ---------------------------------------------------------------- sessions */
 
-/* What the application sees of one destination of a group. */
+/* The application's view of one destination of a group. */
 struct nopal_destination_info {
 	uint32_t id;
 	struct nopal_address address;
@@ -317,16 +317,18 @@ static inline struct nopal_session *nopal_open(struct nopal_endpoint *endpoint,
 
 	return nopal_session_open(&open);
 }
-/* It has a connection, and one destination. */
+/* Can sessions of this plan open by rendezvous?  They can where the plan has a connection, and one
+ * destination. */
 bool nopal_plan_can_rendezvous(const struct nopal_plan *plan);
-/* Its id.  -EINVAL: no group; -EEXIST: it is one already; -EPIPE: the group closes; -ENOMEM, or
- * over the endpoint's sessions. */
+/* Adds a destination to a group, and returns its id.  -EINVAL: no group; -EEXIST: the address is
+ * one of its destinations already; -EPIPE: the group closes; -ENOMEM, or over the endpoint's
+ * sessions. */
 int64_t nopal_destination_add(struct nopal_session *group, const struct nopal_address *address);
-/* It gets no more messages, and nobody waits for it.  What it was given before still goes there,
- * and then its session closes; or, `at_once`, it ends now.
- * -ENOENT: there is none of this id. */
+/* Removes a destination: it gets no more messages, and nobody waits for it.  Messages that it was
+ * given before still go there, and then its session closes; or, `at_once`, ends now.
+ * -ENOENT: no destination has this id. */
 int nopal_destination_remove(struct nopal_session *group, uint32_t id, bool at_once);
-/* Those that are there; writes at most `room`, returns how many. */
+/* Destinations that are there; writes at most `room`, returns how many there are. */
 size_t nopal_destinations(const struct nopal_session *group,
 			  struct nopal_destination_info *ret_infos, size_t room);
 /* Close in good order: what was sent gets its outcome first; then `ended`, as NOPAL_UNDELIVERED
@@ -347,14 +349,14 @@ int nopal_session_accept_rate(struct nopal_session *session, uint64_t bps);
 /* End now.  `ended` follows with NOPAL_ABORTED; the peer is told once. */
 void nopal_session_abort(struct nopal_session *session, const char *text);
 
-/* What an application says of one message.  Which properties there are is a matter of the
- * composition: `nopal explain CONF` lists them.  `urgent` is there in all of them: its segments go
- * first among those that wait. */
+/* A property of one message, which the application sets.  The composition determines which
+ * properties there are: `nopal explain CONF` lists them.  `urgent` is there in all compositions:
+ * the segments of an urgent message go first among those that wait. */
 struct nopal_property {
-	unsigned which; /* of nopal_property(); 0: nobody looks, and it is left out */
+	unsigned which; /* of nopal_property(); 0: no part reads it, and it is left out */
 	uint64_t value;
 };
-/* The number of a property of this plan by its name; 0: nobody looks at it. */
+/* The number of a property of this plan by its name; 0: no part reads it. */
 unsigned nopal_property(const struct nopal_plan *plan, const char *name);
 /* A message to send: `length` bytes of `buffer` from byte `from`, which gets one reference more
  * until all of them are free to go, or, where `buffer` is NULL, a copy of `bytes`.  A message of no
@@ -380,9 +382,9 @@ static inline int nopal_send(struct nopal_session *session, const void *bytes, s
 
 	return nopal_send_message(session, &outgoing);
 }
-/* What is sent between start and stop leaves at stop, or earlier where a train is full: many short
- * messages, or one to many sessions, at a fraction of the system calls.  Within a callback that is
- * so anyway.  May be nested; stop before the loop goes on. */
+/* Datagrams that are sent between start and stop leave at stop, or earlier where a train is full:
+ * many short messages, or one message to many sessions, at a fraction of the system calls.  Within
+ * a callback that is so anyway.  May be nested; stop before the loop goes on. */
 void nopal_batch_start(struct nopal_world *world);
 void nopal_batch_stop(struct nopal_world *world);
 /* Bytes that nopal_send would take now. */
@@ -416,8 +418,8 @@ void nopal_message_give_back(struct nopal_session *session, struct nopal_message
 /* The name of the session's plan, and the address of its peer. */
 const char *nopal_session_plan_name(const struct nopal_session *session);
 void nopal_session_peer(const struct nopal_session *session, struct nopal_address *ret_address);
-/* Nanoseconds since anything was heard from a peer that owes an answer: to a request to open, or to
- * what left.  0 where it owes none, and for one to many. */
+/* Nanoseconds since the last arrival from a peer that owes an answer: to a request to open, or to
+ * segments that left.  0 where the peer owes none, and for one to many. */
 int64_t nopal_session_silence(const struct nopal_session *session);
 void *nopal_session_user(const struct nopal_session *session);
 uint32_t nopal_session_id(const struct nopal_session *session);
@@ -481,7 +483,7 @@ struct nopal_endpoint_counters {
 	uint64_t trains_out, batches_in;
 	uint64_t sessions; /* now */
 	uint64_t resets;   /* said to who sent to a session that is unknown */
-	uint64_t hints;	   /* heard from the network of our sessions */
+	uint64_t hints;	   /* reports of the network about our sessions */
 };
 const struct nopal_endpoint_counters *nopal_endpoint_counters(
 	const struct nopal_endpoint *endpoint);

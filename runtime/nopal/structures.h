@@ -3,7 +3,8 @@
  * structures.h -- what microprotocols keep things in: which numbers were seen, numbers to pointers,
  * segments that wait; and arithmetic without overflow. Part of microprotocol.h, which includes it.
  *
- * Each is zeroed or made by its init, grows in the session's memory, and gives it back by its rest.
+ * Each is zeroed or made by its init, grows in the session's memory, and gives that memory back by
+ * its idle function.
  */
 #ifndef NOPAL_STRUCTURES_H
 #define NOPAL_STRUCTURES_H
@@ -96,8 +97,8 @@ void nopal_queue_remove(struct nopal_queue *queue, uint32_t place);
 /* Gives the memory of an empty queue back. */
 void nopal_queue_idle(struct nopal_session *session, struct nopal_queue *queue);
 
-/* What waits at a gate that all transmissions pass.  One turn of it goes over them in
- * the order in which all gates grant (queue.c says which, and why):
+/* Segments that wait at a gate which all transmissions pass.  One turn of the gate goes over them
+ * in the order in which all gates grant (queue.c has that order, and the reason):
  *
  *	struct nopal_lane_turn turn = { 0 };
  *
@@ -111,7 +112,7 @@ void nopal_queue_idle(struct nopal_session *session, struct nopal_queue *queue);
  */
 enum nopal_lane {
 	NOPAL_LANE_AGAIN,  /* resends */
-	NOPAL_LANE_URGENT, /* first transmissions of what is urgent */
+	NOPAL_LANE_URGENT, /* first transmissions of urgent segments */
 	NOPAL_LANE_FIRST,  /* all others */
 	NOPAL_LANES,
 };
@@ -129,7 +130,7 @@ static inline bool nopal_lanes_wait(const struct nopal_lanes *lanes)
 	return lanes->lane[NOPAL_LANE_AGAIN].count || lanes->lane[NOPAL_LANE_URGENT].count ||
 	       lanes->lane[NOPAL_LANE_FIRST].count;
 }
-/* Who is next among those that the part holds at the send barrier; NULL: nobody. Drops all others
+/* The next of the segments that the part holds at the send barrier; NULL: none.  Drops all others
  * that come to the front. */
 struct nopal_segment *nopal_lanes_next(struct nopal_at at, struct nopal_lanes *lanes,
 				       struct nopal_lane_turn *turn);

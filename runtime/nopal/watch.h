@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* What a microprotocol did.  DEED(name, text): the text follows the microprotocol's name, and its
+/* Deeds of a microprotocol.  DEED(name, text): the text follows the microprotocol's name, and its
  * %llu is how often. */
 #define NOPAL_DEEDS(DEED)                                                                          \
 	/* wrong, whatever came of it */                                                           \
