@@ -63,7 +63,8 @@ static void compose_many(const struct nopal_composed_layer *layer, bool streams,
 	}
 }
 
-/* What goes through a channel is found by its id, and sealed for all who hear it. */
+/* The session of a channel's datagram is found by the channel's id, and the datagram is sealed for
+ * all receivers. */
 static void compose_channel(const struct nopal_member *channel,
 			    const struct nopal_composed_layer *lowest,
 			    struct nopal_problems *problems)
@@ -112,7 +113,7 @@ static void compose_destinations(const struct nopal_composition *composition, si
 		compose_many(&composition->layers[above], above + 1 < index, problems);
 }
 
-/* Those above say for themselves when they are at their end: nothing else does. */
+/* Streams tell their peers themselves that they are at their end: nothing else does. */
 static void compose_flow(const struct nopal_composition *composition, size_t index,
 			 struct nopal_problems *problems)
 {

@@ -9,7 +9,7 @@
 #include "layers/group.h"
 #include "registry/registry.h"
 
-/* What one microprotocol holds at one barrier. */
+/* Items that one microprotocol holds at one barrier. */
 struct holding {
 	uint64_t items, alone;
 	int64_t since_ns; /* of the oldest, which is counted first */
@@ -49,7 +49,7 @@ static void holdings_at(struct holdings *all, const struct nopal_segment *segmen
 		       segment->created_ns);
 }
 
-/* One that left and wants to leave again waits to be done, too. */
+/* A segment that left and wants to leave again waits to be done, too. */
 static void holdings_segment(struct holdings *all, const struct nopal_segment *segment)
 {
 	if (segment->incoming)
@@ -135,7 +135,7 @@ static void visit_core(struct visiting *visiting, const struct nopal_composite *
 	const struct nopal_layer *layer = composite->layer;
 	struct holdings all;
 
-	if (!composite->awake) /* nothing is under way where it rests */
+	if (!composite->awake) /* nothing is under way in an idle session */
 		return;
 	holdings_make(composite, &all);
 	for (unsigned barrier = 0; barrier < NOPAL_BARRIERS; barrier++)

@@ -18,9 +18,9 @@
 
 enum { NESTED_DEPTH = 20 }; /* the runtime breaks a session at 32 */
 
-/* What the runtime calls, and what stands behind it. */
+/* A call as the runtime makes it, and the handler's call that stands behind it. */
 struct watched_call {
-	struct nopal_part part; /* first: what the call is known by */
+	struct nopal_part part; /* first: the call is known by it */
 	struct nopal_call behind;
 };
 struct watched_timer {
@@ -332,8 +332,8 @@ static uint64_t written_shared(const struct nopal_part *part)
 	return slots;
 }
 
-/* What no part of the layer writes is the runtime's or another layer's; a format reads what all
- * write. */
+/* An attribute that no part of the layer writes is the runtime's or another layer's; a format reads
+ * the attributes that all parts write. */
 static void rights_of(struct nopal_watch *watch, const struct nopal_layer *layer)
 {
 	const struct nopal_part *part = &layer->plan->parts[layer->first_part];

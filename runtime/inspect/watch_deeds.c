@@ -268,8 +268,8 @@ static void judge_bytes(struct nopal_watch *watch, const struct nopal_watched_ru
 	}
 }
 
-/* What it took lies before what was there; where that has been given back, how much it was cannot
- * be told. */
+/* Memory that the run took lies in the list before the memory that was there; where the latter has
+ * been given back, the amount cannot be told. */
 static void judge_memory(struct nopal_watch *watch, const struct nopal_watched_run *run)
 {
 	const struct nopal_memory *one = run->composite->memory;
@@ -425,8 +425,8 @@ void nopal__watch_raise(struct nopal_watch *watch, const struct nopal_watched_ru
 		deed(watch, by, NOPAL_DEED_RAISE, 1);
 }
 
-/* What it stopped may come again; what went on does not come again for having been stopped behind
- * that. */
+/* A segment stopped at SEGMENT_VERIFIED may come again; a segment that passed that event does not
+ * come again for having been stopped after it. */
 static void stopped_segment(struct nopal_watch *watch, const struct nopal_watched_run *run)
 {
 	struct nopal_sighting *one = sighting_of(watch, run->body, SIGHTED_PASSED);

@@ -17,14 +17,14 @@ enum {
 	NOPAL_WATCH_SHARED = 64, /* shared variables of a layer */
 };
 
-/* What was seen of all bytes with one hash. */
+/* Sightings of all bytes with one hash. */
 struct nopal_sighting {
 	uint64_t hash; /* 0: a free place */
 	uint32_t came; /* arrived, or rose as a message */
 	uint32_t gone; /* stopped or discarded */
 	uint16_t part; /* who did that first */
-	bool once;     /* it is lost only where it never came; else as often as it
-			* came, it has to stay */
+	bool once;     /* lost only where it never came; else where it was gone
+			* as often as it came */
 };
 
 /* Slots of shared variables that a part writes, and of attributes that it must not:
@@ -75,8 +75,8 @@ struct nopal_watch {
 /* watch.c */
 void nopal__watched_free(struct watched_tables *tables);
 
-/* Who raises what is raised at this depth of its session; NULL: nobody who runs, but the runtime:
- * what was queued before, or goes from layer to layer. */
+/* The run that raises an event at this depth of its session; NULL: no run does, but the runtime:
+ * the event was queued before, or its segment goes from layer to layer. */
 static inline const struct nopal_watched_run *nopal__watch_raiser(const struct nopal_watch *watch,
 								  uint64_t depth)
 {
@@ -91,9 +91,9 @@ static inline const struct nopal_watched_run *nopal__watch_raiser(const struct n
 }
 
 /* watch_deeds.c */
-/* What the run is about, from now on. */
+/* Records the state of the run's subject and session as it is now. */
 void nopal__watch_look(struct nopal_watched_run *run);
-/* What changed since, and whose deed that is. */
+/* Compares with the recorded state, and counts each change as a deed of the part that made it. */
 void nopal__watch_judge(struct nopal_watch *watch, const struct nopal_watched_run *run);
 /* The handler begins, and has ended. */
 void nopal__watch_begin(struct nopal_watch *watch, const struct nopal_watched_run *run);
@@ -102,7 +102,7 @@ void nopal__watch_ended(struct nopal_watch *watch, const struct nopal_watched_ru
 /* A raise, whoever's; `by` NULL: nobody runs. */
 void nopal__watch_raise(struct nopal_watch *watch, const struct nopal_watched_run *by,
 			enum nopal_event event);
-/* What came and was dropped, and never came again: to the counts. */
+/* Adds to the counts all bytes that came, were dropped, and never came again. */
 void nopal__watch_lost(const struct nopal_watch *watch, unsigned part, uint64_t *count);
 
 #endif

@@ -7,17 +7,18 @@
  *     dest dest dest                v     v    v
  *       |    |    |                 layer above the destination's session
  *
- * A destination is a session of its own all the same: it opened by that, asks by that for what it
- * misses, and is spoken to by that as long as it does not hear the channel. So a network without
- * multicast costs copies, and nothing else.
+ * A destination is a session of its own all the same: through that session it opened, asks for the
+ * segments that it misses, and gets copies as long as it does not receive the channel.  So a
+ * network without multicast costs copies, and nothing else.
  *
- * The address is of IPv4 or of IPv6, and so are they who can hear it: who speaks to a member of the
- * other family has another address, by which none of them knows it.
+ * The address is of IPv4 or of IPv6, and so are the receivers that can join it: a sender has
+ * another address towards a destination of the other family, by which no receiver of the channel
+ * knows it.
  *
- * What is multicast carries the fields of the upper layers alone, the id of the channel in the
- * place of a session's, and the seal of the composition.  It is heard at an alias of the endpoint,
- * a port of its own at the multicast address, and belongs to the session whose peer sent it from
- * its own address and has told the id.
+ * A multicast datagram carries the fields of the upper layers alone, the id of the channel in the
+ * place of a session's, and the seal of the composition.  The datagram is received at an alias of
+ * the endpoint, a port of its own at the multicast address, and belongs to the session whose peer
+ * sent the datagram from its own address and has told the id.
  */
 #include <errno.h>
 #include <string.h>
@@ -147,9 +148,9 @@ void nopal_control_multicast(struct nopal_session *session, struct nopal_segment
 	nopal__segment_free(composite, segment);
 }
 
-/* ------------------------------------------------------------------- hearing */
+/* ----------------------------------------------------------------- receiving */
 
-/* Whose it is; NULL: nobody's, counted. */
+/* The session that a multicast datagram belongs to; NULL: none, counted. */
 static struct nopal_composite *receiver(struct nopal_endpoint *alias,
 					const struct nopal_arrival *arrival, const uint8_t *bytes,
 					uint32_t length)
@@ -229,7 +230,7 @@ static struct nopal_endpoint *alias_open(const struct nopal_composite *composite
 	return alias;
 }
 
-/* With the last who hears something there. */
+/* The alias closes with the last session that receives a channel there. */
 static void alias_leave(struct nopal_endpoint *alias)
 {
 	if (--alias->channels == 0)

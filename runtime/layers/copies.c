@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copies.c -- what leaves from a group is given to its destinations: to whom, and what becomes of
- * each copy.
+ * copies.c -- a segment that leaves a group is given to its destinations: to which, and the outcome
+ * of each copy.
  *
- * A copy is a message of the destination's session with the same bytes, or what it hears of the one
- * datagram that left through the group's channel.  Each gets an outcome, once; whoever has the role
- * fan_out counts them and says when the segment is done.  So all, any and P of K are one rule, and
- * nothing here knows it.
+ * A copy is a message of the destination's session with the same bytes, or the arrival there of the
+ * one datagram that left through the group's channel.  Each copy gets an outcome, once; the part
+ * with the role fan_out counts the outcomes and says when the segment is done.  So all, any and P
+ * of K are one rule, and nothing here knows it.
  */
 #include <errno.h>
 #include <string.h>
@@ -49,7 +49,7 @@ void nopal_destination_break(struct nopal_session *session, uint32_t index, enum
 	member_break(nopal__member_at(nopal__composite(session), index), end, text);
 }
 
-/* Room for a choice among all; NULL: out of memory, and the group ends: it can speak to nobody. */
+/* Room for a choice among all; NULL: out of memory, and the group ends: it can send to nobody. */
 static uint32_t *choice_of(struct nopal_composite *composite)
 {
 	struct nopal_group *group = composite->group;
@@ -78,7 +78,7 @@ void nopal_copies_choose(struct nopal_session *session, const uint32_t *indices,
 		choice[group->choice_count++] = indices[i];
 }
 
-/* Whoever is leaving, or has ended, is not spoken to by name either. */
+/* A destination that is leaving, or has ended, gets no message by its id either. */
 static uint32_t choose_one(const struct nopal_composite *composite, uint64_t id, uint32_t *choice)
 {
 	struct nopal_group *group = composite->group;
@@ -98,9 +98,9 @@ static void count_given(struct nopal_destination *destination, const struct nopa
 		destination->given_bytes += segment->body.length;
 }
 
-/* Those that take what is for all.  Where it leaves through the channel, too, those that hear it
- * there are given it by that, and counted apart, whatever else waits for them: what they hear has
- * its outcome by what they report, or with their end. */
+/* Chooses the destinations that take a segment for all.  Where the segment leaves through the
+ * channel, too, the joined destinations are given it by that, and counted apart, whatever else
+ * waits for them: their copies have their outcome by their reports, or with their end. */
 static void choose_all(struct nopal_group *group, const struct nopal_segment *segment,
 		       uint32_t *choice, uint32_t *ret_hear)
 {
@@ -202,8 +202,8 @@ void nopal_copy_give(struct nopal_session *session, struct nopal_segment *segmen
 	copy_give(nopal__member_at(nopal__composite(session), index), segment, true);
 }
 
-/* The first time to all: once for those that hear the channel, and a copy to each of the others.
- * After that it is the channel's alone: copies do not get lost. */
+/* The first transmission is for all: once for the joined destinations, and a copy to each of the
+ * others.  Later ones are the channel's alone: copies do not get lost. */
 static void channel_leave(struct nopal_composite *composite, struct nopal_segment *segment)
 {
 	uint32_t hear = 0, count;

@@ -6,7 +6,7 @@
  *        /   |   \                                      one a destination,
  *     dest dest dest             a session each         below the group
  *
- * What leaves from the group is given to several of them: copies.c.
+ * A segment that leaves the group is given to several destinations: copies.c.
  *
  * A listener's session of the same plan is one stack: its only destination is the layer below.  So
  * both ends run the same microprotocols.
@@ -389,7 +389,7 @@ static void group_closed(struct nopal_composite *group)
 		nopal__session_end(group, NOPAL_ENDED_WELL, "closed in good order");
 		return;
 	}
-	/* What some have yet to get of the channel is theirs before they close. */
+	/* Segments of the channel that a destination has yet to get are given before it closes. */
 	for (uint32_t i = 0; i < all->count; i++) {
 		nopal_destination_joined(&group->session, i, false);
 		nopal__session_close(all->member[i]);
@@ -403,7 +403,7 @@ static void group_end(struct nopal_composite *group, enum nopal_end end, const c
 			nopal__session_end(group->group->member[i], end, text);
 }
 
-/* Those that have gone are in `gone`. */
+/* Datagrams of destinations that have ended are counted in `gone`. */
 void nopal__group_count(struct nopal_composite *group)
 {
 	struct nopal_counters *counters = &group->awake->counters;

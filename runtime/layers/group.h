@@ -13,8 +13,8 @@ struct nopal_group {
 	uint32_t count;
 	size_t room;
 	uint32_t ids;
-	struct nopal_counters gone; /* datagrams of those that have ended */
-	/* Those that ended by themselves, and not in good order: who was the first, and why. */
+	struct nopal_counters gone; /* datagrams of destinations that have ended */
+	/* Destinations that ended by themselves, and not in good order: the first, and why. */
 	uint32_t lost_count;
 	char *lost; /* NULL: nobody */
 	/* of the segment that leaves now, indices; all where nobody has chosen. While copies are

@@ -38,7 +38,7 @@ static int streams_attach(struct nopal_composite *flow)
 	return nopal_numbers_init(&flow->streams->accepted, 0, STREAM_IDS_OPEN);
 }
 
-/* What is left of it ends with it, or has ended: it has no flow any more. */
+/* Streams that are left end with the flow, or have ended: they have no flow any more. */
 static void streams_detach(struct nopal_composite *flow)
 {
 	struct nopal_streams *streams = flow->streams;
@@ -104,8 +104,8 @@ static bool is_new(struct nopal_composite *flow, uint64_t id)
 	return nopal_numbers_mark(&flow->session, accepted, number) == NOPAL_NUMBER_NEW;
 }
 
-/* It ends as it begins, and its end tells the peer, whose messages the flow has acknowledged.
- * Where there is no memory even for that, the flow ends. */
+/* The stream ends as it begins, and its end tells the peer, whose messages the flow has
+ * acknowledged.  Where there is no memory even for that, the flow ends. */
 static void stream_refuse(struct nopal_composite *flow, struct nopal_composite *bottom,
 			  const char *text)
 {
@@ -114,7 +114,7 @@ static void stream_refuse(struct nopal_composite *flow, struct nopal_composite *
 			   bottom ? text : "no memory for a stream of the peer's");
 }
 
-/* Who opens need not listen. */
+/* An opener need not listen. */
 static bool listens(const struct nopal_composite *flow)
 {
 	return (!flow->opener && !flow->rendezvous) || flow->callbacks->accepted;
@@ -163,7 +163,7 @@ static void stream_start(struct nopal_composite *flow, uint32_t id)
 		nopal__session_start(stream);
 }
 
-/* Those that waited for the flow; others that open meanwhile start by themselves. */
+/* Starts the streams that waited for the flow; others that open meanwhile start by themselves. */
 static void streams_start(struct nopal_composite *flow)
 {
 	uint32_t opened = flow->streams->opened;
@@ -363,7 +363,7 @@ struct nopal_composite *nopal__flow_of(const struct nopal_session *session)
 											 : NULL;
 }
 
-/* Who was opened last is looked at first, and most often stands on it. */
+/* The session that was opened last is looked at first, and most often stands on the flow. */
 static struct nopal_composite *flow_among(struct nopal_composite *bottom,
 					  const struct nopal_plan *plan,
 					  const struct nopal_address *peer)

@@ -46,10 +46,11 @@ struct nopal_down {
 	void (*watch)(struct nopal_composite *composite);
 	/* The composite has closed in good order. */
 	void (*closed)(struct nopal_composite *composite);
-	/* It ends, and all that is below with it; and it is about to be freed. */
+	/* `end`: the composite ends, and all that is below with it.  `ended`: the composite is
+	 * about to be freed. */
 	void (*end)(struct nopal_composite *composite, enum nopal_end end, const char *text);
 	void (*ended)(struct nopal_composite *composite);
-	/* Stacks below are there yet: it cannot be freed before them. */
+	/* Stacks below are there yet: the composite cannot be freed before them. */
 	bool (*in_use)(const struct nopal_composite *composite);
 	/* Adds to the words of an end which peers were lost; NULL: there is one peer. */
 	void (*add_lost)(const struct nopal_composite *composite, char *words);

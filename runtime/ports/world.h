@@ -54,9 +54,9 @@ enum nopal_transmitted {
 	NOPAL_UNSENT,  /* a soft error: dropped and counted */
 };
 
-/* What leaves for a multicast address goes by the interface that this names, or else the way that
- * leads to `toward`; from the address by which we speak to that one, of the same family; and so
- * many hops. */
+/* Datagrams to a multicast address leave by the interface that `group` names, or else the way that
+ * leads to `toward`; from the address by which we send to `toward`, of the same family; and for
+ * `hops` hops at most. */
 struct nopal_casting {
 	const struct nopal_address *group, *toward;
 	unsigned hops;
@@ -75,7 +75,7 @@ struct nopal_world_ops {
 	enum nopal_transmitted (*transmit)(struct nopal_world *world,
 					   struct nopal_endpoint *endpoint,
 					   const struct nopal_train *train);
-	/* From now on the port speaks to a multicast address.  NULL: nothing is to be done for
+	/* From now on the port sends to a multicast address.  NULL: nothing is to be done for
 	 * that. */
 	int (*multicast_from)(struct nopal_world *world, struct nopal_endpoint *endpoint,
 			      const struct nopal_casting *casting);
@@ -86,12 +86,12 @@ struct nopal_world_ops {
 
 enum { NOPAL_SPARE_BYTES = 2048 }; /* of a buffer of control, which is used again */
 
-/* What every world begins with. */
+/* The part that every world begins with. */
 struct nopal_world {
 	const struct nopal_world_ops *ops;
 	int64_t now_ns;
 	struct nopal_wheel wheel;      /* wake-ups of all sessions */
-	struct nopal_wheel_entry idle; /* and of the walk that puts them to rest */
+	struct nopal_wheel_entry idle; /* and of the walk that freezes idle ones */
 	struct nopal_endpoint *endpoints;
 	struct nopal_tracer *tracer;
 	bool in_core;					/* between entering and leaving the core */
@@ -119,7 +119,8 @@ struct nopal_shard {
 	uint64_t secret[2];
 };
 enum { NOPAL_SHARD_ID_SHIFT = 16 };
-/* Whose session has this id: by its upper half, since the lower bits are its place in a table. */
+/* The shard whose session has this id: by the id's upper half, since the lower bits are the
+ * session's place in a table. */
 static inline uint32_t nopal__shard_of(uint32_t id, uint32_t count)
 {
 	return (id >> NOPAL_SHARD_ID_SHIFT) * count >> NOPAL_SHARD_ID_SHIFT;
@@ -130,7 +131,7 @@ struct nopal_endpoint *nopal__endpoint_open(struct nopal_world *world,
 					    const struct nopal_shard *shard,
 					    struct nopal_problems *problems);
 
-/* Where what is sent to a multicast address is heard: its port is opened beside that of an
+/* Where datagrams to a multicast address are received: a port is opened for them beside that of an
  * endpoint, at the interface that the address names or else on the way to `from`, which is of the
  * same family. */
 struct nopal_hearing {
@@ -154,7 +155,7 @@ struct nopal_port {
 	int64_t send_error_ns;
 	struct nopal_endpoint_counters counters;
 };
-/* What the network says of a datagram that left: anybody can forge it. */
+/* A report of the network about a datagram that left: anybody can forge it. */
 enum nopal_hint_is {
 	NOPAL_HINT_REFUSED,  /* nobody has that port */
 	NOPAL_HINT_TOO_LONG, /* it was longer than the path takes */

@@ -97,7 +97,7 @@ const struct nopal_callbacks *nopal__callbacks_share(struct nopal_endpoint *endp
 	return &shared->callbacks;
 }
 
-/* Those of a listener are not among them. */
+/* Callbacks of a listener are not among the shared ones. */
 void nopal__callbacks_unshare(struct nopal_endpoint *endpoint,
 			      const struct nopal_callbacks *callbacks)
 {

@@ -66,8 +66,8 @@ struct nopal_endpoint {
 	uint8_t arrived_path;
 	/* another address of the endpoint whose alias it is */
 	struct nopal_endpoint *alias_of, *aliases, *next_alias;
-	uint32_t
-		channels; /* of sessions that hear one at this alias, and what takes it (channel.c) */
+	/* sessions that receive a channel at this alias, and the function for its datagrams */
+	uint32_t channels;
 	void (*channel_receive)(struct nopal_endpoint *alias, const struct nopal_arrival *arrival,
 				uint8_t *bytes, uint32_t length);
 	struct nopal_farewells *farewells; /* farewell.c; NULL: none yet */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rest.c -- a session to which nothing happens rests: it takes a few bytes.
+ * idle.c -- a session to which nothing happens becomes idle: it takes a few bytes.
  *
- *   awake --nothing under way, nothing happened for NOPAL_IDLE_NS--> at rest
+ *   awake --nothing under way, nothing happened for NOPAL_IDLE_NS--> frozen
  *     ^                                                               |
  *     +---------- a datagram, a timer or a call of the application ---+
  *
- * At rest a session has its struct nopal_composite, its place in the wheel and a string of bytes.
- * Its parts give back what they can make again (their `rest`), and what is left is packed, in
+ * A frozen session has its struct nopal_composite, its place in the wheel and a string of bytes.
+ * Its parts give back what they can make again (their `idle`), and what is left is packed, in
  * 64-bit words:
  *
  *   bitmap of words that are not those of a fresh session of the plan |
@@ -20,8 +20,8 @@
  * So what a part never touched takes a bit a word.  The application's handle, the id and the timers
  * stay what they are; nobody can tell but by the memory.
  *
- * A walk over the sessions that are awake finds those that may rest; it is due only while something
- * happens.  A flow rests when all streams on it do, and wakes with any of them.
+ * A walk over the sessions that are awake finds the idle ones; the walk is due only while something
+ * happens.  A flow is idle when all streams on it are, and resumes with any of them.
  */
 #include <string.h>
 
@@ -286,7 +286,7 @@ void nopal__idle_watch(struct nopal_world *world)
 		world->ops->wake_at(world, deadline_ns);
 }
 
-/* True: there is one that was heard of lately. */
+/* True: there is a session to which something happened lately. */
 static bool endpoint_idle(struct nopal_endpoint *endpoint, bool flows)
 {
 	int64_t now_ns = endpoint->port.world->now_ns;

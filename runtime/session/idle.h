@@ -7,11 +7,11 @@
 
 #include "engine/composite.h"
 
-/* Nothing happened for so long: a session may rest. */
+/* Nothing happened for so long: a session is idle. */
 #define NOPAL_IDLE_NS (250 * NOPAL_MILLISECOND)
 
-/* Makes a session at rest, or any layer of its stack, whole again; false: there is no memory, and
- * it has ended. */
+/* Resumes an idle session, or any layer of its stack; false: there is no memory, and the session
+ * has ended. */
 bool nopal__resume(struct nopal_composite *composite);
 /* Something happens: sees to it that a walk follows. */
 void nopal__idle_watch(struct nopal_world *world);

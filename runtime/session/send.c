@@ -104,7 +104,7 @@ static int send_refusal(struct nopal_composite *composite, uint64_t length)
 	return 0;
 }
 
-/* What a segment of the layer above says of itself. */
+/* Copies the attributes and the kind of a segment of the layer above. */
 static void take_attributes(const struct nopal_composite *composite, uint64_t *attribute,
 			    const struct nopal_segment *from)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send.h -- what leaves the application or the layer above: send.c.
+ * send.h -- messages from the application or the layer above: send.c.
  */
 #ifndef NOPAL_SEND_H
 #define NOPAL_SEND_H
 
 #include "engine/composite.h"
 
-/* Those that waited for the session to open. */
+/* Sends the messages that waited for the session to open. */
 void nopal__messages_flush_opened(struct nopal_composite *composite);
 
 #endif

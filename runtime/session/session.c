@@ -76,7 +76,7 @@ bool nopal__awake_lay_out(struct nopal_composite *composite)
 	return awake->segments.pool && awake->messages.pool;
 }
 
-/* What the plan's image of a fresh session has no use for. */
+/* Clears the fields that the plan's image of a fresh session has no use for. */
 void nopal__awake_forget(struct nopal_composite *composite)
 {
 	struct nopal_awake *awake = composite->awake;
@@ -383,8 +383,8 @@ struct nopal_composite *nopal__stack_open(struct nopal_endpoint *endpoint, struc
 
 /* ----------------------------------------------------------------- closing */
 
-/* Who lacks something had better not hear that all is well.  Among many that is not known of each:
- * those that are there have closed in good order. */
+/* A peer that lacks messages must not be told that all is well.  Among many destinations it is not
+ * known of each whether it lacks any: the destinations that are there have closed in good order. */
 static bool broke_for_missing(struct nopal_composite *composite)
 {
 	struct nopal_composite *bottom = nopal__stack_bottom(composite);

@@ -16,7 +16,7 @@ struct nopal_composite *nopal__session_make(struct nopal_endpoint *endpoint,
 					    struct nopal_plan *plan,
 					    const struct nopal_address *peer);
 void nopal__session_close(struct nopal_composite *composite);
-/* Of which nobody has heard: not started, without callbacks. */
+/* For a session that nobody knows of: not started, without callbacks. */
 void nopal__session_unmake(struct nopal_composite *bottom);
 void nopal__session_start(struct nopal_composite *bottom);	/* raises OPEN_SESSION */
 void nopal__session_drained(struct nopal_composite *composite); /* an outcome was settled */

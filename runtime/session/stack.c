@@ -21,7 +21,7 @@
 #include "engine/turn.h"
 #include "session/session.h"
 
-/* What is too long for one segment is for the layer's own way to say so. */
+/* A body too long for one segment is left to the layer's own way to say so. */
 static bool sinks(const struct nopal_composite *composite, const struct nopal_segment *segment)
 {
 	return nopal__layer(composite)->sinks && !composite->awake->own &&
@@ -117,8 +117,8 @@ static void serials_expand(const struct nopal_composite *composite, struct nopal
 						     segment->attribute[field->slot], field->bytes);
 }
 
-/* Who takes what arrived with these attributes, and of which kind it is there; NULL:
- * nobody does any more, or it makes no sense. */
+/* The composite above that takes an item which arrived with these attributes, and the item's kind
+ * there; NULL: no composite takes it any more, or the attributes make no sense. */
 static struct nopal_composite *taker(struct nopal_composite *composite, const uint64_t *attribute,
 				     uint8_t *ret_kind)
 {
@@ -216,7 +216,8 @@ bool nopal_segment_rise(struct nopal_session *session, struct nopal_segment *seg
 	return true;
 }
 
-/* Who is above, in whose item these attributes are; NULL: it waits for nothing, as one at rest. */
+/* The composite above to whose item these attributes belong; NULL: it waits for nothing, as an idle
+ * one does. */
 static struct nopal_composite *waits_above(const struct nopal_composite *composite,
 					   const uint64_t *attribute)
 {

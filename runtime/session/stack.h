@@ -24,7 +24,7 @@ void nopal__stack_segment_outcome(struct nopal_composite *composite,
 				  const struct nopal_segment *segment);
 /* The peer has closed, and the layer above learns it. */
 void nopal__layer_peer_closed(struct nopal_composite *composite);
-/* It has closed in good order, and the layer below closes, too. */
+/* The layer has closed in good order, and the layer below closes, too. */
 void nopal__layer_closed(struct nopal_composite *composite);
 
 /* send.c */

@@ -3,8 +3,9 @@
  * blocking_look.c -- a connection from outside: descriptors for poll(2), and its counters.
  *
  * A descriptor is an eventfd, made when a caller first asks for it: until then it costs nothing.
- * It is readable as long as a call would return at once.  Counters are the loop's thread's own, so
- * that thread copies them, between two of its tasks; the last copy is made when the session ends.
+ * An eventfd is readable as long as a call would return at once.  Counters are the loop's thread's
+ * own, so that thread copies them, between two of its tasks; the last copy is made when the session
+ * ends.
  */
 #include <errno.h>
 #include <unistd.h>

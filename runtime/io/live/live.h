@@ -79,8 +79,7 @@ int nopal__live_socket_open(struct live_socket *sock, const struct nopal_address
 			    struct nopal_address *ret_local);
 void nopal__live_socket_close(struct live_socket *sock);
 /* Joins a multicast address by the interface towards `from`; and sends to such addresses.
- * Negative:
- * errno value. */
+ * Negative: errno value. */
 int nopal__live_socket_hear(struct live_socket *sock, const struct nopal_address *group,
 			    const struct nopal_address *from);
 int nopal__live_socket_multicast(struct live_socket *sock, const struct nopal_casting *casting);
