@@ -68,7 +68,7 @@ static SRTSOCKET srt_open(struct flood *flood)
 	return socket;
 }
 
-/* It asks without force: the kernel's limit applies. */
+/* SRT sets its buffers without force: the kernel's limit applies. */
 static void srt_note_buffers(struct flood *flood, SRTSOCKET socket)
 {
 	int length = sizeof(int);

@@ -99,9 +99,9 @@ void arena_give_back(struct arena_slot *slot);
 struct arena_datagram *arena_next(struct arena *arena);
 /* One of the latest that left, `back` before the last; NULL: none did. */
 struct arena_datagram *arena_seen(struct arena *arena, unsigned back);
-/* It arrives now, at all whom it is for. */
+/* The datagram arrives now, at every endpoint that it is for. */
 void arena_deliver(struct arena *arena, const struct arena_datagram *datagram);
-/* It flies once more, behind all others. */
+/* The datagram flies once more, behind all others. */
 void arena_delay(struct arena *arena, const struct arena_datagram *datagram);
 /* Virtual time passes, of which one execution has some minutes. */
 void arena_pass(struct arena *arena, int64_t duration_ns);

@@ -2,9 +2,9 @@
 /*
  * config -- fuzz target: the text of a config.
  *
- * It is composed and sealed, and where that is good, all of the plan is looked at, as `nopal
- * explain` and `nopal fuse` do.  A refusal has to say why, and problems without an error refuse
- * nothing.
+ * The text is composed and built to a plan, and where that is good, all of the plan is looked at,
+ * as `nopal explain` and `nopal fuse` do.  A refusal has to say why, and problems without an error
+ * refuse nothing.
  */
 #include <stdlib.h>
 #include <string.h>

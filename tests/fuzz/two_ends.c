@@ -2,11 +2,11 @@
 /*
  * two_ends -- fuzz target: two honest ends, and a network that does as a script says.
  *
- * It drops, duplicates, reorders, flips a bit, and lets time pass.
+ * The network drops, duplicates, reorders, flips a bit, and lets time pass.
  *
- * Byte 0 of the input names the family.  Where the composition has integrity, whatever is delivered
- * has to be a message that was sent: CRC32C and the sum find every flip of one bit, and so does the
- * tag.
+ * Byte 0 of the input names the family.  Where the composition has integrity, each delivered
+ * message has to be one that was sent: CRC32C and the sum find every flip of one bit, and so does
+ * the tag.
  */
 #include "script.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a running session may do to itself: bind and unbind, from outside and from within a raise,
- * events of its own, raises that wait, a filter's stop.  Run in a unit and interpreted, all of it
- * gives one trace; who binds leaves the unit.
+ * Changes that a running session may make to itself: bind and unbind, from outside and from within
+ * a raise, events of its own, raises that wait, a filter's stop.  Run in a unit and interpreted,
+ * all of them give one trace; a session that binds leaves the unit.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ enum {
 #define SOON_NS	   (3 * NOPAL_MILLISECOND)
 #define MEDDLED_NS (150 * NOPAL_MILLISECOND)
 
-/* What a test does at the N-th segment of a session, by way of a_meddler. */
+/* The actions of a test at the N-th segment of a session, by way of a_meddler. */
 struct meddling {
 	enum nopal_verdict (*from_net)(struct nopal_at at, struct nopal_segment *segment,
 				       uint32_t count);
@@ -97,7 +97,7 @@ static void run_one(struct nopal_plan *plan, const struct suite_network *network
 	pair_run(&run, ret_seen);
 }
 
-/* Who left its unit has none; who did not has it to the end. */
+/* A session that left its unit ends without one; every other session has its unit to the end. */
 static void check_where(bool fused)
 {
 	uint32_t leavers = left[PAIR_OPENER] + left[PAIR_ACCEPTOR];
@@ -108,7 +108,7 @@ static void check_where(bool fused)
 		assert_int_equal(ended_outside, leavers);
 }
 
-/* As it leaves. */
+/* Called as a session leaves its unit. */
 static void leave(struct nopal_session *session)
 {
 	left[side_of(session)] = true;
@@ -345,7 +345,7 @@ TEST(test_a_handler_that_stops)
 	compare(&(struct meddling){ .from_net = stop_often });
 }
 
-/* One that stops, is joined by others and goes on. */
+/* A handler that stops events, is joined by others and goes on. */
 static enum nopal_verdict stop_and_bind(struct nopal_at at, struct nopal_segment *segment,
 					uint32_t count)
 {

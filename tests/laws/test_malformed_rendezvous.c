@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What two that meet say to each other, cut at every byte, with every byte flipped, and extended,
- * to who waits for its peer and to who has met it: nothing changes.
+ * Datagrams of a rendezvous, cut at every byte, with every byte flipped, and extended, to a side
+ * that waits for its peer and to one that has opened with it: nothing changes.
  */
 #include "engine/composite.h"
 #include "aead_crypto.h"

@@ -19,7 +19,7 @@ struct bbr_run {
 	int64_t queue_us; /* mean */
 };
 
-/* What comes of it once `warm_ns` have passed, in the time after that. */
+/* Measures a run of bbr_congestion in the time after the first `warm_ns`. */
 static inline struct bbr_run bbr_run(const char *parts, const char *link, int64_t warm_ns,
 				     int64_t duration_ns)
 {

@@ -117,7 +117,7 @@ TEST(test_bounds_hold)
 	capture_close(&net);
 }
 
-/* It rises within half of the memory, and falls within the memory. */
+/* The estimated loss rises within half of the memory, and falls within the memory. */
 TEST(test_it_rises_faster_than_it_falls)
 {
 	int64_t up;

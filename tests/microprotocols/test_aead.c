@@ -479,7 +479,7 @@ TEST(test_it_rests_with_its_present_secrets_alone)
 	law_close(&rig);
 }
 
-/* It closes after aead: parts close from the last one of the config. */
+/* m_look closes after aead: parts close from the last one of the config. */
 static const struct aead_secrets *looked_at;
 static unsigned looks;
 

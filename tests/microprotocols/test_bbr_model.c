@@ -66,7 +66,7 @@ TEST(test_a_queue_that_stands_a_round_trip)
 	assert_false(queue.stands);
 	standing_queue_note(&queue, 80 * MS, 80 * MS, 40 * MS);
 	assert_true(queue.stands);
-	/* One that met no queue, and it has to last again. */
+	/* A round trip that met no queue: the queue has to last again. */
 	standing_queue_note(&queue, 81 * MS, 55 * MS, 40 * MS);
 	assert_false(queue.stands);
 	standing_queue_note(&queue, 120 * MS, 56 * MS, 40 * MS);
@@ -211,7 +211,7 @@ static void arrive(uint64_t number, int64_t rtt_ns)
 	bench_raise(NOPAL_SEGMENT_RECEIVED, segment);
 }
 
-/* What it tells after an ack of this one. */
+/* The usual RTT that the part tells after an ack of transmission `largest`. */
 static int64_t usual_after(uint64_t largest, int64_t rtt_ns)
 {
 	*bench_shared("latest_rtt_ns") = rtt_ns;
@@ -239,7 +239,7 @@ TEST(test_overtakers_do_not_make_the_round_trip)
 		samples++;
 	}
 	assert_int_equal(samples, 3);
-	/* What takes much less than is usual now came early. */
+	/* An answer after much less than the round trip usual now came early. */
 	*bench_shared("latest_rtt_ns") = 64 * MS;
 	arrive(1000, 50 * MS);
 	assert_int_equal(*bench_shared("early_rtt_ns"), 62 * MS);

@@ -37,7 +37,7 @@ TEST(test_never_more_than_32_segments_in_a_round)
 	bench_close();
 }
 
-/* It nears the window of the loss, passes it, and is ever faster then. */
+/* The window nears that of the loss, passes it, and then grows ever faster. */
 TEST(test_beyond_it_probes_ever_faster)
 {
 	int64_t before = 0, step = 0, rounds = 0;

@@ -30,7 +30,7 @@ static uint64_t under_way(void)
 	return rig_awake(rig.opener.session)->unfinished_bytes;
 }
 
-/* It always has one more message; most that was under way. */
+/* The application always has one more message; returns the most bytes that were under way. */
 static uint64_t press_ms(uint32_t size, int milliseconds)
 {
 	uint64_t max = 0;

@@ -181,7 +181,7 @@ static void report(uint64_t floor, uint64_t latest, uint32_t delay_us, uint32_t 
 	answer("channel_repair", REPORT);
 }
 
-/* What it says to have has its outcome, once; the others' copies are not touched. */
+/* Copies that the report acknowledges have their outcome, once; the others' are not touched. */
 TEST(test_reports_of_what_never_was)
 {
 	begin();

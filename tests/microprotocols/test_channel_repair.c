@@ -250,7 +250,7 @@ TEST(test_an_outage_of_the_channel)
 	many_close(&many);
 }
 
-/* It moved away, and when somebody opens it is found to hear again. */
+/* A destination stopped receiving the channel; when another opens, it is found to receive again. */
 TEST(test_back_to_the_channel)
 {
 	many_prepare(&many, MANY_CHANNEL("", "patience = 300ms", ALL), 3, "delay 5ms", 1);
@@ -369,7 +369,7 @@ TEST(test_one_that_is_paused_joined)
 	many_close(&many);
 }
 
-/* It is on its way out, and says that it hears: nobody counts on it. */
+/* A destination that is being removed says that it joined: nobody counts on it. */
 TEST(test_one_that_is_removed_says_that_it_joined)
 {
 	begin(MANY_CHANNEL("", "patience = 300ms", ALL), 3, "delay 5ms");

@@ -205,7 +205,7 @@ TEST(test_who_was_removed_is_not_waited_for)
 	check_removed(MANY_RELIABLE("fan_out { acks = 3 }"), NOPAL_OUTCOME_UNKNOWN);
 }
 
-/* It was removed in good order before it opened, and gets the message all the same. */
+/* A destination removed in good order before it opened gets the message all the same. */
 TEST(test_who_was_removed_early_may_get_it)
 {
 	many_prepare(&many, MANY_RELIABLE("fan_out { acks = 2 }"), 2, "delay 10ms", 1);

@@ -199,7 +199,7 @@ TEST(test_the_window_is_that_of_the_path)
 	}
 }
 
-/* It says nothing from there until it is heard: nothing goes to the new address. */
+/* The peer sends nothing from its new address: nothing goes there. */
 TEST(test_who_says_nothing_is_not_followed)
 {
 	begin(CIRCUIT);

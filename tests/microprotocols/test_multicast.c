@@ -244,7 +244,7 @@ static int send_urgent(size_t bytes)
 									.property_count = 1 });
 }
 
-/* It is for all, and so it takes its turn. */
+/* The urgent message is for all destinations, and so takes its turn. */
 TEST(test_an_urgent_message)
 {
 	begin(MANY_CHANNEL("", "", AT_A_RATE), 3, "delay 10ms loss 3%");

@@ -258,7 +258,7 @@ TEST(test_the_default_and_never)
 	rig_close(&rig);
 }
 
-/* It waits for the session to open until it is of no use. */
+/* The message waits for the session to open until its deadline has passed. */
 TEST(test_of_no_use_when_the_session_opens)
 {
 	rig_add(&a_watch);

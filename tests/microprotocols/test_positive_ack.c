@@ -407,7 +407,8 @@ TEST(test_close_in_the_middle)
 	rig_close(&rig);
 }
 
-/* It has overtaken those whose numbers it would wait for, and gates behind wait for it. */
+/* The urgent segment has overtaken the segments whose numbers it would wait for, and gates behind
+ * wait for it. */
 static void check_urgent(const char *config, bool overtakes)
 {
 	static struct rig urgent;
@@ -444,7 +445,7 @@ TEST(test_what_is_urgent_waits_for_no_number)
 		     true);
 }
 
-/* It would not be acknowledged before those that it overtook. */
+/* An urgent segment would not be acknowledged before the segments that it overtook. */
 TEST(test_nothing_is_urgent_where_a_floor_is_all_that_is_told)
 {
 	check_urgent(WITH_WINDOW "positive_ack {} retransmission_timer {}\n", false);

@@ -97,7 +97,7 @@ TEST(test_without_resends_a_timeout_is_the_end)
 	rig_close(&rig);
 }
 
-/* It bounds the estimate and the doublings. */
+/* timeout_max bounds the estimate and the doublings. */
 TEST(test_the_longest_wait_holds)
 {
 	struct rig rig;

@@ -99,7 +99,7 @@ TEST(test_a_floor_that_moves_is_no_silence)
 	rig_close(&rig);
 }
 
-/* What is reported lost while it waits for a gate is asked for once. */
+/* A segment that is reported lost while it waits for a gate is asked for once. */
 TEST(test_a_gate_sees_each_resend)
 {
 	struct nopal_segment *segment =

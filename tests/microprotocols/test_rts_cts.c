@@ -303,7 +303,8 @@ TEST(test_what_was_asked_for_once_may_be_granted)
 	rig_close(&rig);
 }
 
-/* It would be complete, fill the buffer, and wait for what the sender keeps back. */
+/* An urgent message would be complete, fill the buffer, and wait for the one that the sender keeps
+ * back. */
 TEST(test_what_is_urgent_takes_no_room_of_what_is_before_it)
 {
 	static const char config[] = "transport_driver {}\nresize {}\nsequenced_segments {}\n"

@@ -73,7 +73,7 @@ TEST(test_the_peer_may_break_it_too)
 	rig_close(&rig);
 }
 
-/* It waits for the other direction's end, which does not come. */
+/* The closed session waits for the other direction's end, which does not come. */
 TEST(test_who_said_its_end_learns_of_a_break)
 {
 	open_rig("delay 10ms");

@@ -63,7 +63,7 @@ TEST(test_order_is_kept_and_nobody_overtakes)
 	set_window(1500);
 	bench_want(BENCH_BODY);
 	bench_want(BENCH_BODY);
-	/* It would fit, but it is not its turn. */
+	/* A short segment would fit, but it is not its turn. */
 	assert_int_equal(bench_want(10)->transmissions, 0);
 	bench_done(bench.segment[0]);
 	bench_turn_end();

@@ -2,9 +2,9 @@
 /*
  * failing.h -- an allocator that fails where a test tells it to.
  *
- * It stands between the library and the C library's allocator by the linker's
- * --wrap (failing_wraps of tests/meson.build), so what other libraries take for
- * themselves neither counts nor fails.
+ * The allocator stands between the library and the C library's by the linker's
+ * --wrap (failing_wraps of tests/meson.build), so allocations of other libraries
+ * neither count nor fail.
  */
 #ifndef NOPAL_TEST_FAILING_H
 #define NOPAL_TEST_FAILING_H

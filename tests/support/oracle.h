@@ -2,10 +2,10 @@
 /*
  * oracle.h -- sessions that are held to what their composition promises, after every event.
  *
- * What is promised is asked of nopal_plan_service(), for each message by the properties that it
- * has.  The oracle then watches all ends: a microprotocol `an_oracle`, put into any layer, looks at
- * the barriers, windows and budgets after each event, and the application's side looks at what is
- * delivered.  The first violation is kept as text.
+ * The promises are those of nopal_plan_service(), for each message by the properties that it has.
+ * The oracle then watches all ends: a microprotocol `an_oracle`, put into any layer, looks at the
+ * barriers, windows and budgets after each event, and the application's side looks at the delivered
+ * messages.  The first violation is kept as text.
  *
  *   pairs:    opener 0 <--> listener n+0    one session, or n streams of one flow
  *             opener 1 <--> listener n+1
@@ -101,13 +101,13 @@ struct oracle_side {
 	 * squares. */
 	uint32_t arrivals, overtaken;
 	double delays, delay_squares;
-	struct oracle_heard heard[ORACLE_SIDES]; /* by who spoke */
+	struct oracle_heard heard[ORACLE_SIDES]; /* by sender */
 	bool begun, ended, closing;
 	bool orphan; /* of a damaged request, and heard nothing */
 	bool peer_closed;
 	bool gathers; /* its destinations are not all added yet */
-	/* It ended in silence, as without a handshake it must some time; data that come later begin
-	 * another session. */
+	/* The session ended in silence, as without a handshake it must some time; data that come
+	 * later begin another session. */
 	bool deserted;
 	bool dropped; /* a destination that the group has lost */
 	int end;
@@ -128,8 +128,8 @@ struct oracle {
 	bool set;	      /* some parameter of its config is not as it is by default */
 	bool cruel;	      /* weather_is_cruel(), or what leaves does so at a fixed rate */
 	bool corrupts;	      /* the network damages datagrams */
-	/* It repeats them, or lets one overtake another by longer than until a session rests; a
-	 * seal refuses these like damage. */
+	/* The network repeats datagrams, or lets one overtake another by longer than until a
+	 * session is idle; a seal refuses these like damage. */
 	bool replays;
 	bool interop;	/* a stranger's numbers begin with what is heard first */
 	bool handshake; /* each direction says when it is at its end */

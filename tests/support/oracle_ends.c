@@ -238,7 +238,7 @@ static bool is_left(const struct oracle_side *side, enum nopal_end end)
 	return true;
 }
 
-/* It has told its peer, or could not; who ends because of that is no news. */
+/* The side has told its peer, or could not; a session that ends because of that is no news. */
 static void note_break(struct oracle_side *side, enum nopal_end end, const char *text)
 {
 	struct oracle *oracle = side->oracle;

@@ -337,7 +337,7 @@ TEST(test_all_die_and_one_comes_late)
 	close_network();
 }
 
-/* It owes parts while others bring them; then it brings them, too. */
+/* The silent server owes parts while others bring them; then it brings them, too. */
 TEST(test_a_silent_one_comes_back)
 {
 	open_network(20 << 20, 2);
@@ -434,7 +434,7 @@ TEST(test_the_same_bad_place_everywhere)
 	close_network();
 }
 
-/* It may be wrong so often, and no more; also where it goes and comes back. */
+/* A server may be wrong so often, and no more; also where it goes and comes back. */
 TEST(test_enough_is_enough)
 {
 	struct range range;

@@ -51,7 +51,7 @@ TEST(test_two_deaths_are_survived)
 	}
 }
 
-/* It is not waited for while others are there: not one second of it is lost. */
+/* The receiver does not wait for a dead server while others are there: not one second is lost. */
 TEST(test_a_death_costs_its_share_alone)
 {
 	int64_t took_ns;
@@ -172,7 +172,7 @@ TEST(test_nobody_has_it)
 	close_place();
 }
 
-/* It changes at a server: what came of it may be wrong, and it gives no more. */
+/* The file changes at a server: parts that came from there may be wrong, and it gives no more. */
 TEST(test_a_file_that_changes_is_given_no_more)
 {
 	char path[256];

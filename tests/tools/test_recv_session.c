@@ -67,7 +67,7 @@ TEST(test_it_begins_anew)
 	scene_takes(*state, HALF_BYTES, late);
 }
 
-/* It was taken for the rest, all of which is there, and was none. */
+/* The transfer was taken for the rest of the file, all of which is there, and was none. */
 TEST(test_a_rest_that_was_none)
 {
 	static const struct step late[] = {
@@ -83,7 +83,7 @@ TEST(test_a_rest_that_was_none)
 	scene_takes(*state, HALF_BYTES, late);
 }
 
-/* It holds nothing of what is not this sender's. */
+/* The receiver reports as held only bytes that came from this sender. */
 TEST(test_a_share_before_its_start)
 {
 	static const struct step data = { TRANSFER_DATA, 200000, 250000 },

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * monolith.h -- a dedicated bulk transport, written by hand for one composition:
- * what the shipped config bulk_cubic says on the wire, without events, holds, plans or handlers.
- * It is the control of the question what composing costs.
+ * the wire format of the shipped config bulk_cubic, without events, holds, plans or handlers.
+ * The transport is the control of the question what composing costs.
  *
  *   program --monolith_send--> sender.c ---+            +--> train --> world
  *                                ^  ^      +- core.c ---+
  *                  cubic.c, rtt -+  +-acks-+            +<-- batch <-- world
  *   program <---- received ---- receiver.c +
  *
- * It stands behind io.h where the runtime's core stands, in the same worlds, and speaks to composed
- * peers.  What is said in runtime/nopal/nopal.h of the callbacks holds here, but that an arriving
+ * The transport stands behind io.h where the runtime's core stands, in the same worlds, and has
+ * composed peers.  The rules of runtime/nopal/nopal.h for callbacks hold here, but that an arriving
  * message is gone when `received` returns.  One world, one thread.
  */
 #ifndef NOPAL_MONOLITH_H

@@ -164,7 +164,7 @@ TEST(test_suggestion)
 	nopal__problems_fix(NULL, "write %d", 5);
 }
 
-/* It needs none to say so, and what comes after would mislead. */
+/* That report needs no memory itself, and problems added after it would mislead. */
 TEST(test_no_memory_is_the_last_that_is_said)
 {
 	struct nopal_problems problems, moved;

@@ -234,7 +234,7 @@ TEST(test_addresses)
 	assert_false(nopal_address_is_multicast(&address));
 }
 
-/* It is of IPv4, however it is written. */
+/* A mapped address is of IPv4, however it is written. */
 TEST(test_an_address_that_is_mapped)
 {
 	struct nopal_address address;

@@ -114,7 +114,7 @@ TEST(test_defaults_and_keys)
 	done(&composing);
 }
 
-/* What it holds is there, and nowhere in what peers compare. */
+/* The file's bytes are in the composition, and nowhere in the text that peers compare. */
 TEST(test_a_file_is_read_with_its_config)
 {
 	static const char token[] = "to\0ken of 19 bytes";

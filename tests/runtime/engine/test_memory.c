@@ -124,7 +124,7 @@ TEST(test_memory_is_freed_in_any_order)
 	assert_non_null(nopal_alloc(&composite->session, 8));
 }
 
-/* It is zeroed, and no session knows of it. */
+/* Such memory is zeroed, and no session counts it. */
 TEST(test_memory_without_a_session_is_the_callers)
 {
 	struct nopal_composite *composite = nopal__composite(rig.opener.session);
@@ -278,7 +278,7 @@ TEST(test_sessions_share_a_pool)
 	nopal__pools_free(&pools);
 }
 
-/* It is the newest of whom it goes to, and its old name is nobody's. */
+/* The object becomes the newest of the session that it goes to, and its old handle is stale. */
 TEST(test_an_object_goes_to_another_session)
 {
 	struct nopal_pool *pools = NULL;

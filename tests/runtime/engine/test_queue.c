@@ -113,7 +113,7 @@ TEST(agrees_with_an_array)
 		struct nopal_segment *segment = segments[draw() % SEGMENTS];
 		uint64_t dice = draw() % 100;
 
-		/* It fills, and later empties. */
+		/* The queue fills, and later empties. */
 		if (dice < (i < STEPS / 2 ? 40u : 25u)) {
 			assert_int_equal(nopal_queue_push(NULL, &queue, segment), 0);
 			waiting[back++] = segment->handle;

@@ -63,7 +63,7 @@ TEST(test_a_transmission_says_its_number)
 			 rig_segment(session, 2)->packet_number + 1);
 }
 
-/* It has not left, and nothing of it is noted, until the kernel takes more. */
+/* The segment has not left, and no transmission is noted, until the kernel takes more. */
 TEST(test_nothing_departs_to_a_busy_kernel)
 {
 	struct nopal_endpoint *endpoint;

@@ -7,7 +7,7 @@
 
 static struct rig rig;
 
-/* What `m_suspect` does with each segment that leaves, or arrives. */
+/* Actions of `m_suspect` at each segment that leaves, or arrives. */
 static void (*does)(struct nopal_at at, struct nopal_segment *segment);
 static void (*does_there)(struct nopal_at at, struct nopal_segment *segment);
 static enum nopal_verdict says;

@@ -32,7 +32,7 @@ static struct nopal_address other_group(void)
 	return parsed(many_cast6 ? "239.1.2.3:9077" : MANY_GROUP6);
 }
 
-/* One that hears. */
+/* Opens a group with one destination, which joins the channel. */
 static void begin(void)
 {
 	many_open(&many, PLAIN, 1, "delay 1ms", 1);

@@ -177,7 +177,7 @@ TEST(test_removed_in_good_order_or_at_once)
 	many_close(&many);
 }
 
-/* It is on its way out, and gets nothing new, by name neither. */
+/* A destination that is being removed gets no new message, by its id neither. */
 TEST(test_who_is_leaving_is_not_spoken_to)
 {
 	many_open(&many, MANY_RELIABLE("fan_out {}"), 2, "delay 10ms", 1);

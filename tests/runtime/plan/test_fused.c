@@ -30,7 +30,7 @@ static struct nopal_plan *runs(const char *config, const char *const *sets, cons
 	return plan;
 }
 
-/* It runs, whichever way. */
+/* The plan delivers messages, fused or interpreted. */
 static void delivers(struct nopal_plan *plan, bool fused)
 {
 	struct pair_run run = { .plan = plan, .link = "delay 1ms", .seed = 1 };

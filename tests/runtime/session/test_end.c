@@ -49,7 +49,8 @@ TEST(test_all_that_are_lost_are_counted)
 	many_close(&many);
 }
 
-/* It does not close: it breaks with the last, and has more to say than that one. */
+/* The group does not close: it breaks with its last destination, and its text says more than that
+ * destination's. */
 TEST(test_a_group_that_breaks_tells_what_it_lost)
 {
 	many_open(&many, MANY_RELIABLE("fan_out {}"), 2, "delay 10ms", 1);
@@ -236,7 +237,7 @@ TEST(test_what_a_flow_closes_over_is_lost)
 
 /* --------------------------------------------------------------- between two */
 
-/* It refuses what waited for the opening. */
+/* Refuses messages that waited for the opening. */
 static enum nopal_verdict refuser_on_from_user(struct nopal_at at, struct nopal_message *message)
 {
 	nopal_message_refuse(at.session, message, -EINVAL);

@@ -7,7 +7,7 @@
 
 static struct rig rig;
 
-/* It talks more than a path is known to take. */
+/* The tests send more than a new path is assumed to take, so the buffer has a least size. */
 static const char BULK[] = "extends = \"bulk\"\nbuffer_sizing { least = 1MiB }\n";
 static const char STACK[] = "layer \"upper\" {\n"
 			    "  transport_driver {}\n  resize {}\n"

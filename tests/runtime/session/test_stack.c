@@ -312,7 +312,8 @@ TEST(test_who_begins_to_look_sees_messages)
 	rig_close(&rig);
 }
 
-/* It raises an event of what arrived once its handlers are through, and later. */
+/* `asker` raises an event of an arriving segment after the segment's handlers have run, and
+ * later. */
 static uint32_t asked;
 static uint64_t asked_of;
 

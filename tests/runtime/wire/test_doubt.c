@@ -330,7 +330,8 @@ TEST(test_the_reason_names_our_own_socket)
 	rig_close(&rig);
 }
 
-/* It is no reason for what has others, nor where the peer was heard since. */
+/* The socket's error explains no end that has another reason, nor one after a later arrival from
+ * the peer. */
 TEST(test_another_reason_stands_alone)
 {
 	struct nopal_port *port;

@@ -267,7 +267,7 @@ TEST(test_another_peer_begins_a_train)
 	assert_train(2, 7, 1, HEAD + 100, HEAD + 100);
 }
 
-/* It ends in silence, as one that no peer knows does. */
+/* The other session ends without a datagram, as a session that no peer knows does. */
 TEST(test_a_train_outlives_another_session)
 {
 	struct nopal_plan *sealed = rig_plan(SEALED);

@@ -121,7 +121,7 @@ TEST(test_one_at_rest_is_reset_too)
 	rig_close(&rig);
 }
 
-/* It has the peer's close: all that is missing is an acknowledgement. */
+/* The session has the peer's close: all that is missing is an acknowledgement. */
 TEST(test_one_that_closes_ends_well)
 {
 	struct nopal_composite *bottom;

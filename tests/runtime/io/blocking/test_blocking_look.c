@@ -117,7 +117,7 @@ TEST(test_a_connection_is_readable_while_messages_wait)
 	assert_false(is_readable(fd, 0));
 }
 
-/* What came before the descriptor was made counts, too. */
+/* Events before the descriptor was made count, too. */
 TEST(test_the_end_is_readable_for_good)
 {
 	struct talk *talk = *state;
