@@ -13,8 +13,7 @@ void nopal__ask_receive(struct nopal_request *request, struct nopal_writer *repl
 /* An endpoint answered an ask; the reader is behind the type of the reply. */
 void nopal__doubt_answered(struct nopal_composite *bottom, struct nopal_reader *reader);
 /* The reason of an end in words, with the error of our own socket where that is to blame.  The
- * caller frees it; NULL:
- * out of memory. */
+ * caller frees it; NULL: out of memory. */
 char *nopal__doubt_text(const struct nopal_composite *bottom, enum nopal_end end, const char *text);
 
 #endif

@@ -178,8 +178,7 @@ const struct nopal_endpoint_ops nopal__endpoint_ops = {
 /* ---------------------------------------------------------------- arrivals */
 
 /* The session of an established datagram of ours; `*of_last` is that of the arrival's last
- * datagram:
- * most often the same.  It is not freed before the turn ends. */
+ * datagram: most often the same.  It is not freed before the turn ends. */
 static struct nopal_composite *session_of(const struct nopal_endpoint *endpoint,
 					  const struct nopal_arrival *arrival, uint8_t kind,
 					  const uint8_t *bytes, struct nopal_composite *of_last)
