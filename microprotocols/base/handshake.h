@@ -183,11 +183,10 @@ static inline enum nopal_admission_verdict handshake_rendezvous(struct nopal_ses
 	if (theirs.nonce > ours->nonce)
 		return handshake_prove(request, ours->nonce, &theirs, reply);
 	*ret_stays = theirs.nonce < ours->nonce;
-	if (!*ret_stays)
-		*ours = (struct handshake_connect){
-			.nonce = nopal_random(session),
-			.initial = ours->initial,
-		};
+	if (!*ret_stays) {
+		ours->nonce = nopal_random(session);
+		ours->cookie_given = false;
+	}
 	return NOPAL_ADMIT_DROP;
 }
 

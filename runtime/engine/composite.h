@@ -123,6 +123,9 @@ struct nopal_awake {
 	struct nopal_paths *paths;	   /* NULL: the first one alone */
 	struct nopal_own_calls *own;
 	char *end_text;
+	/* The call or timer that runs, by its first member (whereabouts.c); NULL:
+	 * none does, or it is a fused unit's. */
+	const struct nopal_part *const *running;
 };
 
 /* The part of a session that always is there, and that every packet needs. */
@@ -138,9 +141,6 @@ struct nopal_composite {
 	const struct nopal_layer *layer;
 	struct nopal_endpoint *endpoint;
 	struct nopal_world *world;
-	/* The call or timer that runs, by its first member (whereabouts.c); NULL:
-	 * none does, or it is a fused unit's. */
-	const struct nopal_part *const *running;
 	struct nopal_composite *above, *below;
 	const struct nopal_up *up;
 	const struct nopal_down *down;

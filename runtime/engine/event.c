@@ -180,13 +180,13 @@ static inline const struct nopal_fused *elsewhere(const struct nopal_composite *
                                                                                                    \
 		if (!calls->count)                                                                 \
 			return false;                                                              \
-		outer = composite->running;                                                        \
+		outer = composite->awake->running;                                                        \
 		for (uint32_t left = calls->count; left && !stopped; left--, call++) {             \
-			composite->running = &call->part;                                          \
+			composite->awake->running = &call->part;                                          \
 			stopped = call->run.name((struct nopal_at){ session, call->part },         \
 						 subject) == NOPAL_STOP;                           \
 		}                                                                                  \
-		composite->running = outer;                                                        \
+		composite->awake->running = outer;                                                        \
 		return stopped;                                                                    \
 	}
 #include <nopal/events.def>
@@ -224,19 +224,19 @@ void nopal_raise_custom(struct nopal_session *session, int event, void *subject)
 {
 	struct nopal_composite *composite = nopal__composite(session);
 	const struct nopal_calls *calls = nopal__custom_calls(composite, event);
-	const struct nopal_part *const *outer = composite->running;
+	const struct nopal_part *const *outer = composite->awake->running;
 
 	if (!calls || !raise_begin(composite, (enum nopal_event)event, 0))
 		return;
 	for (uint32_t i = 0, n = calls->count; i < n; i++) {
 		const struct nopal_call *call = &calls->call[i];
 
-		composite->running = &call->part;
+		composite->awake->running = &call->part;
 		if (call->run.custom((struct nopal_at){ session, call->part }, subject) ==
 		    NOPAL_STOP)
 			break;
 	}
-	composite->running = outer;
+	composite->awake->running = outer;
 	raise_end(composite);
 }
 

@@ -154,7 +154,7 @@ static void silence_end(struct nopal_composite *composite)
 
 static void timer_fire(struct nopal_composite *composite, uint32_t index)
 {
-	const struct nopal_part *const *outer = composite->running;
+	const struct nopal_part *const *outer = composite->awake->running;
 	const struct nopal_timer_plan *timer;
 
 	composite->awake->timers[index].deadline_ns = NOPAL_NEVER;
@@ -169,9 +169,9 @@ static void timer_fire(struct nopal_composite *composite, uint32_t index)
 	}
 	timer = &composite->layer->timers[index];
 	nopal__record(composite, NOPAL_TRACED_TIMER, timer->part->index, (uint16_t)index, 0, 0);
-	composite->running = &timer->part;
+	composite->awake->running = &timer->part;
 	timer->timer->expired((struct nopal_at){ &composite->session, timer->part });
-	composite->running = outer;
+	composite->awake->running = outer;
 }
 
 /* The declared timer that is due first, ties by start; -1: none is. */

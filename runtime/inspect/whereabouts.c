@@ -64,9 +64,9 @@ static const char *event_of(const struct nopal_composite *composite)
 {
 	for (unsigned event = 1; event < NOPAL_EVENT_COUNT; event++)
 		for (unsigned code = 0; code < NOPAL_KIND_ROOM; code++)
-			if (is_in(&composite->awake->calls[event][code], composite->running))
+			if (is_in(&composite->awake->calls[event][code], composite->awake->running))
 				return nopal_event_name(event);
-	return own_event(composite->awake->own, composite->running);
+	return own_event(composite->awake->own, composite->awake->running);
 }
 
 static const char *timer_of(const struct nopal_composite *composite)
@@ -74,7 +74,7 @@ static const char *timer_of(const struct nopal_composite *composite)
 	const struct nopal_layer *layer = composite->layer;
 
 	for (uint32_t i = 0; i < layer->timer_count; i++)
-		if (composite->running == &layer->timers[i].part)
+		if (composite->awake->running == &layer->timers[i].part)
 			return layer->timers[i].timer->name;
 	return NULL;
 }
@@ -85,7 +85,7 @@ static void put_handler(struct words *words, const struct nopal_composite *compo
 	const char *event = timer ? NULL : event_of(composite);
 
 	put(words, "while `");
-	put(words, (*composite->running)->microprotocol->name);
+	put(words, (*composite->awake->running)->microprotocol->name);
 	put(words, timer ? "` was called by its timer " : "` handled ");
 	put(words, timer ? timer : event ? event : "an event bound at run time");
 }
@@ -105,7 +105,7 @@ static void put_core(struct words *words, const struct nopal_composite *composit
 
 	if (words->length)
 		put(words, "\n");
-	if (composite->running)
+	if (composite->awake->running)
 		put_handler(words, composite);
 	else
 		put_unit(words, composite);
@@ -128,7 +128,7 @@ static void put_stack(struct words *words, const struct nopal_composite *bottom)
 
 	for (const struct nopal_composite *composite = bottom; composite && layers < LAYERS_MAX;
 	     composite = nopal__over(composite), layers++)
-		if (composite->awake && (composite->running || composite->depth))
+		if (composite->awake && (composite->awake->running || composite->depth))
 			put_core(words, composite);
 }
 

@@ -420,5 +420,5 @@ TEST(test_a_custom_event_is_raised_as_others_are)
 	nopal_raise_custom(session, event, "n");
 	assert_string_equal(seen, "mmababn");
 	assert_int_equal(nopal__composite(session)->depth, 0);
-	assert_null(nopal__composite(session)->running);
+	assert_null(nopal__composite(session)->awake->running);
 }
