@@ -146,7 +146,7 @@ void nopal_copy_settle(struct nopal_session *session, struct nopal_segment *segm
 	struct nopal_copy copy = {
 		.segment = segment,
 		.destination = destination,
-		.outcome = (int)outcome,
+		.outcome = outcome,
 		.took_ns = session->now_ns - segment->transmitted_ns,
 	};
 

@@ -222,7 +222,7 @@ static void member_ended(struct nopal_composite *member, enum nopal_end end, con
 		nopal_raise_DESTINATION_ENDED(&group->session, destination);
 	destination->open = false;
 	info.ended = true;
-	info.end = (int)end;
+	info.end = end;
 	info.text = text;
 	if (end != NOPAL_ENDED_WELL && !destination->removed)
 		lost_note(group->group, &info);

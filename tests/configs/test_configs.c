@@ -80,7 +80,7 @@ static void on_ended(struct nopal_session *session, enum nopal_end end, const ch
 	if (end != NOPAL_ENDED_WELL)
 		print_message("ended: %s\n", text ? text : "");
 	talk->ended++;
-	talk->end = end;
+	talk->end = (int)end;
 }
 
 static const struct nopal_callbacks server = {

@@ -80,7 +80,7 @@ static void on_ended(struct nopal_session *session, enum nopal_end end, const ch
 
 	(void)session, (void)text;
 	crossing->ended++;
-	crossing->end = end;
+	crossing->end = (int)end;
 }
 
 static void cross(struct nopal_plan *plan, struct crossing *crossing)

@@ -118,7 +118,7 @@ static void on_ended(struct nopal_session *session, enum nopal_end end, const ch
 	assert_non_null(text);
 	one->session = NULL;
 	one->ended = true;
-	one->end = end;
+	one->end = (int)end;
 	snprintf(one->text, sizeof(one->text), "%s", text);
 }
 

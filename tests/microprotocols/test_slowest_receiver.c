@@ -325,7 +325,7 @@ static uint64_t interop_share(const char *config, const char *bottleneck)
 	return its * PERCENT / (its + ours);
 }
 
-TEST(test_beside_a_interop_flow_neither_starves)
+TEST(test_beside_a_foreign_flow_neither_starves)
 {
 	assert_in_range(interop_share("bulk_cubic", "rate 20mbit delay 20ms limit 100"), 30, 70);
 	assert_in_range(interop_share("bulk_cubic", "rate 20mbit delay 20ms limit 300"), 30, 70);

@@ -62,7 +62,7 @@ static void two_ended(struct nopal_session *session, enum nopal_end reason, cons
 	(void)text, (void)user;
 	if (session == two.session[0]) {
 		two.ended++;
-		two.end = reason;
+		two.end = (int)reason;
 	}
 }
 

@@ -199,7 +199,7 @@ static void arrive_cookie(struct rig *rig, uint64_t nonce)
 }
 
 /* A cookie for another connection is not shown, and not answered. */
-TEST(test_a_interop_cookie_changes_nothing)
+TEST(test_a_cookie_of_another_peer_changes_nothing)
 {
 	const struct virtual_circuit *circuit;
 	struct rig rig;

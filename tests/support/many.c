@@ -123,7 +123,7 @@ static void many_on_sent(struct nopal_session *session, uint64_t cookie, enum no
 	(void)session;
 	many->outcomes[outcome]++;
 	many->outcome_count[cookie]++;
-	many->outcome[cookie] = outcome;
+	many->outcome[cookie] = (int)outcome;
 	many->outcome_ns[cookie] = nopal_world_now(many->world);
 	if (many->on_outcome)
 		many->on_outcome(many, (uint32_t)cookie);
@@ -147,7 +147,7 @@ static void many_on_destination(struct nopal_session *session,
 		return;
 	end->opened += info->open && !info->ended;
 	end->ended += info->ended;
-	end->end = info->end;
+	end->end = (int)info->end;
 }
 
 static void many_on_ended(struct nopal_session *session, enum nopal_end code, const char *text,
@@ -158,7 +158,7 @@ static void many_on_ended(struct nopal_session *session, enum nopal_end code, co
 	(void)session;
 	many->group = NULL;
 	many->ended++;
-	many->end_code = code;
+	many->end_code = (int)code;
 	snprintf(many->end_text, sizeof(many->end_text), "%s", text);
 }
 

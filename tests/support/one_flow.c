@@ -53,7 +53,7 @@ static void on_ended(struct nopal_session *session, enum nopal_end code, const c
 	(void)session, (void)text;
 	end->session = NULL;
 	end->ended++;
-	end->code = code;
+	end->code = (int)code;
 }
 
 const struct nopal_callbacks callbacks = {

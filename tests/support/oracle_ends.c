@@ -269,7 +269,7 @@ static void on_ended(struct nopal_session *session, enum nopal_end end, const ch
 	if (side->ended)
 		oracle_violated(side->oracle, "a session ended twice");
 	side->ended = true;
-	side->end = end;
+	side->end = (int)end;
 	side->end_ns = nopal_world_now(side->oracle->world);
 	side->session = NULL;
 	snprintf(side->end_text, sizeof(side->end_text), "%s", text);

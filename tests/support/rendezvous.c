@@ -38,7 +38,7 @@ static void rendezvous_on_ended(struct nopal_session *session, enum nopal_end en
 	(void)session;
 	side->session = NULL;
 	side->ended++;
-	side->end = end;
+	side->end = (int)end;
 	side->ended_ns = nopal_world_now(rendezvous.world);
 	snprintf(side->end_text, sizeof(side->end_text), "%s", text);
 }

@@ -188,7 +188,7 @@ static void rude_on_ended(struct nopal_session *session, enum nopal_end end, con
 	(void)session;
 	(void)text;
 	(void)user;
-	ended = end;
+	ended = (int)end;
 }
 
 static const struct nopal_callbacks rude_callbacks = {

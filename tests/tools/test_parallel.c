@@ -103,7 +103,7 @@ TEST(test_fairness_is_jains)
 }
 
 /* Ten connections of one pair of hosts have what one has, or ten times that. */
-TEST(test_a_interop_flow_beside_many)
+TEST(test_a_foreign_flow_beside_many)
 {
 	struct dumbbell bell = { .seed = 1,
 				 .flows = 2,

@@ -108,7 +108,7 @@ static void turn_end(struct monolith_endpoint *endpoint)
 		if (connection->life != MONOLITH_LIFE_ENDED || connection->touched)
 			continue;
 		if (connection->callbacks->ended)
-			connection->callbacks->ended(connection, (int)connection->end,
+			connection->callbacks->ended(connection, connection->end,
 						     connection->end_text, connection->user);
 		connection_free(connection);
 	}

@@ -149,8 +149,8 @@ static void scene_open(const char *link)
 
 	scene = (struct scene){ .world = nopal_sim_new(7) };
 	scene.plan = nopal_plan_parse(CONFIG, "streams_to_many", NULL, &problems);
-	nopal_problems_print(&problems, stderr);
 	assert_non_null(scene.plan);
+	nopal_problems_fini(&problems);
 	nopal_sim_host(scene.world);
 	scene.from = nopal_sim_endpoint(scene.world, 0, PORT);
 	for (int host = 1; host <= HOSTS; host++)

@@ -258,7 +258,7 @@ static void late_sent(struct nopal_session *sender, uint64_t cookie, enum nopal_
 {
 	(void)sender, (void)user;
 	assert_int_equal(cookie, 5);
-	late_outcome = outcome;
+	late_outcome = (int)outcome;
 }
 
 TEST(test_refused_when_it_opens_it_is_missing)

@@ -15,7 +15,7 @@ static void ended(struct nopal_session *session, enum nopal_end end, const char 
 {
 	(void)session;
 	(void)text;
-	*(int *)user = end;
+	*(int *)user = (int)end;
 }
 
 static const struct nopal_callbacks quiet = { .ended = ended };
