@@ -180,13 +180,13 @@ static inline const struct nopal_fused *elsewhere(const struct nopal_composite *
                                                                                                    \
 		if (!calls->count)                                                                 \
 			return false;                                                              \
-		outer = composite->awake->running;                                                        \
+		outer = composite->awake->running;                                                 \
 		for (uint32_t left = calls->count; left && !stopped; left--, call++) {             \
-			composite->awake->running = &call->part;                                          \
+			composite->awake->running = &call->part;                                   \
 			stopped = call->run.name((struct nopal_at){ session, call->part },         \
 						 subject) == NOPAL_STOP;                           \
 		}                                                                                  \
-		composite->awake->running = outer;                                                        \
+		composite->awake->running = outer;                                                 \
 		return stopped;                                                                    \
 	}
 #include <nopal/events.def>

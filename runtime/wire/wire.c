@@ -53,7 +53,7 @@ NOPAL_HOT void nopal_serial_seen(struct nopal_at at, unsigned which, uint64_t va
 		composite->awake->serial[index - 1] = value;
 }
 
-/* The same by kind.  Data are told apart for their header's sake, see above. */
+/* The same by kind.  Data are told apart for their header's sake. */
 NOPAL_HOT static uint8_t *put_header(const struct nopal_composite *composite,
 				     const struct nopal_segment *segment, uint8_t *at)
 {

@@ -129,7 +129,7 @@ if star_lan6; then
 	receivers 2 multicast
 	send 0 "$work/file" $to -c multicast
 	same 1 2
-	says 'of IPv4, and theirs are not' "$work/send.log" || fail "it does not say why"
+	says 'is an address of IPv4, and' "$work/send.log" || fail "it does not say why"
 	says 'fix: give both sides -c multicast6' "$work/send.log" || fail "it knows no fix"
 	receivers 2 multicast6
 	sent 150 send 0 "$work/file" $to -c multicast6

@@ -225,6 +225,7 @@ static bool doc_handles_event(const struct nopal_microprotocol *one, unsigned ev
 static void doc_event(unsigned event)
 {
 	const char *name = nopal_event_name(event);
+	bool raised = false;
 
 	printf("%s%s\n", doc_markdown ? "# " : "", name);
 	printf("%s%s\nargument: %s\n", doc_markdown ? "\n" : "", nopal_event_doc(event),
@@ -233,9 +234,13 @@ static void doc_event(unsigned event)
 	for (size_t i = 0; i < nopal_registry_count(); i++) {
 		const struct nopal_microprotocol *one = nopal_registry_at(i);
 
-		if (doc_raises_event(one, name))
-			doc_entry(one->name, one->summary);
+		if (!doc_raises_event(one, name))
+			continue;
+		doc_entry(one->name, one->summary);
+		raised = true;
 	}
+	if (!raised)
+		doc_entry("the runtime", "no microprotocol raises it");
 	doc_heading("Handled by", true);
 	for (size_t i = 0; i < nopal_registry_count(); i++) {
 		const struct nopal_microprotocol *one = nopal_registry_at(i);

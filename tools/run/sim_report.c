@@ -155,13 +155,20 @@ static bool all_delivered(const struct sim_run *run)
  * short. */
 bool sim_report_is_good(const struct sim_run *run)
 {
+	struct nopal_service service;
+
 	for (int i = 0; i < run->options.flows; i++)
 		if (run->flows[i].sender.ended && run->flows[i].sender.how != NOPAL_ENDED_WELL)
 			return false;
 	if (!all_verified(run) || judge_is_broken(&run->judgement))
 		return false;
-	return all_delivered(run) || run->options.duration_given ||
-	       !nopal_plan_provides(run->plan, "reliability");
+	nopal_plan_service(run->plan, 0, NULL, &service);
+	if (all_delivered(run) || run->options.duration_given ||
+	    !nopal_promises(&service, NOPAL_DELIVERY, NOPAL_ALL))
+		return true;
+	fprintf(stderr,
+		"nopal: not all messages were delivered, and the composition promises it\n");
+	return false;
 }
 
 /* ---------------------------------------------------------------------- JSON */

@@ -365,16 +365,16 @@ static enum nopal_transmitted live_transmit(struct nopal_world *world,
 					    struct nopal_endpoint *endpoint,
 					    const struct nopal_train *train)
 {
-	struct nopal_port *composite = nopal__endpoint_port(endpoint);
-	struct live_port *port = composite->handle;
+	struct nopal_port *base = nopal__endpoint_port(endpoint);
+	struct live_port *port = base->handle;
 	enum nopal_transmitted result;
 
 	result = nopal__live_socket_send(&port->sock, train);
 	if (result == NOPAL_TRANSMITTED) /* the core counts the other results */
-		composite->counters.soft_errors += port->sock.soft_errors;
+		base->counters.soft_errors += port->sock.soft_errors;
 	if (result == NOPAL_UNSENT) {
-		composite->send_error = port->sock.send_errno;
-		composite->send_error_ns = world->now_ns;
+		base->send_error = port->sock.send_errno;
+		base->send_error_ns = world->now_ns;
 	}
 	if (port->sock.hint_count) /* not within the core */
 		live_call(port);
@@ -407,42 +407,40 @@ static int live_port_events(struct live_port *port)
 static int live_port_open(struct nopal_world *world, struct nopal_endpoint *endpoint,
 			  struct nopal_problems *problems)
 {
-	struct nopal_port *composite = nopal__endpoint_port(endpoint);
+	struct nopal_port *base = nopal__endpoint_port(endpoint);
 	struct live_port *port = calloc(1, sizeof(*port));
 	int error, fd;
 
 	if (!port)
-		return nopal__live_port_refused(-ENOMEM, &composite->local, problems);
+		return nopal__live_port_refused(-ENOMEM, &base->local, problems);
 	port->live = live_of(world);
 	port->endpoint = endpoint;
 	port->retry_ns = LIVE_RETRY_FIRST_NS;
 	port->sock.fd = -1;
-	if (composite->hearing) {
-		error = nopal__live_socket_hear(&port->sock, &composite->local,
-						composite->hearing->from);
+	if (base->hearing) {
+		error = nopal__live_socket_hear(&port->sock, &base->local, base->hearing->from);
 	} else {
-		fd = composite->shard
-			     ? nopal__live_shard_socket(composite->shard)
-			     : nopal__live_socket_bind(&composite->local, false, &composite->local);
-		error = fd < 0 ? fd : nopal__live_socket_take(&port->sock, fd, &composite->local);
+		fd = base->shard ? nopal__live_shard_socket(base->shard)
+				 : nopal__live_socket_bind(&base->local, false, &base->local);
+		error = fd < 0 ? fd : nopal__live_socket_take(&port->sock, fd, &base->local);
 	}
 	if (!error)
 		error = live_port_events(port);
 	if (error) {
 		live_port_free(port);
-		return nopal__live_port_refused(error, &composite->local, problems);
+		return nopal__live_port_refused(error, &base->local, problems);
 	}
-	composite->handle = port;
+	base->handle = port;
 	return 0;
 }
 
 static void live_port_close(struct nopal_world *world, struct nopal_endpoint *endpoint)
 {
-	struct nopal_port *composite = nopal__endpoint_port(endpoint);
+	struct nopal_port *base = nopal__endpoint_port(endpoint);
 	struct live_world *live = live_of(world);
-	struct live_port *port = composite->handle, **at = &live->ports;
+	struct live_port *port = base->handle, **at = &live->ports;
 
-	composite->handle = NULL;
+	base->handle = NULL;
 	if (!port)
 		return;
 	port->closed = true;
