@@ -2,21 +2,8 @@
 /*
  * heap.c -- the next event of a simulated or emulated network, by a binary heap.
  */
-#include <stdlib.h>
-
 #include "io/emulator/heap.h"
-
-enum { HEAP_FIRST_ROOM = 64 };
-
-void *nopal__grow(void *array, uint32_t *room, size_t size)
-{
-	uint32_t wanted = *room ? 2 * *room : HEAP_FIRST_ROOM;
-	void *grown = realloc(array, wanted * size);
-
-	if (grown)
-		*room = wanted;
-	return grown;
-}
+#include "base/vector.h"
 
 static bool event_is_before(const struct nopal__event *a, const struct nopal__event *b)
 {
@@ -25,13 +12,12 @@ static bool event_is_before(const struct nopal__event *a, const struct nopal__ev
 
 bool nopal__heap_push(struct nopal__heap *heap, const struct nopal__event *event)
 {
-	struct nopal__event *events =
-		nopal__reserve(heap->events, heap->count, &heap->room, sizeof(*events));
+	struct nopal__event *events;
 	uint32_t at = heap->count;
 
-	if (!events)
+	if (!nopal__vector_room(&heap->events, &heap->room, at + 1, sizeof(*events)))
 		return false;
-	heap->events = events;
+	events = heap->events;
 	heap->count++;
 	while (at > 0) {
 		uint32_t above = (at - 1) / 2;

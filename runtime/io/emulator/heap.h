@@ -22,16 +22,10 @@ struct nopal__event {
 
 struct nopal__heap {
 	struct nopal__event *events; /* events[0] is the next */
-	uint32_t count, room;
+	uint32_t count;
+	size_t room;
 };
 
-/* Doubles an array; NULL when out of memory: the array is as before. */
-void *nopal__grow(void *array, uint32_t *room, size_t size);
-/* The array with room for one more element of `size` bytes; NULL as above. */
-static inline void *nopal__reserve(void *array, uint32_t count, uint32_t *room, size_t size)
-{
-	return count < *room ? array : nopal__grow(array, room, size);
-}
 /* False when out of memory. */
 bool nopal__heap_push(struct nopal__heap *heap, const struct nopal__event *event);
 void nopal__heap_pop(struct nopal__heap *heap);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "io/sim/sim.h"
+#include "base/vector.h"
 #include "io/sim/random.h"
 #include "session/endpoint_sessions.h"
 
@@ -119,20 +120,14 @@ static void sim_port_close(struct nopal_world *world, struct nopal_endpoint *end
 
 void nopal__sim_port_put(struct sim *sim, struct sim_port *port, struct sim_packet *packet)
 {
-	struct nopal_arrival *arrivals =
-		nopal__reserve(port->arrivals, port->count, &port->room, sizeof(*arrivals));
-	struct sim_port **ready =
-		nopal__reserve(sim->ready, sim->ready_count, &sim->ready_room, sizeof(*ready));
-
-	if (arrivals)
-		port->arrivals = arrivals;
-	if (ready)
-		sim->ready = ready;
-	if (!arrivals || !ready) {
+	if (!nopal__vector_room(&port->arrivals, &port->room, port->count + 1,
+				sizeof(*port->arrivals)) ||
+	    !nopal__vector_room(&sim->ready, &sim->ready_room, sim->ready_count + 1,
+				sizeof(struct sim_port *))) {
 		nopal__sim_packet_drop(packet);
 		return;
 	}
-	arrivals[port->count++] = (struct nopal_arrival){
+	port->arrivals[port->count++] = (struct nopal_arrival){
 		.from = packet->from,
 		.buffer = &packet->buffer,
 		.bytes = packet->bytes,
@@ -141,7 +136,7 @@ void nopal__sim_port_put(struct sim *sim, struct sim_port *port, struct sim_pack
 	};
 	if (!port->ready) {
 		port->ready = true;
-		ready[sim->ready_count++] = port;
+		sim->ready[sim->ready_count++] = port;
 	}
 }
 

@@ -88,7 +88,8 @@ struct sim_port {
 	struct sim_port *next; /* of sim->multicasts */
 	bool ready;	       /* in sim->ready: it outlives its close */
 	struct nopal_arrival *arrivals;
-	uint32_t count, room;
+	uint32_t count;
+	size_t room;
 };
 
 struct sim {
@@ -100,18 +101,22 @@ struct sim {
 	struct sim_pool *pool;
 
 	struct sim_node *nodes;
-	uint32_t node_count, node_room;
+	uint32_t node_count;
+	size_t node_room;
 	uint32_t *hosts, *routers; /* their nodes */
-	uint32_t host_count, host_room, router_count, router_room;
+	uint32_t host_count, router_count;
+	size_t host_room, router_room;
 	bool routed; /* some node's `towards` is filled */
 	struct sim_link *links;
-	uint32_t link_count, link_room;
+	uint32_t link_count;
+	size_t link_room;
 
 	struct nopal_map ports;	     /* by host and number */
 	struct sim_port *multicasts; /* at multicast addresses, oldest first */
 	uint64_t casting;	     /* counts multicast packets at nodes */
 	struct sim_port **ready;     /* with arrivals at this instant, in order */
-	uint32_t ready_count, ready_room;
+	uint32_t ready_count;
+	size_t ready_room;
 
 	void (*tap)(void *user, int64_t now_ns, const struct nopal_address *from,
 		    const struct nopal_address *to, const uint8_t *bytes, size_t length);

@@ -17,6 +17,7 @@
 
 #include "io/sim/random.h"
 #include "io/sim/sim.h"
+#include "base/vector.h"
 
 enum {
 	SIM_NET = 10,	 /* hosts live in 10.0.0.0/8 */
@@ -134,24 +135,17 @@ uint32_t nopal__sim_route(struct sim *sim, uint32_t node, uint32_t host)
 
 /* A node whose number is `*count` in `*list`; negative errors. */
 static int sim_node_new(struct sim *sim, bool is_router, uint32_t **list, uint32_t *count,
-			uint32_t *room)
+			size_t *room)
 {
-	struct sim_node *nodes =
-		nopal__reserve(sim->nodes, sim->node_count, &sim->node_room, sizeof(*nodes));
-	uint32_t *grown;
-
-	if (!nodes)
+	if (!nopal__vector_room(&sim->nodes, &sim->node_room, sim->node_count + 1,
+				sizeof(*sim->nodes)) ||
+	    !nopal__vector_room(list, room, *count + 1, sizeof(**list)))
 		return -ENOMEM;
-	sim->nodes = nodes;
-	grown = nopal__reserve(*list, *count, room, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	*list = grown;
 	sim_forget_routes(sim);
-	nodes[sim->node_count] = (struct sim_node){
+	sim->nodes[sim->node_count] = (struct sim_node){
 		.is_router = is_router, .out = SIM_NONE, .in = SIM_NONE, .number = *count
 	};
-	grown[*count] = sim->node_count++;
+	(*list)[*count] = sim->node_count++;
 	return (int)(*count)++;
 }
 
@@ -167,15 +161,14 @@ int nopal_sim_host(struct nopal_world *world)
 static int sim_link_new(struct sim *sim, uint32_t from, uint32_t to, const struct nopal_link *words)
 {
 	static const struct nopal_link ideal;
-	struct sim_link *links =
-		nopal__reserve(sim->links, sim->link_count, &sim->link_room, sizeof(*links));
 	uint32_t index = sim->link_count;
+	struct sim_link *links;
 	uint64_t seed = nopal__random_seed(sim->seed, SIM_STREAM_LINKS + index);
 	int error;
 
-	if (!links)
+	if (!nopal__vector_room(&sim->links, &sim->link_room, index + 1, sizeof(*links)))
 		return -ENOMEM;
-	sim->links = links;
+	links = sim->links;
 	links[index] = (struct sim_link){ .from = from,
 					  .to = to,
 					  .next_out = sim->nodes[from].out,
