@@ -188,7 +188,7 @@ static void group_ends_as(struct nopal_composite *group, const struct nopal_dest
 static void group_is_empty(struct nopal_composite *group, const struct nopal_destination *last)
 {
 	if (group->life == NOPAL_LIFE_CLOSING)
-		nopal__session_end(group, NOPAL_ENDED_WELL, "closed in good order");
+		nopal__session_closed_well(group);
 	else if (!last->removed)
 		group_ends_as(group, last);
 }
@@ -386,7 +386,7 @@ static void group_closed(struct nopal_composite *group)
 	struct nopal_group *all = group->group;
 
 	if (!all->count) {
-		nopal__session_end(group, NOPAL_ENDED_WELL, "closed in good order");
+		nopal__session_closed_well(group);
 		return;
 	}
 	/* Segments of the channel that a destination has yet to get are given before it closes. */

@@ -447,15 +447,10 @@ static bool flow_push(struct nopal_composite *stream, struct nopal_segment *segm
 	return nopal__stack_down(stream, segment);
 }
 
-static void stream_closed(struct nopal_composite *stream)
-{
-	nopal__session_end(stream, NOPAL_ENDED_WELL, "closed in good order");
-}
-
 static const struct nopal_down flow_down = {
 	.name = "flow",
 	.push = flow_push,
-	.closed = stream_closed,
+	.closed = nopal__session_closed_well,
 	.ended = stream_ended,
 };
 

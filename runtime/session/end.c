@@ -73,6 +73,11 @@ void nopal_session_break(struct nopal_session *session, enum nopal_end end, cons
 	nopal__session_end(composite, end, text);
 }
 
+void nopal__session_closed_well(struct nopal_composite *composite)
+{
+	nopal__session_end(composite, NOPAL_ENDED_WELL, "closed in good order");
+}
+
 void nopal_session_abort(struct nopal_session *session, const char *text)
 {
 	struct nopal_composite *composite = nopal__composite(session);

@@ -41,6 +41,8 @@ struct nopal_composite *nopal__stack_open(struct nopal_endpoint *endpoint, struc
 
 /* The peer is told, unless that is a good end. */
 void nopal__session_end(struct nopal_composite *composite, enum nopal_end end, const char *text);
+/* The composite has closed in good order. */
+void nopal__session_closed_well(struct nopal_composite *composite);
 /* The peer's has ended, and needs no word. */
 void nopal__session_ended_there(struct nopal_composite *composite, enum nopal_end end,
 				const char *text);

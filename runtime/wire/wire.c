@@ -519,11 +519,6 @@ static void endpoint_control(struct nopal_composite *composite, struct nopal_seg
 		nopal__pack_out(composite, segment);
 }
 
-static void endpoint_closed(struct nopal_composite *composite)
-{
-	nopal__session_end(composite, NOPAL_ENDED_WELL, "closed in good order");
-}
-
 const struct nopal_down nopal__endpoint_down = {
 	.name = "endpoint",
 	.leaves = true,
@@ -532,5 +527,5 @@ const struct nopal_down nopal__endpoint_down = {
 	.control = endpoint_control,
 	.control_by = nopal__pack_by,
 	.watch = nopal__doubt_look,
-	.closed = endpoint_closed,
+	.closed = nopal__session_closed_well,
 };
