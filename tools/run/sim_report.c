@@ -151,24 +151,25 @@ static bool all_delivered(const struct sim_run *run)
 	return true;
 }
 
-/* Lost messages are no failure of a config that does not promise them, nor of a run that was to be
- * short. */
-bool sim_report_is_good(const struct sim_run *run)
+static bool is_sound(const struct sim_run *run)
 {
-	struct nopal_service service;
-
 	for (int i = 0; i < run->options.flows; i++)
 		if (run->flows[i].sender.ended && run->flows[i].sender.how != NOPAL_ENDED_WELL)
 			return false;
-	if (!all_verified(run) || judge_is_broken(&run->judgement))
-		return false;
-	nopal_plan_service(run->plan, 0, NULL, &service);
-	if (all_delivered(run) || run->options.duration_given ||
-	    !nopal_promises(&service, NOPAL_DELIVERY, NOPAL_ALL))
-		return true;
-	fprintf(stderr,
-		"nopal: not all messages were delivered, and the composition promises it\n");
-	return false;
+	return all_verified(run) && !judge_is_broken(&run->judgement);
+}
+
+/* Lost messages are no failure of a config that does not promise them, nor of a run that was to be
+ * short. */
+static bool lacks_messages(const struct sim_run *run)
+{
+	return !all_delivered(run) && !run->options.duration_given &&
+	       nopal_promises(&run->judgement.promised, NOPAL_DELIVERY, NOPAL_ALL);
+}
+
+bool sim_report_is_good(const struct sim_run *run)
+{
+	return is_sound(run) && !lacks_messages(run);
 }
 
 /* ---------------------------------------------------------------------- JSON */
@@ -471,6 +472,9 @@ void sim_report_end(struct sim_run *run)
 	if (*run->stuck && judgement->of[NOPAL_PROGRESS].verdict != JUDGE_BROKEN)
 		fprintf(stderr, "nopal: stopped: %s\n", run->stuck);
 	judge_say(judgement, stderr);
+	if (is_sound(run) && lacks_messages(run))
+		fprintf(stderr,
+			"nopal: not all messages were delivered, and the composition promises it\n");
 	if (broken || judgement->end || *run->stuck || run->stranded)
 		judge_say_held(run->suspects, stderr);
 }
