@@ -47,18 +47,19 @@ static void compose_many(const struct nopal_composed_layer *layer, bool streams,
 	for (size_t i = 0; i < layer->count; i++) {
 		const struct nopal_member *member = &layer->members[i];
 		const struct nopal_microprotocol *one = member->microprotocol;
+		bool connects = nopal__answers(one, "connection");
 
-		if (streams && one->many && one->state_size && !nopal__answers(one, "connection"))
-			nopal__problem_at(problems, member->place,
-					  "put it into the layer right above the destinations",
-					  "%s keeps state of one sender, and streams of layer `%s` "
-					  "have many destinations",
-					  one->name, layer->name);
-		if (!one->many || (!streams && nopal__answers(one, "connection")))
+		if (!one->many || (connects && !streams))
 			nopal__problem_at(problems, member->place,
 					  "put it into the layer of the destinations",
 					  "%s is between one sender and one receiver, "
 					  "and layer `%s` speaks to many",
+					  one->name, layer->name);
+		else if (streams && one->state_size && !connects)
+			nopal__problem_at(problems, member->place,
+					  "put it into the layer right above the destinations",
+					  "%s keeps state of one sender, and streams of layer `%s` "
+					  "have many destinations",
 					  one->name, layer->name);
 	}
 }
