@@ -45,7 +45,7 @@
 #define RETRANSMISSION 1
 #define REDUNDANCY     2
 
-mtype = { received, lost, timed out };
+mtype = { received, lost, timed_out };
 
 typedef segment {
 	bit alive, done, sent, away, asked, counted, armed, reached;
@@ -249,7 +249,7 @@ end:	do
 		:: else -> haste++
 		fi;
 		it.armed = 0;
-		queue!timed out, slot, it.generation
+		queue!timed_out, slot, it.generation
 	   }
 	od
 }
