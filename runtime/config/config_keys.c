@@ -7,7 +7,7 @@
  *   without = {"fec"}		    then take these out
  *   requires = strict|auto	    refuse a missing need, or add its provider
  *   plugin = {"name"}		    microprotocols in shared objects
- *   budget_bytes, budget_objects, send_buffer, message_limit: of a session
+ *   budget_bytes, budget_objects, send_buffer, send_unsent, message_limit: of a session
  *
  * and of a layer: multiplicity, without.
  */
@@ -99,6 +99,7 @@ enum keys_key {
 	KEYS_EARLIER, /* read before the others */
 	KEYS_DESCRIPTION,
 	KEYS_WITHOUT,
+	KEYS_SEND_UNSENT,
 	KEYS_REQUIRES, /* from here on: quantities */
 	KEYS_BUDGET_BYTES,
 	KEYS_BUDGET_OBJECTS,
@@ -119,6 +120,7 @@ static const struct keys_entry {
 	{ "budget_bytes", KEYS_BUDGET_BYTES, { NOPAL_SIZE, NULL, "64KiB", "1024GiB" } },
 	{ "budget_objects", KEYS_BUDGET_OBJECTS, { NOPAL_COUNT, NULL, "16", "1000000000" } },
 	{ "send_buffer", KEYS_SEND_BUFFER, { NOPAL_SIZE, NULL, "1KiB", "1024GiB" } },
+	{ "send_unsent", KEYS_SEND_UNSENT, { NOPAL_SIZE, NULL, "1B", "1024GiB" } },
 	{ "message_limit", KEYS_MESSAGE_LIMIT, { NOPAL_SIZE, NULL, "1B", "1024GiB" } },
 };
 enum { KEYS_TOP = sizeof(keys_top) / sizeof(*keys_top) };
@@ -134,6 +136,30 @@ static void keys_say_unknown(struct nopal__reader *reader, const char *name,
 				    name);
 	else
 		nopal__problems_suggest(reader->problems, name, names, "keys here are ");
+}
+
+/* So many bytes, or, as in `1msg`, messages. */
+static void keys_unsent(struct nopal__reader *reader, const struct keys_entry *entry,
+			const struct nopal__values *values, struct nopal_place place)
+{
+	static const struct keys_limit in_messages = { NOPAL_COUNT, NULL, "1", "1000000000" };
+	struct nopal_budget *budget = &reader->config->budget;
+	const char *text = nopal__one_value(reader, entry->name, values, place);
+	size_t digits = text ? strspn(text, "0123456789") : 0;
+	char number[24];
+	const char *word = number;
+	int64_t value = 0;
+
+	if (!text || strcmp(text + digits, "msg") != 0 || digits >= sizeof(number)) {
+		if (text && keys_quantity(reader, entry->name, values, place, entry->limit, &value))
+			budget->unsent_bytes = (uint64_t)value;
+		return;
+	}
+	memcpy(number, text, digits);
+	number[digits] = 0;
+	if (keys_quantity(reader, entry->name, &(struct nopal__values){ &word, 1 }, place,
+			  in_messages, &value))
+		budget->unsent_messages = (uint32_t)value;
 }
 
 static void keys_set(struct nopal__reader *reader, const struct keys_entry *entry,
@@ -176,6 +202,9 @@ static void keys_set(struct nopal__reader *reader, const struct keys_entry *entr
 		break;
 	case KEYS_SEND_BUFFER:
 		config->budget.send_bytes = (uint64_t)value;
+		break;
+	case KEYS_SEND_UNSENT:
+		keys_unsent(reader, entry, values, place);
 		break;
 	case KEYS_MESSAGE_LIMIT:
 		config->message_limit_bytes = (uint64_t)value;

@@ -103,6 +103,8 @@ struct nopal_awake {
 	uint32_t unfinished;  /* outgoing messages whose outcome is open */
 	uint32_t undelivered; /* those of the application that did not arrive */
 	uint64_t unfinished_bytes;
+	uint32_t unsent; /* of these, not all on the network yet */
+	uint64_t unsent_bytes;
 	uint64_t send_limit;		    /* of these: budget.send_bytes, or fewer */
 	uint64_t send_wanted, send_refused; /* send.c */
 	int64_t heard_ns;		    /* the last datagram that arrived; at first: made */

@@ -128,6 +128,38 @@ void nopal__message_unpin(struct nopal_composite *composite, struct nopal_messag
 
 /* -------------------------------------------------------------------- down */
 
+/* Bytes that a part put around those of the messages leave with the last of them. */
+void nopal__messages_left(struct nopal_composite *composite, struct nopal_message *message,
+			  uint64_t bytes)
+{
+	for (; message; message = message->also) {
+		uint64_t here = bytes < message->unsent ? bytes : message->unsent;
+
+		bytes -= here;
+		message->unsent -= here;
+		composite->awake->unsent_bytes -= here;
+		if (message->unsent || !message->is_unsent)
+			continue;
+		message->is_unsent = false;
+		composite->awake->unsent--;
+		if (message->above.generation)
+			nopal__up(composite)->left(composite, message->attribute, message->above,
+						   NULL);
+	}
+}
+
+void nopal__segment_left(struct nopal_composite *composite, struct nopal_segment *segment)
+{
+	if (segment->left)
+		return;
+	segment->left = true;
+	if (!segment->above.generation)
+		nopal__messages_left(composite, segment->message, segment->body.length);
+	else
+		nopal__up(composite)->left(composite, segment->attribute, segment->above,
+					   segment->taken ? segment : NULL);
+}
+
 /* A message has arrived when all its segments have. */
 enum nopal_outcome nopal__message_outcome(const struct nopal_message *message)
 {
@@ -160,6 +192,8 @@ static void count_outcome(struct nopal_composite *composite, enum nopal_outcome 
 void nopal__message_tell_outcome(struct nopal_composite *composite, struct nopal_message *message,
 				 enum nopal_outcome outcome)
 {
+	if (message->is_unsent)
+		nopal__message_unsent_no_more(composite, message);
 	count_outcome(composite, outcome, message->length);
 	nopal__up(composite)->outcome(composite, message, outcome);
 	if (composite->life == NOPAL_LIFE_DRAINING)
@@ -392,6 +426,10 @@ bool nopal_message_replace(struct nopal_session *session, struct nopal_message *
 		nopal_buffer_unref(message->fragment[i].buffer);
 	fragments_free(composite, message);
 	nopal__credit(composite, message->length);
+	if (message->is_unsent) {
+		composite->awake->unsent_bytes += body.length - message->unsent;
+		message->unsent = body.length;
+	}
 	if (!message->incoming) {
 		composite->awake->unfinished_bytes += body.length;
 		composite->awake->unfinished_bytes -= message->length;

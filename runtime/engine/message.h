@@ -23,6 +23,21 @@ void nopal__fragments_give_back(struct nopal_composite *composite);
 void nopal__messages_free(struct nopal_composite *composite);
 void nopal__message_deliver(struct nopal_composite *composite, struct nopal_message *message);
 
+/* Data that nobody has transmitted yet.  So many bytes of the message, and of those behind it in
+ * the same segment, are on the network now; or all of a segment, in this layer or in one below it;
+ * or what is left of a message never will be. */
+void nopal__messages_left(struct nopal_composite *composite, struct nopal_message *message,
+			  uint64_t bytes);
+void nopal__segment_left(struct nopal_composite *composite, struct nopal_segment *segment);
+static inline void nopal__message_unsent_no_more(struct nopal_composite *composite,
+						 struct nopal_message *message)
+{
+	composite->awake->unsent_bytes -= message->unsent;
+	composite->awake->unsent--;
+	message->unsent = 0;
+	message->is_unsent = false;
+}
+
 /* The outcome of a segment that came from above without a message. */
 void nopal__segment_tell_outcome(struct nopal_composite *composite,
 				 const struct nopal_segment *segment);

@@ -339,6 +339,8 @@ void nopal__depart(struct nopal_composite *composite, struct nopal_segment *segm
 	composite->awake->counters.transmissions++;
 	if (segment->transmissions++)
 		composite->awake->counters.resends++;
+	else if (composite->world->counts_unsent && down == &nopal__endpoint_down)
+		nopal__segment_left(composite, segment);
 	segment->transmitted_ns = composite->session.now_ns;
 	segment->wanted = false;
 	segment->waiting[NOPAL_SEND] |= nopal__layer(composite)->rearm[segment->kind];

@@ -64,9 +64,14 @@ void nopal_session_set_budget(struct nopal_session *session, const struct nopal_
 		composite->awake->budget.objects = budget->objects;
 	if (budget->send_bytes)
 		composite->awake->budget.send_bytes = budget->send_bytes;
+	if (budget->unsent_bytes)
+		composite->awake->budget.unsent_bytes = budget->unsent_bytes;
+	if (budget->unsent_messages)
+		composite->awake->budget.unsent_messages = budget->unsent_messages;
 	if (budget->hold_ns)
 		composite->awake->budget.hold_ns = budget->hold_ns;
 	nopal__send_limit(composite->awake);
+	composite->world->counts_unsent |= budget->unsent_bytes || budget->unsent_messages;
 }
 
 /* Datagrams are counted at the bottom, messages at the top. */

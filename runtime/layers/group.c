@@ -519,6 +519,7 @@ static const struct nopal_up member_up = {
 	.pop = nopal__stack_up,
 	.outcome = member_outcome,
 	.segment_outcome = member_segment_outcome,
+	.left = nopal__stack_left,
 	.peer_closed = nopal__session_close,
 	.end = member_end,
 	.ended = member_ended,
@@ -541,6 +542,7 @@ static const struct nopal_up destinations_whole_up = {
 	.pop = nopal__stack_up,
 	.outcome = member_outcome,
 	.segment_outcome = member_segment_outcome,
+	.left = nopal__stack_left,
 	.peer_closed = nopal__layer_peer_closed,
 };
 

@@ -432,6 +432,7 @@ static const struct nopal_up streams_up = {
 	.pop = nopal__stack_up,
 	.outcome = nopal__stack_outcome,
 	.segment_outcome = nopal__stack_segment_outcome,
+	.left = nopal__stack_left,
 	.peer_closed = nopal__session_close,
 	.begin = flow_begin,
 	.turned = streams_turned,

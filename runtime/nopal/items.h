@@ -67,6 +67,7 @@ struct nopal_segment {
 	/* The layer below has not told its outcome: that one brings what leaves here again
 	 * meanwhile, too. */
 	bool below : 1;
+	bool left : 1;	 /* its first transmission is on the network */
 	uint32_t copies; /* with destinations whose outcome is open */
 	uint32_t number; /* counts from 1 in its session: its name in traces */
 	/* the segment of the layer above that it is here, where no message is made of that */
@@ -93,10 +94,12 @@ struct nopal_message {
 	uint64_t cookie;	     /* the application's own name for it */
 	int64_t created_ns;	     /* push, or arrival of its first segment */
 	uint64_t length;	     /* bytes */
+	uint64_t unsent;	     /* outgoing: of these, not yet on the network */
 	struct nopal_body *fragment; /* in order; &one where one is enough */
 	struct nopal_body one;
 	bool incoming;
-	bool cut; /* outgoing: all its segments exist */
+	bool is_unsent; /* outgoing: counted as such */
+	bool cut;	/* outgoing: all its segments exist */
 	bool delivered;
 	bool unread;  /* within MSG_TO_USER: it may still be discarded */
 	bool kept;    /* the application holds it beyond `received` */
@@ -195,6 +198,9 @@ void nopal_segment_abandon(struct nopal_session *session, struct nopal_segment *
 /* Nobody sends this message: whoever sent it gets `error`, a negative errno value.  In a handler of
  * MSG_FROM_USER that runs before the role message_segments, which then returns NOPAL_STOP. */
 void nopal_message_refuse(struct nopal_session *session, struct nopal_message *message, int error);
+/* Takes back an outgoing message of which nothing has left yet, with the outcome expired: see
+ * nopal_withdraw() for where that can be, and for the errors.  It may be gone after that. */
+int nopal_message_withdraw(struct nopal_session *session, struct nopal_message *message);
 /* Other bytes for a message: in MSG_FROM_USER before it is cut, or in MSG_TO_USER before the
  * application sees it.  Takes over the reference to `body.buffer`; false: over budget, and the
  * message is as it was. */

@@ -370,10 +370,16 @@ struct nopal_outgoing {
 	const struct nopal_property *properties;
 	size_t property_count;
 };
-/* 0; -EAGAIN: the send buffer is full (`writable` follows); -EMSGSIZE: longer than the plan's
+/* 0; -EAGAIN: the send buffer, or that of unsent messages, is full (`writable` follows); -EMSGSIZE: longer than the plan's
  * limit; -EINVAL: shorter than its least, or no such property; -ENOBUFS: out of memory; -EPIPE:
  * closed. A part that judges properties may refuse the message with an error of its own. */
 int nopal_send_message(struct nopal_session *session, const struct nopal_outgoing *outgoing);
+/* Takes back the oldest message with this cookie of which nothing has left yet: `sent` says before
+ * the return that it is lost.  0; -ENOENT: no message with this cookie has an open outcome;
+ * -EALREADY: it has left, or begun to, or waits in one segment with others; -ENOTSUP: some layer
+ * retransmits, so that the peer would wait for it, and has no partial reliability, or the session
+ * is one to many; -EPIPE: closed. */
+int nopal_withdraw(struct nopal_session *session, uint64_t cookie);
 /* The short form: a copy of so many bytes, without properties. */
 static inline int nopal_send(struct nopal_session *session, const void *bytes, size_t length,
 			     uint64_t cookie)
@@ -433,8 +439,12 @@ struct nopal_budget {
 	uint64_t bytes;	     /* bodies and memory held: default 256 MiB */
 	uint32_t objects;    /* segments and messages: default 1 Mi */
 	uint64_t send_bytes; /* unfinished messages of ours: default 4 MiB */
+	/* of these, messages that have not left yet, and their bytes: default no limit */
+	uint64_t unsent_bytes;
+	uint32_t unsent_messages;
 	int64_t hold_ns; /* watchdog: name the holder of a segment that waits longer: default 10 s */
 };
+/* Sets those limits of the session that are not 0 here; the others stay. */
 void nopal_session_set_budget(struct nopal_session *session, const struct nopal_budget *budget);
 
 /* Counters of a session.  COUNTER(name, doc) */

@@ -76,6 +76,11 @@ struct nopal_up {
 	void (*pop)(struct nopal_composite *composite, struct nopal_message *message);
 	void (*outcome)(struct nopal_composite *composite, const struct nopal_message *message,
 			enum nopal_outcome outcome);
+	/* An item that was pushed from above is on the network for the first time: the segment
+	 * `above` there, or, where `taken` was that layer's, the bytes of it of a message there.
+	 * NULL: nobody counts them. */
+	void (*left)(struct nopal_composite *composite, const uint64_t *attribute,
+		     struct nopal_handle above, const struct nopal_segment *taken);
 	/* The same of a segment that was pushed from above without a message. */
 	void (*segment_outcome)(struct nopal_composite *composite,
 				const struct nopal_segment *segment);

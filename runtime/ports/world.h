@@ -94,9 +94,10 @@ struct nopal_world {
 	struct nopal_wheel_entry idle; /* and of the walk that freezes idle ones */
 	struct nopal_endpoint *endpoints;
 	struct nopal_tracer *tracer;
-	bool in_core;					/* between entering and leaving the core */
-	uint32_t batches;				/* that the application has started */
-	bool batch_outermost;				/* the first of them is a turn */
+	bool in_core;	      /* between entering and leaving the core */
+	uint32_t batches;     /* that the application has started */
+	bool batch_outermost; /* the first of them is a turn */
+	bool counts_unsent;   /* some session has a limit for what has not left */
 	struct nopal_composite *touched, **touched_end; /* see TURN_END before the turn ends */
 	struct nopal_composite *ended;			/* are freed after it */
 	struct nopal_endpoint *unflushed;		/* have a train to send */

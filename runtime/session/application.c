@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "session/send.h"
 #include "session/session.h"
 
 static void application_opened(struct nopal_composite *composite)
@@ -46,9 +47,7 @@ static void application_peer_closed(struct nopal_composite *composite)
 static void application_turn_end(struct nopal_composite *composite)
 {
 	if (!composite->send_blocked || composite->life != NOPAL_LIFE_OPEN ||
-	    (composite->awake->unfinished &&
-	     composite->awake->unfinished_bytes + composite->awake->send_refused >
-		     composite->awake->send_limit))
+	    !nopal__send_has_room(composite->awake, composite->awake->send_refused))
 		return;
 	composite->send_blocked = false;
 	if (composite->callbacks && composite->callbacks->writable)

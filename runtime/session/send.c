@@ -23,8 +23,10 @@ static void send_count(struct nopal_composite *composite, uint64_t length)
 	composite->awake->counters.bytes_sent += length;
 }
 
-static void send_undo(struct nopal_composite *composite, const struct nopal_message *message)
+static void send_undo(struct nopal_composite *composite, struct nopal_message *message)
 {
+	if (message->is_unsent)
+		nopal__message_unsent_no_more(composite, message);
 	composite->awake->unfinished--;
 	composite->awake->unfinished_bytes -= message->length;
 	composite->awake->counters.messages_sent--;
@@ -86,6 +88,19 @@ void nopal__messages_flush_opened(struct nopal_composite *composite)
 	nopal_free(&composite->session, waiting);
 }
 
+/* An empty buffer takes a message of any length. */
+bool nopal__send_has_room(const struct nopal_awake *awake, uint64_t length)
+{
+	const struct nopal_budget *budget = &awake->budget;
+
+	if (awake->unfinished && awake->unfinished_bytes + length > awake->send_limit)
+		return false;
+	if (!awake->unsent)
+		return true;
+	return (!budget->unsent_messages || awake->unsent < budget->unsent_messages) &&
+	       (!budget->unsent_bytes || awake->unsent_bytes + length <= budget->unsent_bytes);
+}
+
 static int send_refusal(struct nopal_composite *composite, uint64_t length)
 {
 	if (!nopal__be_awake(composite) ||
@@ -95,8 +110,7 @@ static int send_refusal(struct nopal_composite *composite, uint64_t length)
 		return -EMSGSIZE;
 	if (length < nopal__plan(composite)->info.message_min)
 		return -EINVAL;
-	if (composite->awake->unfinished &&
-	    composite->awake->unfinished_bytes + length > composite->awake->send_limit) {
+	if (!nopal__send_has_room(composite->awake, length)) {
 		composite->send_blocked = true;
 		composite->awake->send_refused = length;
 		return -EAGAIN;
@@ -149,6 +163,12 @@ static int send_message(struct nopal_composite *composite, struct nopal_body bod
 		send_put_properties(message, outgoing);
 	}
 	send_count(composite, message->length);
+	if (composite->world->counts_unsent) {
+		message->is_unsent = true;
+		message->unsent = message->length;
+		composite->awake->unsent++;
+		composite->awake->unsent_bytes += message->length;
+	}
 	if (composite->life != NOPAL_LIFE_OPENING)
 		return send_from_user(composite, message, false);
 	if (send_when_open(composite, message) == 0)
@@ -259,11 +279,18 @@ void nopal__segment_take(struct nopal_composite *composite, struct nopal_composi
 uint64_t nopal_session_send_room(const struct nopal_session *session)
 {
 	struct nopal_composite *composite = nopal__composite(session);
+	const struct nopal_awake *awake;
+	uint64_t room;
 
-	if (!nopal__be_awake(composite) ||
-	    composite->awake->unfinished_bytes >= composite->awake->send_limit)
+	if (!nopal__be_awake(composite))
 		return 0;
-	return composite->awake->send_limit - composite->awake->unfinished_bytes;
+	awake = composite->awake;
+	if (awake->unfinished_bytes >= awake->send_limit || !nopal__send_has_room(awake, 0))
+		return 0;
+	room = awake->send_limit - awake->unfinished_bytes;
+	if (awake->budget.unsent_bytes && awake->budget.unsent_bytes - awake->unsent_bytes < room)
+		room = awake->budget.unsent_bytes - awake->unsent_bytes;
+	return room;
 }
 
 void nopal_send_limit_set(struct nopal_session *session, uint64_t bytes)

@@ -153,6 +153,8 @@ static struct nopal_composite *composite_make(struct nopal_endpoint *endpoint,
 	composite->world = endpoint->port.world;
 	composite->peer = *peer;
 	composite->by_ipv6 = peer->port && !nopal_address_is_v4(peer);
+	composite->world->counts_unsent |=
+		plan->budget.unsent_bytes || plan->budget.unsent_messages;
 	composite->now_ns = composite->world->now_ns;
 	if (ports_attach(composite) < 0 || !composite_lay_out(composite)) {
 		ports_detach(composite);

@@ -216,9 +216,7 @@ bool nopal_segment_rise(struct nopal_session *session, struct nopal_segment *seg
 	return true;
 }
 
-/* The composite above to whose item these attributes belong; NULL: it waits for nothing, as an idle
- * one does. */
-static struct nopal_composite *waits_above(const struct nopal_composite *composite,
+struct nopal_composite *nopal__stack_waits(const struct nopal_composite *composite,
 					   const uint64_t *attribute)
 {
 	const struct nopal_up *up = nopal__up(composite);
@@ -230,7 +228,7 @@ static struct nopal_composite *waits_above(const struct nopal_composite *composi
 
 static void message_done(struct nopal_composite *composite, const struct nopal_segment *segment)
 {
-	struct nopal_composite *above = waits_above(composite, segment->attribute);
+	struct nopal_composite *above = nopal__stack_waits(composite, segment->attribute);
 	struct nopal_message *message = NULL;
 
 	if (above)
@@ -244,7 +242,7 @@ static void message_done(struct nopal_composite *composite, const struct nopal_s
 static void segment_done(struct nopal_composite *composite, const uint64_t *attribute,
 			 struct nopal_handle handle, enum nopal_outcome outcome)
 {
-	struct nopal_composite *above = waits_above(composite, attribute);
+	struct nopal_composite *above = nopal__stack_waits(composite, attribute);
 	struct nopal_segment *segment;
 
 	if (!above)
@@ -277,6 +275,25 @@ void nopal__stack_segment_outcome(struct nopal_composite *composite,
 		segment_done(composite, segment->attribute, segment->above, segment->outcome);
 }
 
+void nopal__stack_left(struct nopal_composite *composite, const uint64_t *attribute,
+		       struct nopal_handle above, const struct nopal_segment *taken)
+{
+	struct nopal_composite *waits = nopal__stack_waits(composite, attribute);
+	struct nopal_segment *segment;
+
+	if (!waits)
+		return;
+	nopal__touch(waits);
+	if (taken) {
+		nopal__messages_left(waits, nopal__pool_find(&waits->awake->messages, above),
+				     taken->body.length);
+		return;
+	}
+	segment = nopal__pool_find(&waits->awake->segments, above);
+	if (segment)
+		nopal__segment_left(waits, segment);
+}
+
 /* ------------------------------------------------- two layers of one stack */
 
 static void layer_opened(struct nopal_composite *composite)
@@ -296,6 +313,7 @@ const struct nopal_up nopal__layer_up = {
 	.pop = nopal__stack_up,
 	.outcome = nopal__stack_outcome,
 	.segment_outcome = nopal__stack_segment_outcome,
+	.left = nopal__stack_left,
 	.peer_closed = nopal__layer_peer_closed,
 };
 

@@ -22,6 +22,13 @@ void nopal__stack_outcome(struct nopal_composite *composite, const struct nopal_
 			  enum nopal_outcome outcome);
 void nopal__stack_segment_outcome(struct nopal_composite *composite,
 				  const struct nopal_segment *segment);
+/* The composite above to whose item these attributes belong; NULL: it waits for nothing, as an idle
+ * one does. */
+struct nopal_composite *nopal__stack_waits(const struct nopal_composite *composite,
+					   const uint64_t *attribute);
+/* A first transmission of the layer above's is on the network. */
+void nopal__stack_left(struct nopal_composite *composite, const uint64_t *attribute,
+		       struct nopal_handle above, const struct nopal_segment *taken);
 /* The peer has closed, and the layer above learns it. */
 void nopal__layer_peer_closed(struct nopal_composite *composite);
 /* The layer has closed in good order, and the layer below closes, too. */

@@ -68,6 +68,7 @@ struct oracle_message {
 	uint8_t tag;
 	uint8_t only;	 /* 1 + the side that it is for; 0: for all that hear */
 	uint8_t outcome; /* 1 + enum nopal_outcome; 0: not known yet */
+	bool withdrawn;	 /* taken back before it left */
 	int16_t after;	 /* the message that goes before, or -1 */
 };
 

@@ -126,7 +126,7 @@ static void begin_anew(struct oracle_side *side)
 	side->orphan = side->begun = side->ended = false;
 	side->pushed = side->outcomes = 0;
 	for (uint32_t i = 0; i < side->messages; i++)
-		side->message[i].outcome = 0;
+		side->message[i].outcome = side->message[i].withdrawn = 0;
 }
 
 /* A session that is asked for anew, by what was under way when the first one ended, is nobody's. */

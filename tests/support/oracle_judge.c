@@ -111,7 +111,7 @@ static void check_gaps(struct oracle_side *side, struct oracle_side *from, int i
 	if (!promised(from, index, NOPAL_ORDER, NOPAL_GAPLESS))
 		return;
 	for (int due = 0; due < index; due++)
-		if (!heard->seen[due] && one[due].only == one[index].only &&
+		if (!heard->seen[due] && !one[due].withdrawn && one[due].only == one[index].only &&
 		    oracle_is_for(from, &from->message[due], side) &&
 		    promised(from, due, NOPAL_ORDER, NOPAL_GAPLESS))
 			oracle_violated(side->oracle,
@@ -156,7 +156,8 @@ static void check_named(struct oracle_side *side, struct oracle_side *from, int 
 	int64_t patience_ns =
 		oracle_promise(side->oracle, class_of(from, index))->bound[NOPAL_ORDER];
 
-	if (after >= 0 && !heard->seen[after] && !side->oracle->set &&
+	if (after >= 0 && !heard->seen[after] && !from->message[after].withdrawn &&
+	    !side->oracle->set &&
 	    nopal_world_now(side->oracle->world) < message->sent_ns + patience_ns &&
 	    promised(from, index, NOPAL_ORDER, NOPAL_AFTER_NAMED) &&
 	    promised(from, after, NOPAL_DELIVERY, NOPAL_ALL) &&
@@ -220,6 +221,9 @@ void oracle_heard(struct oracle_side *side, struct oracle_side *from, int index,
 	if (heard->seen[index] && promised(from, index, NOPAL_DUPLICATES, NOPAL_ONCE_A_SESSION))
 		oracle_violated(side->oracle, "duplicates: message %d came to the %s twice", index,
 				called(side));
+	if (from->message[index].withdrawn)
+		oracle_violated(side->oracle, "message %d came to the %s, and was taken back",
+				index, called(side));
 	check_forward(side, from, index);
 	check_gaps(side, from, index);
 	check_named(side, from, index);
@@ -334,7 +338,8 @@ static void check_delivered(struct oracle_side *from, const struct oracle_side *
 	for (uint32_t i = 0; i < from->pushed; i++) {
 		bool all = promised(from, (int)i, NOPAL_DELIVERY, NOPAL_ALL);
 
-		if (to->heard[from->number].seen[i] || !oracle_is_for(from, &from->message[i], to))
+		if (to->heard[from->number].seen[i] || from->message[i].withdrawn ||
+		    !oracle_is_for(from, &from->message[i], to))
 			continue;
 		if (from->oracle->group && from->opener &&
 		    !promised(from, (int)i, NOPAL_RECEIVERS, NOPAL_EVERY))
@@ -361,7 +366,13 @@ static void check_outcomes(struct oracle_side *side)
 	for (uint32_t i = 0; i < side->pushed; i++) {
 		int outcome = side->message[i].outcome - 1;
 
-		if (promised(side, (int)i, NOPAL_DELIVERY, NOPAL_ALL) &&
+		if (side->message[i].withdrawn && outcome != NOPAL_OUTCOME_LOST)
+			oracle_violated(
+				side->oracle,
+				"outcome: message %u of the %s was taken back, and is not said to be lost",
+				i, called(side));
+		if (!side->message[i].withdrawn &&
+		    promised(side, (int)i, NOPAL_DELIVERY, NOPAL_ALL) &&
 		    promised(side, (int)i, NOPAL_OUTCOME, NOPAL_AT_TRANSPORT) &&
 		    outcome != NOPAL_OUTCOME_DELIVERED)
 			oracle_violated(side->oracle,

@@ -22,6 +22,8 @@ enum {
 	EXPENDABLE = 6,
 	RELATED = 2,
 	ONLY = 6,
+	WITHDRAWN = 8,
+	UNSENT = 6, /* one side in so many has a limit for what has not left */
 };
 #define DEADLINE_MAX_NS ((uint64_t)(300 * NOPAL_MILLISECOND))
 /* Of the calm: time until the late messages are sent, and from one to the next. */
@@ -259,6 +261,23 @@ static int send_one(struct oracle_side *side)
 	return result;
 }
 
+/* Takes some messages back at once; where they wait, that is in time. */
+static void withdraw_some(struct oracle_side *side, uint32_t index)
+{
+	const struct oracle_run *run = side->oracle->run;
+	struct draw from = draw_of(run->seed ^ name_of(side, index));
+	int result;
+
+	if (run->plain || !run->answers || index + ORACLE_LATE >= side->messages ||
+	    draw_below(&from, WITHDRAWN))
+		return;
+	result = nopal_withdraw(side->session, index);
+	if (result == 0)
+		side->message[index].withdrawn = true;
+	else if (result != -ENOENT && result != -EALREADY && result != -ENOTSUP && result != -EPIPE)
+		oracle_violated(side->oracle, "a withdrawal was refused: %s", strerror(-result));
+}
+
 /* Has all been sent that is due?  Else there is more room later. */
 static bool push_due(struct oracle_side *side)
 {
@@ -268,6 +287,8 @@ static bool push_due(struct oracle_side *side)
 	       side->message[side->pushed].due_ns <= nopal_world_now(oracle->world)) {
 		int result = send_one(side);
 
+		if (result == 0 && side->session)
+			withdraw_some(side, side->pushed - 1);
 		if (result == 0)
 			continue;
 		if (result == -EAGAIN || result == -EPIPE)
@@ -290,9 +311,27 @@ void oracle_close(struct oracle_side *side)
 		nopal_session_close(side->session);
 }
 
+static void limit_unsent(struct oracle_side *side)
+{
+	struct draw from = draw_of(side->oracle->run->seed * ORACLE_SIDES + side->number);
+	struct nopal_budget budget = { 0 };
+
+	if (side->oracle->run->plain || draw_below(&from, UNSENT))
+		return;
+	if (draw_below(&from, 2))
+		budget.unsent_messages = (uint32_t)(1 + draw_below(&from, 3));
+	else
+		budget.unsent_bytes = 1 + draw_below(&from, USUAL_MAX);
+	nopal_session_set_budget(side->session, &budget);
+}
+
 void oracle_push(struct oracle_side *side)
 {
-	if (!side->session || side->gathers || !push_due(side) || !side->session)
+	if (!side->session || side->gathers)
+		return;
+	if (!side->pushed)
+		limit_unsent(side);
+	if (!push_due(side) || !side->session)
 		return;
 	if (side->pushed < side->messages)
 		nopal_sim_at(side->oracle->world, side->message[side->pushed].due_ns, push_again,

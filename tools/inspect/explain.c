@@ -176,8 +176,13 @@ static void explain_print(const struct nopal_plan *plan, const struct nopal_prob
 	printf("fingerprint %016" PRIx64 ", messages up to %" PRIu64 " bytes\n",
 	       nopal_plan_info(plan)->fingerprint, nopal_plan_info(plan)->message_limit);
 	printf("runs %s\n", nopal_plan_runs(plan));
-	printf("budget of a session: %" PRIu64 " bytes, %u objects, %" PRIu64 " bytes unfinished\n",
+	printf("budget of a session: %" PRIu64 " bytes, %u objects, %" PRIu64 " bytes unfinished",
 	       budget->bytes, budget->objects, budget->send_bytes);
+	if (budget->unsent_bytes)
+		printf(", %" PRIu64 " bytes unsent", budget->unsent_bytes);
+	if (budget->unsent_messages)
+		printf(", %u messages unsent", budget->unsent_messages);
+	printf("\n");
 	explain_promises_print(plan, layers);
 	count = nopal_plan_fields(plan, &fields);
 	printf("\nheader: %u bytes of a data datagram; %u are left for a body\n",
@@ -337,14 +342,16 @@ static void explain_json(const struct nopal_plan *plan, const struct nopal_probl
 					 explain_promises_json(plan, 0), "layers", layers));
 	json_object_update_new(
 		object,
-		json_pack("{s:i, s:i, s:I, s:{s:I, s:I, s:I}, s:o, s:o, s:o, s:o}", "header_bytes",
-			  (int)nopal_plan_info(plan)->header_bytes, "body_bytes",
+		json_pack("{s:i, s:i, s:I, s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o, s:o, s:o}",
+			  "header_bytes", (int)nopal_plan_info(plan)->header_bytes, "body_bytes",
 			  (int)nopal_plan_info(plan)->body_bytes, "message_limit_bytes",
 			  (json_int_t)nopal_plan_info(plan)->message_limit, "budget", "bytes",
 			  (json_int_t)budget->bytes, "objects", (json_int_t)budget->objects,
-			  "send_bytes", (json_int_t)budget->send_bytes, "fields", fields,
-			  "properties", explain_properties_json(plan), "microprotocols",
-			  explain_parts_json(plan), "notes", show_problems(notes)));
+			  "send_bytes", (json_int_t)budget->send_bytes, "unsent_bytes",
+			  (json_int_t)budget->unsent_bytes, "unsent_messages",
+			  (json_int_t)budget->unsent_messages, "fields", fields, "properties",
+			  explain_properties_json(plan), "microprotocols", explain_parts_json(plan),
+			  "notes", show_problems(notes)));
 	show_json(object);
 }
 
