@@ -45,6 +45,8 @@ enum {
 	RATE_CC_IN_FLIGHT,
 	RATE_CC_RECEIVER,
 	RATE_CC_GRANTED_BYTES,
+	RATE_CC_MIN,
+	RATE_CC_MIN_CREDIT,
 };
 enum { RATE_CC_QUANTUM };
 
@@ -64,12 +66,15 @@ static int64_t rate_cc_quantum(const struct rate_cc *gate, struct nopal_at at)
 	return quantum > millisecond ? quantum : millisecond;
 }
 
-/* The rate that policy and receiver allow; 0: no limit. */
+/* The rate that policy, minimum and receiver allow; 0: no limit. */
 static int64_t rate_cc_rate(struct nopal_at at)
 {
 	int64_t rate = nopal_shared_get(at, RATE_CC_RATE);
 	int64_t max = nopal_shared_get(at, RATE_CC_RECEIVER);
+	int64_t min = nopal_shared_get(at, RATE_CC_MIN);
 
+	if (rate > 0 && rate < min)
+		rate = min;
 	if (rate <= 0 || (max > 0 && max < rate))
 		rate = max;
 	return rate > 0 && rate <= RATE_CC_MAX_BPS ? rate : 0;
@@ -130,7 +135,8 @@ static enum rate_cc_verdict rate_cc_may_go(struct nopal_at at, const struct nopa
 	/* Of other gates the window, where there is one, is always last. */
 	if (window != INT64_MAX ? others & (others - 1) : others)
 		return RATE_CC_KEPT_BACK;
-	if (taken > 0 && window - taken < segment->body.length)
+	if (taken > 0 && window - taken < segment->body.length &&
+	    nopal_shared_get(at, RATE_CC_MIN_CREDIT) <= segment->body.length)
 		return RATE_CC_NO_ROOM;
 	if (gate->rate_bps && gate->credit < (granted + segment->body.length) * RATE_CC_BYTE) {
 		gate->starved_bytes = segment->body.length;
@@ -268,6 +274,10 @@ static const struct nopal_shared rate_cc_shared[] = {
 			       "the receiver's limit; 0: none" },
 	[RATE_CC_GRANTED_BYTES] = { "rate_granted_bytes", NOPAL_WRITE, 0,
 				    "let go here, not yet by the window" },
+	[RATE_CC_MIN] = { "min_rate_bps", NOPAL_READ_OPTIONAL, 0,
+			  "no rate of a policy is below it" },
+	[RATE_CC_MIN_CREDIT] = { "min_rate_credit_bytes", NOPAL_READ_OPTIONAL, 0,
+				 "may leave whatever the window says" },
 	{ 0 },
 };
 

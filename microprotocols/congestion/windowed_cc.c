@@ -25,6 +25,7 @@ enum {
 	WINDOWED_CC_APP_LIMITED,
 	WINDOWED_CC_FLOW_BLOCKED,
 	WINDOWED_CC_RATE_GRANTED,
+	WINDOWED_CC_MIN_CREDIT,
 };
 
 /* Bytes in the network, once the segment's share is `bytes`. */
@@ -42,7 +43,8 @@ static bool windowed_cc_fits(struct nopal_at at, const struct nopal_segment *seg
 			 (int64_t)nopal_get(at, segment, WINDOWED_CC_CHARGE);
 
 	return others <= 0 ||
-	       others + segment->body.length <= nopal_shared_get(at, WINDOWED_CC_WINDOW);
+	       others + segment->body.length <= nopal_shared_get(at, WINDOWED_CC_WINDOW) ||
+	       segment->body.length < nopal_shared_get(at, WINDOWED_CC_MIN_CREDIT);
 }
 
 /* Does nobody else hold it? */
@@ -169,6 +171,8 @@ static const struct nopal_shared windowed_cc_shared[] = {
 				       "segments that wait for the peer" },
 	[WINDOWED_CC_RATE_GRANTED] = { "rate_granted_bytes", NOPAL_READ_OPTIONAL, 0,
 				       "let go by the rate, not yet here" },
+	[WINDOWED_CC_MIN_CREDIT] = { "min_rate_credit_bytes", NOPAL_READ_OPTIONAL, 0,
+				     "may leave whatever the window says" },
 	{ 0 },
 };
 

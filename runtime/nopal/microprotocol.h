@@ -242,6 +242,8 @@ void nopal_session_doubt(struct nopal_session *session);
 /* Asks the application, which knows the network or its owner, for a rate: what it granted, in bits
  * of bodies a second; 0: refused, or it knows of none. */
 int64_t nopal_session_reserve(struct nopal_session *session, int64_t bps);
+/* Tells the application how fast it had better produce, in bits of messages a second. */
+void nopal_session_tell_rate(struct nopal_session *session, int64_t bps);
 uint32_t nopal_session_local_id(const struct nopal_session *session);
 /* 0 where it is not known: an opener's, before the answer. */
 uint32_t nopal_session_peer_id(const struct nopal_session *session);

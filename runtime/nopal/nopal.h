@@ -249,6 +249,9 @@ struct nopal_callbacks {
 	 * return what is granted; 0 refuses, as does who has no such callback.  It is the
 	 * application's that talks to the network. */
 	int64_t (*reserve)(struct nopal_session *session, int64_t bps, void *user);
+	/* A part of the composition says how fast the application had better produce from now
+	 * on, in bits of messages a second: as for an encoder of variable rate. */
+	void (*rate)(struct nopal_session *session, int64_t bps, void *user);
 	/* A destination of a group has opened, or ended: it is gone after that. */
 	void (*destination)(struct nopal_session *session,
 			    const struct nopal_destination_info *info, void *user);

@@ -46,14 +46,27 @@ int nopal_receive_post(struct nopal_session *session, uint64_t tag, uint64_t mas
 	return receive.refused;
 }
 
-/* Of the uppermost layer: it has the callbacks. */
-int64_t nopal_session_reserve(struct nopal_session *session, int64_t bps)
+/* The uppermost layer has the callbacks. */
+static struct nopal_composite *with_callbacks(struct nopal_composite *composite)
 {
-	struct nopal_composite *composite = nopal__composite(session);
-	int64_t granted = 0;
-
 	while (composite->above)
 		composite = composite->above;
+	return composite;
+}
+
+void nopal_session_tell_rate(struct nopal_session *session, int64_t bps)
+{
+	struct nopal_composite *top = with_callbacks(nopal__composite(session));
+
+	if (top->callbacks && top->callbacks->rate)
+		top->callbacks->rate(&top->session, bps, top->user);
+}
+
+int64_t nopal_session_reserve(struct nopal_session *session, int64_t bps)
+{
+	struct nopal_composite *composite = with_callbacks(nopal__composite(session));
+	int64_t granted = 0;
+
 	if (composite->callbacks && composite->callbacks->reserve)
 		granted = composite->callbacks->reserve(&composite->session, bps, composite->user);
 	return granted > 0 ? granted : 0;

@@ -16,15 +16,12 @@
 #include "registry/registry.h"
 #include "session/stack.h"
 
-static bool layer_goes_on_without(const struct nopal_composite *composite)
+static bool layer_provides(const struct nopal_composite *composite, const char *role)
 {
 	const struct nopal_layer *layer = composite->layer;
 
-	if (!nopal__is_reliable(composite))
-		return true;
 	for (uint32_t p = 0; p < layer->part_count; p++)
-		if (nopal__answers(layer->plan->parts[layer->first_part + p].microprotocol,
-				   "partial_reliability"))
+		if (nopal__answers(layer->plan->parts[layer->first_part + p].microprotocol, role))
 			return true;
 	return false;
 }
@@ -33,7 +30,8 @@ static bool layer_goes_on_without(const struct nopal_composite *composite)
 static bool can_withdraw(const struct nopal_composite *composite)
 {
 	for (; composite; composite = composite->below)
-		if (composite->down->many || !layer_goes_on_without(composite))
+		if (composite->down->many || (nopal__is_reliable(composite) &&
+					      !layer_provides(composite, "partial_reliability")))
 			return false;
 	return true;
 }
@@ -87,7 +85,8 @@ static void carriers_of_segment(struct nopal_composite *composite,
 			given = true;
 			carriers_of_segment(below, lower, ret_found);
 		}
-	ret_found->left |= !given;
+	/* What redundancy was computed over may be rebuilt from it. */
+	ret_found->left |= !given || layer_provides(composite, "redundancy");
 }
 
 static void carriers_of_message(struct nopal_composite *composite,

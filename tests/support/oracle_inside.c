@@ -27,7 +27,7 @@ struct an_oracle {
 	bool last_event_seen; /* SESSION_CLOSED or SESSION_BROKEN was raised */
 };
 
-enum { ORACLE_WINDOW, ORACLE_IN_FLIGHT }; /* shared variables */
+enum { ORACLE_WINDOW, ORACLE_IN_FLIGHT, ORACLE_MIN_RATE }; /* shared variables */
 
 static void check_budget(struct oracle *oracle, const struct nopal_composite *composite)
 {
@@ -53,7 +53,8 @@ static void check_transmission(struct oracle *oracle, struct nopal_at at,
 
 	if (segment->done)
 		oracle_violated(oracle, "segment %u left after it was done", segment->number);
-	if (in_flight > window && in_flight > (int64_t)segment->body.length)
+	if (in_flight > window && in_flight > (int64_t)segment->body.length &&
+	    !nopal_shared_get(at, ORACLE_MIN_RATE))
 		oracle_violated(oracle, "%lld bytes in flight, window %lld", (long long)in_flight,
 				(long long)window);
 }
@@ -236,6 +237,7 @@ static const struct nopal_shared oracle_shared[] = {
 			    .access = NOPAL_READ_OPTIONAL,
 			    .initial = INT64_MAX },
 	[ORACLE_IN_FLIGHT] = { .name = "bytes_in_flight", .access = NOPAL_READ_OPTIONAL },
+	[ORACLE_MIN_RATE] = { .name = "min_rate_bps", .access = NOPAL_READ_OPTIONAL },
 	{ 0 },
 };
 
