@@ -260,37 +260,6 @@ static uint64_t coalesce_message_limit(const void *parameters, uint32_t body_byt
 	return body_bytes > length_bytes ? body_bytes - length_bytes : 0;
 }
 
-static const struct nopal_parameter coalesce_parameters[] = {
-	/* every IPv4 host takes 576 bytes: RFC 791 */
-	NOPAL_NUMBER(coalesce, mtu_bytes, "mtu", SIZE, "1500B", "576B", "65535B",
-		     "longest datagram with its IP and UDP headers"),
-	NOPAL_NUMBER(coalesce, delay_ns, "delay", TIME, "0ms", "0ms", "1s",
-		     "longest wait for more messages"),
-	{ 0 },
-};
-
-static const struct nopal_promise coalesce_promises[] = {
-	{ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
-	  "a message is no longer than a segment" },
-	{ NOPAL_LABELS, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
-	  "messages share a segment, and so the attributes of the first of them" },
-	{ 0 },
-};
-
-static const struct nopal_attribute coalesce_attributes[] = {
-	[COALESCE_MESSAGE] = { "message_number", NOPAL_READ },
-	[COALESCE_FIRST] = { "order_first", NOPAL_WRITE, "first number that the message covers" },
-	[COALESCE_NEXT] = { "order_next", NOPAL_WRITE, "one past the last number that it covers" },
-	[COALESCE_COMPRESSED] = { "compressed", NOPAL_READ_OPTIONAL },
-	{ 0 },
-};
-
-static const struct nopal_shared coalesce_shared[] = {
-	[COALESCE_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-			     "1: a message that cannot be kept breaks the session" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_coalesce = {
 	.abi = NOPAL_ABI,
 	.name = "coalesce",
@@ -299,11 +268,28 @@ const struct nopal_microprotocol nopal_coalesce = {
 	.provides = NOPAL_ROLES({ "message_segments", true }),
 	.needs = NOPAL_RELATIONS(
 		{ "message_numbers", "messages of one segment are told apart by their numbers" }),
-	.promises = coalesce_promises,
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
+		  "a message is no longer than a segment" },
+		{ NOPAL_LABELS, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
+		  "messages share a segment, and so the attributes of the first of them" }),
 	.parameters_size = sizeof(struct coalesce_parameters),
-	.parameters = coalesce_parameters,
-	.attributes = coalesce_attributes,
-	.shared = coalesce_shared,
+	.parameters = NOPAL_PARAMETERS(
+		/* every IPv4 host takes 576 bytes: RFC 791 */
+		NOPAL_NUMBER(coalesce, mtu_bytes, "mtu", SIZE, "1500B", "576B", "65535B",
+			     "longest datagram with its IP and UDP headers"),
+		NOPAL_NUMBER(coalesce, delay_ns, "delay", TIME, "0ms", "0ms", "1s",
+			     "longest wait for more messages")),
+	.attributes =
+		NOPAL_ATTRIBUTES([COALESCE_MESSAGE] = { "message_number", NOPAL_READ },
+				 [COALESCE_FIRST] = { "order_first", NOPAL_WRITE,
+						      "first number that the message covers" },
+				 [COALESCE_NEXT] = { "order_next", NOPAL_WRITE,
+						     "one past the last number that it covers" },
+				 [COALESCE_COMPRESSED] = { "compressed", NOPAL_READ_OPTIONAL }),
+	.shared = NOPAL_SHARED(
+		[COALESCE_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+				     "1: a message that cannot be kept breaks the session" }),
 	.timers = NOPAL_TIMERS([COALESCE_FLUSH] = { "flush", coalesce_when_flush }),
 	.bindings = NOPAL_BINDINGS(
 		NOPAL_ON(MSG_FROM_USER, coalesce_on_from_user),

@@ -63,28 +63,6 @@ static enum nopal_verdict fixed_size_on_verified(struct nopal_at at, struct nopa
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter fixed_size_parameters[] = {
-	/* every IPv4 host takes 576 bytes: RFC 791 */
-	NOPAL_NUMBER(fixed_size, mtu_bytes, "mtu", SIZE, "1500B", "576B", "65535B",
-		     "longest datagram with its IP and UDP headers"),
-	{ 0 },
-};
-
-static const struct nopal_attribute fixed_size_attributes[] = {
-	[FIXED_SIZE_MESSAGE] = { "message_number", NOPAL_READ_OPTIONAL },
-	[FIXED_SIZE_SEGMENT] = { "segment_number", NOPAL_READ_OPTIONAL },
-	[FIXED_SIZE_FIRST] = { "order_first", NOPAL_WRITE, "first number that the message covers" },
-	[FIXED_SIZE_NEXT] = { "order_next", NOPAL_WRITE,
-			      "one past the last number that it covers" },
-	{ 0 },
-};
-
-static const struct nopal_shared fixed_size_shared[] = {
-	[FIXED_SIZE_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-			       "1: a segment that cannot be kept breaks the session" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_fixed_size = {
 	.abi = NOPAL_ABI,
 	.name = "fixed_size",
@@ -95,9 +73,20 @@ const struct nopal_microprotocol nopal_fixed_size = {
 	.promises = NOPAL_PROMISES({ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
 				     "a message is no longer than a segment" }),
 	.parameters_size = sizeof(struct fixed_size_parameters),
-	.parameters = fixed_size_parameters,
-	.attributes = fixed_size_attributes,
-	.shared = fixed_size_shared,
+	.parameters = NOPAL_PARAMETERS(
+		/* every IPv4 host takes 576 bytes: RFC 791 */
+		NOPAL_NUMBER(fixed_size, mtu_bytes, "mtu", SIZE, "1500B", "576B", "65535B",
+			     "longest datagram with its IP and UDP headers")),
+	.attributes =
+		NOPAL_ATTRIBUTES([FIXED_SIZE_MESSAGE] = { "message_number", NOPAL_READ_OPTIONAL },
+				 [FIXED_SIZE_SEGMENT] = { "segment_number", NOPAL_READ_OPTIONAL },
+				 [FIXED_SIZE_FIRST] = { "order_first", NOPAL_WRITE,
+							"first number that the message covers" },
+				 [FIXED_SIZE_NEXT] = { "order_next", NOPAL_WRITE,
+						       "one past the last number that it covers" }),
+	.shared = NOPAL_SHARED(
+		[FIXED_SIZE_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+				       "1: a segment that cannot be kept breaks the session" }),
 	.bindings = NOPAL_BINDINGS(NOPAL_ON(MSG_FROM_USER, fixed_size_on_from_user),
 				   NOPAL_ON(SEGMENT_VERIFIED, fixed_size_on_verified)),
 	.raises = NOPAL_RAISES("SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN"),

@@ -114,32 +114,6 @@ static void keep_alive_validate(const void *parameters, struct nopal_problems *p
 			      "make timeout longer than interval");
 }
 
-static const struct nopal_parameter keep_alive_parameters[] = {
-	NOPAL_NUMBER(keep_alive, interval_ns, "interval", TIME, "15s", "1ms", "24h",
-		     "silence before the first probe"),
-	NOPAL_NUMBER(keep_alive, timeout_ns, "timeout", TIME, "45s", "2ms", "48h",
-		     "silence before the session breaks"),
-	NOPAL_NUMBER(keep_alive, probes, "probes", COUNT, "10", "1", "100", "sent between the two"),
-	{ 0 },
-};
-
-static const struct nopal_binding keep_alive_bindings[] = {
-	NOPAL_ON(SESSION_OPENED, keep_alive_on_opened),
-	NOPAL_ON(SEGMENT_FROM_NET, keep_alive_on_any, .kinds = NOPAL_EVERY_KIND,
-		 .before = "duplicate_filter"),
-	NOPAL_ON(SEGMENT_FROM_NET, keep_alive_on_probe, .kinds = NOPAL_OWN_KIND + KEEP_ALIVE_PROBE),
-	NOPAL_ON(SEGMENT_FROM_NET, keep_alive_on_answer,
-		 .kinds = NOPAL_OWN_KIND + KEEP_ALIVE_ANSWER),
-	NOPAL_ON(TURN_END, keep_alive_on_turn_end),
-	{ 0 },
-};
-
-static const struct nopal_kind keep_alive_kinds[] = {
-	[KEEP_ALIVE_PROBE] = { "probe", NOPAL_KIND_CONTROL, "asks for a sign of life" },
-	[KEEP_ALIVE_ANSWER] = { "probe_ack", NOPAL_KIND_CONTROL, "a sign of life" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_keep_alive = {
 	.abi = NOPAL_ABI,
 	.name = "keep_alive",
@@ -149,11 +123,28 @@ const struct nopal_microprotocol nopal_keep_alive = {
 	.promises = NOPAL_PROMISES({ NOPAL_DEATH, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_NOTICED,
 				     "a silent peer is probed", .bound = "timeout" }),
 	.parameters_size = sizeof(struct keep_alive_parameters),
-	.parameters = keep_alive_parameters,
+	.parameters =
+		NOPAL_PARAMETERS(NOPAL_NUMBER(keep_alive, interval_ns, "interval", TIME, "15s",
+					      "1ms", "24h", "silence before the first probe"),
+				 NOPAL_NUMBER(keep_alive, timeout_ns, "timeout", TIME, "45s", "2ms",
+					      "48h", "silence before the session breaks"),
+				 NOPAL_NUMBER(keep_alive, probes, "probes", COUNT, "10", "1", "100",
+					      "sent between the two")),
 	.validate = keep_alive_validate,
-	.kinds = keep_alive_kinds,
+	.kinds = NOPAL_KINDS([KEEP_ALIVE_PROBE] = { "probe", NOPAL_KIND_CONTROL,
+						    "asks for a sign of life" },
+			     [KEEP_ALIVE_ANSWER] = { "probe_ack", NOPAL_KIND_CONTROL,
+						     "a sign of life" }),
 	.timers = NOPAL_TIMERS([KEEP_ALIVE_CHECK] = { "check", keep_alive_when_check }),
-	.bindings = keep_alive_bindings,
+	.bindings =
+		NOPAL_BINDINGS(NOPAL_ON(SESSION_OPENED, keep_alive_on_opened),
+			       NOPAL_ON(SEGMENT_FROM_NET, keep_alive_on_any,
+					.kinds = NOPAL_EVERY_KIND, .before = "duplicate_filter"),
+			       NOPAL_ON(SEGMENT_FROM_NET, keep_alive_on_probe,
+					.kinds = NOPAL_OWN_KIND + KEEP_ALIVE_PROBE),
+			       NOPAL_ON(SEGMENT_FROM_NET, keep_alive_on_answer,
+					.kinds = NOPAL_OWN_KIND + KEEP_ALIVE_ANSWER),
+			       NOPAL_ON(TURN_END, keep_alive_on_turn_end)),
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct keep_alive),
 };

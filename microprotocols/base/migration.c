@@ -110,33 +110,6 @@ static enum nopal_verdict migration_on_elsewhere(struct nopal_at at, struct nopa
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_binding migration_bindings[] = {
-	NOPAL_ON(SEGMENT_FROM_ELSEWHERE, migration_on_elsewhere, .kinds = NOPAL_EVERY_KIND),
-	NOPAL_ON(SEGMENT_FROM_NET, migration_on_ask, .kinds = NOPAL_OWN_KIND + MIGRATION_ASK),
-	{ 0 },
-};
-
-static const struct nopal_relation migration_excludes[] = {
-	{ "address_demux",
-	  "where addresses tell sessions apart, another address is another session" },
-	{ "parallel_paths", "it opens paths beside the first" },
-	{ 0 },
-};
-
-static const struct nopal_shared migration_shared[] = {
-	[MIGRATION_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
-				 "how often an address may be asked" },
-	[MIGRATION_COUNT] = { "migrations", NOPAL_WRITE, 0,
-			      "how often the peer's address changed" },
-	{ 0 },
-};
-
-static const struct nopal_kind migration_kinds[] = {
-	[MIGRATION_ASK] = { "migration_ask", NOPAL_KIND_CONTROL, "asks an address for a proof" },
-	[MIGRATION_PROOF] = { "migration_proof", NOPAL_KIND_CONTROL, "of the peer's being there" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_migration = {
 	.abi = NOPAL_ABI,
 	.name = "migration",
@@ -146,10 +119,22 @@ const struct nopal_microprotocol nopal_migration = {
 	.needs = NOPAL_RELATIONS(
 		{ "network", "addresses are those of datagrams" },
 		{ "connection", "the secret that proves the peer is told while a session opens" }),
-	.excludes = migration_excludes,
-	.shared = migration_shared,
-	.kinds = migration_kinds,
+	.excludes = NOPAL_RELATIONS(
+		{ "address_demux",
+		  "where addresses tell sessions apart, another address is another session" },
+		{ "parallel_paths", "it opens paths beside the first" }),
+	.shared = NOPAL_SHARED([MIGRATION_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
+							"how often an address may be asked" },
+			       [MIGRATION_COUNT] = { "migrations", NOPAL_WRITE, 0,
+						     "how often the peer's address changed" }),
+	.kinds = NOPAL_KINDS([MIGRATION_ASK] = { "migration_ask", NOPAL_KIND_CONTROL,
+						 "asks an address for a proof" },
+			     [MIGRATION_PROOF] = { "migration_proof", NOPAL_KIND_CONTROL,
+						   "of the peer's being there" }),
 	.raises = NOPAL_RAISES("CONGESTION_MARKED"),
 	.state_size = sizeof(struct migration),
-	.bindings = migration_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(SEGMENT_FROM_ELSEWHERE, migration_on_elsewhere, .kinds = NOPAL_EVERY_KIND),
+		NOPAL_ON(SEGMENT_FROM_NET, migration_on_ask,
+			 .kinds = NOPAL_OWN_KIND + MIGRATION_ASK)),
 };

@@ -310,50 +310,6 @@ static int mtu_discovery_open(struct nopal_at at)
 	return 0;
 }
 
-static const struct nopal_parameter mtu_discovery_parameters[] = {
-	/* RFC 8899, section 5.1.2: MAX_PROBES */
-	NOPAL_NUMBER(mtu_discovery, probes, "probes", COUNT, "3", "1", "100",
-		     "of one length, before it is given up"),
-	NOPAL_NUMBER(mtu_discovery, black_hole, "black_hole", COUNT, "6", "1", "1000",
-		     "long segments that are lost in a row before the path is taken for shorter"),
-	/* RFC 8899, section 5.1.1: PMTU_RAISE_TIMER */
-	NOPAL_NUMBER(mtu_discovery, raise_ns, "raise", TIME, "10min", "1s", "24h",
-		     "until a longer one is tried again"),
-	{ 0 },
-};
-
-static const struct nopal_binding mtu_discovery_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, mtu_discovery_on_open_session, .before = "connection"),
-	NOPAL_ON(SEND_SEGMENT, mtu_discovery_on_send),
-	NOPAL_ON(SEGMENT_FROM_NET, mtu_discovery_on_probe,
-		 .kinds = NOPAL_OWN_KIND + MTU_DISCOVERY_PROBE),
-	NOPAL_ON(SEGMENT_FROM_NET, mtu_discovery_on_answer,
-		 .kinds = NOPAL_OWN_KIND + MTU_DISCOVERY_ANSWER),
-	NOPAL_ON(SEGMENT_RECEIVED, mtu_discovery_on_received),
-	NOPAL_ON(SEGMENT_TIMEOUT, mtu_discovery_on_missing),
-	NOPAL_ON(SEGMENT_LOST, mtu_discovery_on_missing),
-	NOPAL_ON(PATH_NARROWED, mtu_discovery_on_narrowed),
-	{ 0 },
-};
-
-static const struct nopal_kind mtu_discovery_kinds[] = {
-	[MTU_DISCOVERY_PROBE] = { "mtu_probe", NOPAL_KIND_CONTROL,
-				  "as long as the datagram that is tried" },
-	[MTU_DISCOVERY_ANSWER] = { "mtu_probe_ack", NOPAL_KIND_CONTROL,
-				   "a probe of this length arrived" },
-	{ 0 },
-};
-
-static const struct nopal_shared mtu_discovery_shared[] = {
-	[MTU_DISCOVERY_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL, NOPAL_SECOND,
-				    "how long a probe waits" },
-	[MTU_DISCOVERY_KNOWN] = { "known_limit_bytes", NOPAL_READ_OPTIONAL, 0,
-				  "of earlier sessions" },
-	[MTU_DISCOVERY_FOUND_LIMIT] = { "found_limit_bytes", NOPAL_WRITE, 0,
-					"the longest datagram that passed; 0: none did yet" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_mtu_discovery = {
 	.abi = NOPAL_ABI,
 	.name = "mtu_discovery",
@@ -362,11 +318,39 @@ const struct nopal_microprotocol nopal_mtu_discovery = {
 	.provides = NOPAL_ROLES({ "path_limit", true }),
 	.needs = NOPAL_RELATIONS({ "network", "the longest datagram is that of a path" }),
 	.parameters_size = sizeof(struct mtu_discovery_parameters),
-	.parameters = mtu_discovery_parameters,
-	.kinds = mtu_discovery_kinds,
-	.shared = mtu_discovery_shared,
+	.parameters = NOPAL_PARAMETERS(
+		/* RFC 8899, section 5.1.2: MAX_PROBES */
+		NOPAL_NUMBER(mtu_discovery, probes, "probes", COUNT, "3", "1", "100",
+			     "of one length, before it is given up"),
+		NOPAL_NUMBER(
+			mtu_discovery, black_hole, "black_hole", COUNT, "6", "1", "1000",
+			"long segments that are lost in a row before the path is taken for shorter"),
+		/* RFC 8899, section 5.1.1: PMTU_RAISE_TIMER */
+		NOPAL_NUMBER(mtu_discovery, raise_ns, "raise", TIME, "10min", "1s", "24h",
+			     "until a longer one is tried again")),
+	.kinds = NOPAL_KINDS([MTU_DISCOVERY_PROBE] = { "mtu_probe", NOPAL_KIND_CONTROL,
+						       "as long as the datagram that is tried" },
+			     [MTU_DISCOVERY_ANSWER] = { "mtu_probe_ack", NOPAL_KIND_CONTROL,
+							"a probe of this length arrived" }),
+	.shared = NOPAL_SHARED(
+		[MTU_DISCOVERY_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL, NOPAL_SECOND,
+					    "how long a probe waits" },
+		[MTU_DISCOVERY_KNOWN] = { "known_limit_bytes", NOPAL_READ_OPTIONAL, 0,
+					  "of earlier sessions" },
+		[MTU_DISCOVERY_FOUND_LIMIT] = { "found_limit_bytes", NOPAL_WRITE, 0,
+						"the longest datagram that passed; 0: none did yet" }),
 	.timers = NOPAL_TIMERS([MTU_DISCOVERY_CLOCK] = { "clock", mtu_discovery_when_due }),
-	.bindings = mtu_discovery_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(OPEN_SESSION, mtu_discovery_on_open_session, .before = "connection"),
+		NOPAL_ON(SEND_SEGMENT, mtu_discovery_on_send),
+		NOPAL_ON(SEGMENT_FROM_NET, mtu_discovery_on_probe,
+			 .kinds = NOPAL_OWN_KIND + MTU_DISCOVERY_PROBE),
+		NOPAL_ON(SEGMENT_FROM_NET, mtu_discovery_on_answer,
+			 .kinds = NOPAL_OWN_KIND + MTU_DISCOVERY_ANSWER),
+		NOPAL_ON(SEGMENT_RECEIVED, mtu_discovery_on_received),
+		NOPAL_ON(SEGMENT_TIMEOUT, mtu_discovery_on_missing),
+		NOPAL_ON(SEGMENT_LOST, mtu_discovery_on_missing),
+		NOPAL_ON(PATH_NARROWED, mtu_discovery_on_narrowed)),
 	.state_size = sizeof(struct mtu_discovery),
 	.open = mtu_discovery_open,
 };

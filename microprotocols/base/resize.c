@@ -242,37 +242,6 @@ static uint64_t resize_message_limit(const void *parameters, uint32_t body_bytes
 	return (uint64_t)body_bytes * RESIZE_FRAGMENTS;
 }
 
-static const struct nopal_parameter resize_parameters[] = {
-	/* every IPv4 host takes 576 bytes: RFC 791 */
-	NOPAL_NUMBER(resize, mtu_bytes, "mtu", SIZE, "1500B", "576B", "65535B",
-		     "longest datagram with its IP and UDP headers"),
-	NOPAL_NUMBER(resize, partial, "partial", COUNT, "65536", "1", "1048576",
-		     "messages that may be incomplete at once"),
-	NOPAL_NUMBER(resize, reassembly_timeout_ns, "reassembly_timeout", TIME, "10s", "1ms",
-		     "10min", "how long a message may be incomplete where nobody resends"),
-	{ 0 },
-};
-
-static const struct nopal_relation resize_needs[] = {
-	{ "message_numbers|segment_numbers", "numbers say which segments belong to one message" },
-	{ 0 },
-};
-
-static const struct nopal_promise resize_promises[] = {
-	{ NOPAL_MESSAGE_SIZE, NOPAL_OPENING_STAGE, NOPAL_REQUIRES, NOPAL_ANY_SIZE,
-	  "a message for one alone is cut by the layer below", .with = "fan_out" },
-	{ NOPAL_DELIVERY, NOPAL_REASSEMBLY, NOPAL_LOWERS, NOPAL_IN_TIME,
-	  "a message that stays incomplete for so long is dropped", .with = "fan_out",
-	  .without = "channel_repair", .bound = "reassembly_timeout" },
-	{ NOPAL_DELIVERY, NOPAL_REASSEMBLY, NOPAL_LOWERS, NOPAL_IN_TIME,
-	  "the missing fragments of a message may have been given up below",
-	  .without = "reliability|channel_repair", .amid_partial = true,
-	  .bound = "reassembly_timeout" },
-	{ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_GIVES, NOPAL_ANY_SIZE,
-	  "messages are cut into segments" },
-	{ 0 },
-};
-
 static const struct nopal_attribute resize_attributes[] = {
 	[RESIZE_FRAGMENT] = { "fragment", NOPAL_WRITE, "last of its message, and its place in it",
 			      .wire_bytes = RESIZE_WIRE_BYTES, .kinds = NOPAL_DATA },
@@ -284,12 +253,6 @@ static const struct nopal_attribute resize_attributes[] = {
 	{ 0 },
 };
 
-static const struct nopal_shared resize_shared[] = {
-	[RESIZE_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-			   "1: missing segments are still to come" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_resize = {
 	.abi = NOPAL_ABI,
 	.name = "resize",
@@ -298,12 +261,33 @@ const struct nopal_microprotocol nopal_resize = {
 	.summary = "cut messages into segments, and put them together again",
 	.provides = NOPAL_ROLES({ "message_segments", true }),
 	.standard = "message_segments",
-	.needs = resize_needs,
-	.promises = resize_promises,
+	.needs = NOPAL_RELATIONS({ "message_numbers|segment_numbers",
+				   "numbers say which segments belong to one message" }),
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_MESSAGE_SIZE, NOPAL_OPENING_STAGE, NOPAL_REQUIRES, NOPAL_ANY_SIZE,
+		  "a message for one alone is cut by the layer below", .with = "fan_out" },
+		{ NOPAL_DELIVERY, NOPAL_REASSEMBLY, NOPAL_LOWERS, NOPAL_IN_TIME,
+		  "a message that stays incomplete for so long is dropped", .with = "fan_out",
+		  .without = "channel_repair", .bound = "reassembly_timeout" },
+		{ NOPAL_DELIVERY, NOPAL_REASSEMBLY, NOPAL_LOWERS, NOPAL_IN_TIME,
+		  "the missing fragments of a message may have been given up below",
+		  .without = "reliability|channel_repair", .amid_partial = true,
+		  .bound = "reassembly_timeout" },
+		{ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_GIVES, NOPAL_ANY_SIZE,
+		  "messages are cut into segments" }),
 	.parameters_size = sizeof(struct resize_parameters),
-	.parameters = resize_parameters,
+	.parameters = NOPAL_PARAMETERS(
+		/* every IPv4 host takes 576 bytes: RFC 791 */
+		NOPAL_NUMBER(resize, mtu_bytes, "mtu", SIZE, "1500B", "576B", "65535B",
+			     "longest datagram with its IP and UDP headers"),
+		NOPAL_NUMBER(resize, partial, "partial", COUNT, "65536", "1", "1048576",
+			     "messages that may be incomplete at once"),
+		NOPAL_NUMBER(resize, reassembly_timeout_ns, "reassembly_timeout", TIME, "10s",
+			     "1ms", "10min",
+			     "how long a message may be incomplete where nobody resends")),
 	.attributes = resize_attributes,
-	.shared = resize_shared,
+	.shared = NOPAL_SHARED([RESIZE_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+						  "1: missing segments are still to come" }),
 	.timers = NOPAL_TIMERS([RESIZE_EXPIRE] = { "expire", resize_when_expired }),
 	.bindings = NOPAL_BINDINGS(NOPAL_ON(MSG_FROM_USER, resize_on_from_user),
 				   NOPAL_ON(SEGMENT_VERIFIED, resize_on_verified),

@@ -66,30 +66,6 @@ static enum nopal_verdict sequenced_messages_on_verified(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_binding sequenced_messages_bindings[] = {
-	NOPAL_ON(SESSION_OPENED, sequenced_messages_on_opened),
-	NOPAL_ON(MSG_FROM_USER, sequenced_messages_on_from_user, .before = "message_segments"),
-	NOPAL_ON(SEGMENT_VERIFIED, sequenced_messages_on_verified, .before = "message_segments"),
-	{ 0 },
-};
-
-static const struct nopal_attribute sequenced_messages_attributes[] = {
-	[SEQUENCED_MESSAGES_NUMBER] = { "message_number", NOPAL_WRITE,
-					"counts messages of a direction",
-					.wire_bytes = SEQUENCED_MESSAGES_WIRE_BYTES,
-					.kinds = NOPAL_DATA, .serial = true },
-	[SEQUENCED_MESSAGES_DESTINATION] = { "destination", NOPAL_READ_OPTIONAL },
-	{ 0 },
-};
-
-static const struct nopal_shared sequenced_messages_shared[] = {
-	[SEQUENCED_MESSAGES_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
-				       "our first number" },
-	[SEQUENCED_MESSAGES_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
-				      "the peer's first number" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_sequenced_messages = {
 	.abi = NOPAL_ABI,
 	.name = "sequenced_messages",
@@ -98,8 +74,20 @@ const struct nopal_microprotocol nopal_sequenced_messages = {
 	.summary = "number every message",
 	.provides = NOPAL_ROLES({ "message_numbers", true }),
 	.standard = "message_numbers",
-	.attributes = sequenced_messages_attributes,
-	.shared = sequenced_messages_shared,
-	.bindings = sequenced_messages_bindings,
+	.attributes = NOPAL_ATTRIBUTES(
+		[SEQUENCED_MESSAGES_NUMBER] = { "message_number", NOPAL_WRITE,
+						"counts messages of a direction",
+						.wire_bytes = SEQUENCED_MESSAGES_WIRE_BYTES,
+						.kinds = NOPAL_DATA, .serial = true },
+		[SEQUENCED_MESSAGES_DESTINATION] = { "destination", NOPAL_READ_OPTIONAL }),
+	.shared = NOPAL_SHARED([SEQUENCED_MESSAGES_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL,
+							      1, "our first number" },
+			       [SEQUENCED_MESSAGES_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
+							     "the peer's first number" }),
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(SESSION_OPENED, sequenced_messages_on_opened),
+				   NOPAL_ON(MSG_FROM_USER, sequenced_messages_on_from_user,
+					    .before = "message_segments"),
+				   NOPAL_ON(SEGMENT_VERIFIED, sequenced_messages_on_verified,
+					    .before = "message_segments")),
 	.state_size = sizeof(struct sequenced_messages),
 };

@@ -145,42 +145,6 @@ static int sequenced_segments_open(struct nopal_at at)
 	return 0;
 }
 
-static const struct nopal_parameter sequenced_segments_parameters[] = {
-	NOPAL_NUMBER(sequenced_segments, window, "window", COUNT, "65536", "64", "1048576",
-		     "numbers that the filter remembers", .wire = true),
-	{ 0 },
-};
-
-static const struct nopal_binding sequenced_segments_bindings[] = {
-	NOPAL_ON(SESSION_OPENED, sequenced_segments_on_opened),
-	NOPAL_ON(SEGMENT_FROM_USER, sequenced_segments_on_from_user),
-	NOPAL_ON(SEGMENT_FROM_NET, sequenced_segments_on_from_net),
-	NOPAL_ON(FORWARD_RECEIVED, sequenced_segments_on_gave_up, .before = "flow_control"),
-	{ 0 },
-};
-
-static const struct nopal_attribute sequenced_segments_attributes[] = {
-	[SEQUENCED_SEGMENTS_NUMBER] = { "segment_number", NOPAL_WRITE,
-					"counts segments of a direction",
-					.wire_bytes = SEQUENCED_SEGMENTS_WIRE_BYTES,
-					.kinds = NOPAL_DATA, .serial = true },
-	{ 0 },
-};
-
-static const struct nopal_shared sequenced_segments_shared[] = {
-	[SEQUENCED_SEGMENTS_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
-				       "our first number" },
-	[SEQUENCED_SEGMENTS_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
-				      "the peer's first number" },
-	[SEQUENCED_SEGMENTS_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-				       "1: an unseen segment is still needed" },
-	[SEQUENCED_SEGMENTS_WINDOW] = { "segment_window", NOPAL_WRITE, 0,
-					"numbers that the filter remembers" },
-	[SEQUENCED_SEGMENTS_FLOOR] = { "segment_floor", NOPAL_WRITE, 0,
-				       "the peer's below it were seen or given up" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_sequenced_segments = {
 	.abi = NOPAL_ABI,
 	.name = "sequenced_segments",
@@ -190,10 +154,30 @@ const struct nopal_microprotocol nopal_sequenced_segments = {
 	.standard = "segment_numbers|duplicate_filter",
 	.promises = NOPAL_PROMISES(NOPAL_NUMBERS_ONCE),
 	.parameters_size = sizeof(struct sequenced_segments_parameters),
-	.parameters = sequenced_segments_parameters,
-	.attributes = sequenced_segments_attributes,
-	.shared = sequenced_segments_shared,
-	.bindings = sequenced_segments_bindings,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(sequenced_segments, window, "window", COUNT, "65536", "64", "1048576",
+			     "numbers that the filter remembers", .wire = true)),
+	.attributes = NOPAL_ATTRIBUTES(
+		[SEQUENCED_SEGMENTS_NUMBER] = { "segment_number", NOPAL_WRITE,
+						"counts segments of a direction",
+						.wire_bytes = SEQUENCED_SEGMENTS_WIRE_BYTES,
+						.kinds = NOPAL_DATA, .serial = true }),
+	.shared = NOPAL_SHARED(
+		[SEQUENCED_SEGMENTS_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
+					       "our first number" },
+		[SEQUENCED_SEGMENTS_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
+					      "the peer's first number" },
+		[SEQUENCED_SEGMENTS_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+					       "1: an unseen segment is still needed" },
+		[SEQUENCED_SEGMENTS_WINDOW] = { "segment_window", NOPAL_WRITE, 0,
+						"numbers that the filter remembers" },
+		[SEQUENCED_SEGMENTS_FLOOR] = { "segment_floor", NOPAL_WRITE, 0,
+					       "the peer's below it were seen or given up" }),
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(SESSION_OPENED, sequenced_segments_on_opened),
+				   NOPAL_ON(SEGMENT_FROM_USER, sequenced_segments_on_from_user),
+				   NOPAL_ON(SEGMENT_FROM_NET, sequenced_segments_on_from_net),
+				   NOPAL_ON(FORWARD_RECEIVED, sequenced_segments_on_gave_up,
+					    .before = "flow_control")),
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct sequenced_segments),
 	.open = sequenced_segments_open,

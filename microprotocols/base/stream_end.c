@@ -119,30 +119,6 @@ static enum nopal_verdict stream_end_on_broken(struct nopal_at at, struct nopal_
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_binding stream_end_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, stream_end_on_open),
-	NOPAL_ON(CLOSE_SESSION, stream_end_on_close),
-	NOPAL_ON(SESSION_BROKEN, stream_end_on_broken),
-	NOPAL_ON(SEGMENT_DONE, stream_end_on_done, .kinds = NOPAL_OWN_KIND + STREAM_END_END),
-	NOPAL_ON(SEGMENT_FROM_NET, stream_end_on_end, .kinds = NOPAL_OWN_KIND + STREAM_END_END),
-	NOPAL_ON(SEGMENT_FROM_NET, stream_end_on_reset, .kinds = NOPAL_OWN_KIND + STREAM_END_RESET),
-	{ 0 },
-};
-
-static const struct nopal_promise stream_end_promises[] = {
-	{ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_REQUIRES, NOPAL_PROVEN,
-	  "a flow without a handshake is gone with its last stream, acks or not" },
-	{ NOPAL_DELIVERY, NOPAL_FILTER, NOPAL_REQUIRES, NOPAL_ALL,
-	  "where the word that a stream is at its end gets lost, its peer waits for ever" },
-	{ 0 },
-};
-
-static const struct nopal_kind stream_end_kinds[] = {
-	[STREAM_END_END] = { "end", NOPAL_KIND_CARRIED, "this side sends no more on the stream" },
-	[STREAM_END_RESET] = { "reset", NOPAL_KIND_CONTROL, "the stream broke on this side" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_stream_end = {
 	.abi = NOPAL_ABI,
 	.name = "stream_end",
@@ -153,9 +129,24 @@ const struct nopal_microprotocol nopal_stream_end = {
 	.provides = NOPAL_ROLES({ "connection", true }),
 	.needs = NOPAL_RELATIONS(
 		{ "layer_below", "the flow has had its handshake, and a stream has none" }),
-	.promises = stream_end_promises,
-	.kinds = stream_end_kinds,
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_REQUIRES, NOPAL_PROVEN,
+		  "a flow without a handshake is gone with its last stream, acks or not" },
+		{ NOPAL_DELIVERY, NOPAL_FILTER, NOPAL_REQUIRES, NOPAL_ALL,
+		  "where the word that a stream is at its end gets lost, its peer waits for ever" }),
+	.kinds = NOPAL_KINDS([STREAM_END_END] = { "end", NOPAL_KIND_CARRIED,
+						  "this side sends no more on the stream" },
+			     [STREAM_END_RESET] = { "reset", NOPAL_KIND_CONTROL,
+						    "the stream broke on this side" }),
 	.state_size = sizeof(struct stream_end),
-	.bindings = stream_end_bindings,
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(OPEN_SESSION, stream_end_on_open),
+				   NOPAL_ON(CLOSE_SESSION, stream_end_on_close),
+				   NOPAL_ON(SESSION_BROKEN, stream_end_on_broken),
+				   NOPAL_ON(SEGMENT_DONE, stream_end_on_done,
+					    .kinds = NOPAL_OWN_KIND + STREAM_END_END),
+				   NOPAL_ON(SEGMENT_FROM_NET, stream_end_on_end,
+					    .kinds = NOPAL_OWN_KIND + STREAM_END_END),
+				   NOPAL_ON(SEGMENT_FROM_NET, stream_end_on_reset,
+					    .kinds = NOPAL_OWN_KIND + STREAM_END_RESET)),
 	.raises = NOPAL_RAISES("SEGMENT_TO_NET", "SESSION_OPENED", "PEER_CLOSED", "SESSION_BROKEN"),
 };

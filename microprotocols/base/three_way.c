@@ -285,59 +285,11 @@ static void three_way_validate(const void *parameters, struct nopal_problems *pr
 	retries_validate(&set->retries, problems);
 }
 
-static const struct nopal_parameter three_way_parameters[] = {
-	RETRIES_PARAMETERS(three_way),
-	NOPAL_NUMBER(three_way, silence_ns, "silence", TIME, "15s", "10ms", "10min",
-		     "after so much the peer is asked, `attempts` times, `retry` apart"),
-	NOPAL_NUMBER(three_way, backlog, "backlog", COUNT, "128", "1", "65536",
-		     "sessions half open at a listener, at most"),
-	{ 0 },
-};
-
-static const struct nopal_attribute three_way_attributes[] = {
-	[THREE_WAY_NUMBER] = { "handshake_number", NOPAL_WRITE, "number of SYN, ACK and FIN" },
-	[THREE_WAY_CUMULATIVE] = { "handshake_cumulative", NOPAL_WRITE,
-				   "the number that is waited for" },
-	[THREE_WAY_OF_DATA] = { "segment_number", NOPAL_READ },
-	{ 0 },
-};
-
-static const struct nopal_binding three_way_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, three_way_on_open_session),
-	NOPAL_ON(SEND_SEGMENT, three_way_on_send),
-	NOPAL_ON(SEGMENT_FROM_NET, three_way_on_any, .kinds = NOPAL_EVERY_KIND,
-		 .before = "duplicate_filter|acknowledgement|loss_detection|flow_control"),
-	NOPAL_ON(SEGMENT_FROM_NET, three_way_on_syn, .kinds = NOPAL_OWN_KIND + THREE_WAY_SYN),
-	NOPAL_ON(SEGMENT_FROM_NET, three_way_on_syn_ack,
-		 .kinds = NOPAL_OWN_KIND + THREE_WAY_SYN_ACK),
-	NOPAL_ON(SEGMENT_FROM_NET, nopal__three_way_on_fin,
-		 .kinds = NOPAL_OWN_KIND + THREE_WAY_FIN),
-	NOPAL_ON(SEGMENT_VERIFIED, three_way_on_verified),
-	NOPAL_ON(CLOSE_SESSION, nopal__three_way_on_close_session),
-	{ 0 },
-};
-
-static const struct nopal_shared three_way_shared[] = {
-	[THREE_WAY_LOCAL] = { "initial_local", NOPAL_WRITE, 1,
-			      "our first number, random, before SESSION_OPENED" },
-	[THREE_WAY_PEER] = { "initial_peer", NOPAL_WRITE, 1,
-			     "the peer's first number, random, before SESSION_OPENED" },
-	{ 0 },
-};
-
 static const struct nopal_kind three_way_kinds[] = {
 	[THREE_WAY_SYN] = { "syn", NOPAL_KIND_OPENING, "asks a listener to open" },
 	[THREE_WAY_SYN_ACK] = { "syn_ack", NOPAL_KIND_CONTROL, "opens the opener" },
 	[THREE_WAY_ACK] = { "ack", NOPAL_KIND_CONTROL, "confirms that, or that a FIN has arrived" },
 	[THREE_WAY_FIN] = { "fin", NOPAL_KIND_CONTROL, "no more messages will come" },
-	{ 0 },
-};
-
-static const struct nopal_timer three_way_timers[] = {
-	[THREE_WAY_OPENING] = { "opening", three_way_when_opening },
-	[THREE_WAY_CLOSING] = { "closing", nopal__three_way_when_closing },
-	[THREE_WAY_LINGER] = { "linger", nopal__three_way_when_lingered },
-	[THREE_WAY_SILENCE] = { "silence", three_way_when_silent },
 	{ 0 },
 };
 
@@ -349,13 +301,6 @@ static const struct nopal_role three_way_provides[] = {
 	{ 0 },
 };
 
-static const struct nopal_promise three_way_promises[] = {
-	{ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_PROVEN,
-	  "a random number has come back from the address of the peer" },
-	{ NOPAL_DEATH, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_NOTICED, "a silent peer is asked" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_three_way = {
 	.abi = NOPAL_ABI,
 	.name = "three_way",
@@ -363,15 +308,47 @@ const struct nopal_microprotocol nopal_three_way = {
 	.summary = "open and close a session as the one-to-many protocol does, in its header",
 	.provides = three_way_provides,
 	.needs = NOPAL_RELATIONS({ "one_to_many", "its packets exist in that header alone" }),
-	.promises = three_way_promises,
+	.promises = NOPAL_PROMISES({ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_PROVEN,
+				     "a random number has come back from the address of the peer" },
+				   { NOPAL_DEATH, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_NOTICED,
+				     "a silent peer is asked" }),
 	.parameters_size = sizeof(struct three_way_parameters),
-	.parameters = three_way_parameters,
+	.parameters = NOPAL_PARAMETERS(
+		RETRIES_PARAMETERS(three_way),
+		NOPAL_NUMBER(three_way, silence_ns, "silence", TIME, "15s", "10ms", "10min",
+			     "after so much the peer is asked, `attempts` times, `retry` apart"),
+		NOPAL_NUMBER(three_way, backlog, "backlog", COUNT, "128", "1", "65536",
+			     "sessions half open at a listener, at most")),
 	.validate = three_way_validate,
-	.attributes = three_way_attributes,
-	.shared = three_way_shared,
+	.attributes =
+		NOPAL_ATTRIBUTES([THREE_WAY_NUMBER] = { "handshake_number", NOPAL_WRITE,
+							"number of SYN, ACK and FIN" },
+				 [THREE_WAY_CUMULATIVE] = { "handshake_cumulative", NOPAL_WRITE,
+							    "the number that is waited for" },
+				 [THREE_WAY_OF_DATA] = { "segment_number", NOPAL_READ }),
+	.shared = NOPAL_SHARED(
+		[THREE_WAY_LOCAL] = { "initial_local", NOPAL_WRITE, 1,
+				      "our first number, random, before SESSION_OPENED" },
+		[THREE_WAY_PEER] = { "initial_peer", NOPAL_WRITE, 1,
+				     "the peer's first number, random, before SESSION_OPENED" }),
 	.kinds = three_way_kinds,
-	.timers = three_way_timers,
-	.bindings = three_way_bindings,
+	.timers = NOPAL_TIMERS([THREE_WAY_OPENING] = { "opening", three_way_when_opening },
+			       [THREE_WAY_CLOSING] = { "closing", nopal__three_way_when_closing },
+			       [THREE_WAY_LINGER] = { "linger", nopal__three_way_when_lingered },
+			       [THREE_WAY_SILENCE] = { "silence", three_way_when_silent }),
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(OPEN_SESSION, three_way_on_open_session),
+		NOPAL_ON(SEND_SEGMENT, three_way_on_send),
+		NOPAL_ON(SEGMENT_FROM_NET, three_way_on_any, .kinds = NOPAL_EVERY_KIND,
+			 .before = "duplicate_filter|acknowledgement|loss_detection|flow_control"),
+		NOPAL_ON(SEGMENT_FROM_NET, three_way_on_syn,
+			 .kinds = NOPAL_OWN_KIND + THREE_WAY_SYN),
+		NOPAL_ON(SEGMENT_FROM_NET, three_way_on_syn_ack,
+			 .kinds = NOPAL_OWN_KIND + THREE_WAY_SYN_ACK),
+		NOPAL_ON(SEGMENT_FROM_NET, nopal__three_way_on_fin,
+			 .kinds = NOPAL_OWN_KIND + THREE_WAY_FIN),
+		NOPAL_ON(SEGMENT_VERIFIED, three_way_on_verified),
+		NOPAL_ON(CLOSE_SESSION, nopal__three_way_on_close_session)),
 	.raises = NOPAL_RAISES("SESSION_OPENED", "PEER_CLOSED", "SESSION_BROKEN"),
 	.state_size = sizeof(struct three_way),
 	.admission = &(const struct nopal_admission){ three_way_admit },

@@ -23,18 +23,6 @@ static enum nopal_verdict transport_driver_on_to_net(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_binding transport_driver_bindings[] = {
-	NOPAL_ON(SEGMENT_FROM_USER, transport_driver_on_from_user, .after = "segment_numbers"),
-	NOPAL_ON(SEGMENT_TO_NET, transport_driver_on_to_net, .kinds = NOPAL_CARRIED,
-		 .before = "window_mechanism"),
-	{ 0 },
-};
-
-static const struct nopal_hold transport_driver_holds[] = {
-	{ "it has been offered to the network", NOPAL_SEND, NOPAL_CARRIED, .sticky = true },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_transport_driver = {
 	.abi = NOPAL_ABI,
 	.name = "transport_driver",
@@ -45,7 +33,11 @@ const struct nopal_microprotocol nopal_transport_driver = {
 	.standard = "driver",
 	.promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0,
 				     "urgent messages leave first", .of = "urgent" }),
-	.holds = transport_driver_holds,
-	.bindings = transport_driver_bindings,
+	.holds = NOPAL_HOLDS({ "it has been offered to the network", NOPAL_SEND, NOPAL_CARRIED,
+			       .sticky = true }),
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(SEGMENT_FROM_USER, transport_driver_on_from_user,
+					    .after = "segment_numbers"),
+				   NOPAL_ON(SEGMENT_TO_NET, transport_driver_on_to_net,
+					    .kinds = NOPAL_CARRIED, .before = "window_mechanism")),
 	.raises = NOPAL_RAISES("SEGMENT_TO_NET"),
 };

@@ -350,63 +350,11 @@ static void virtual_circuit_validate(const void *parameters, struct nopal_proble
 	retries_validate(&set->retries, problems);
 }
 
-static const struct nopal_parameter virtual_circuit_parameters[] = {
-	RETRIES_PARAMETERS(virtual_circuit),
-	NOPAL_NUMBER(virtual_circuit, rendezvous_ns, "rendezvous", TIME, "30s", "1ms", "24h",
-		     "how long a session waits for a peer that is to open, too"),
-	{ 0 },
-};
-
-static const struct nopal_binding virtual_circuit_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, virtual_circuit_on_open_session),
-	NOPAL_ON(
-		SEGMENT_FROM_NET, virtual_circuit_on_any, .kinds = NOPAL_EVERY_KIND,
-		.before =
-			"liveness|duplicate_filter|acknowledgement|loss_detection|redundancy|flow_control"),
-	NOPAL_ON(SEGMENT_FROM_NET, virtual_circuit_on_reply, .kinds = NOPAL_REPLIES),
-	NOPAL_ON(SEGMENT_FROM_NET, virtual_circuit_on_connect,
-		 .kinds = NOPAL_OWN_KIND + VIRTUAL_CIRCUIT_CONNECT),
-	NOPAL_ON(SEGMENT_FROM_NET, virtual_circuit_on_accept,
-		 .kinds = NOPAL_OWN_KIND + VIRTUAL_CIRCUIT_ACCEPT),
-	NOPAL_ON(SEGMENT_FROM_NET, virtual_circuit_on_close,
-		 .kinds = NOPAL_OWN_KIND + VIRTUAL_CIRCUIT_CLOSE),
-	NOPAL_ON(SEGMENT_FROM_NET, virtual_circuit_on_close_ack,
-		 .kinds = NOPAL_OWN_KIND + VIRTUAL_CIRCUIT_CLOSE_ACK),
-	NOPAL_ON(CLOSE_SESSION, virtual_circuit_on_close_session),
-	{ 0 },
-};
-
-static const struct nopal_shared virtual_circuit_shared[] = {
-	[VIRTUAL_CIRCUIT_LOCAL] = { "initial_local", NOPAL_WRITE, 1,
-				    "our first number, random, before SESSION_OPENED" },
-	[VIRTUAL_CIRCUIT_PEER] = { "initial_peer", NOPAL_WRITE, 1,
-				   "the peer's first number, random, before SESSION_OPENED" },
-	{ 0 },
-};
-
 static const struct nopal_kind virtual_circuit_kinds[] = {
 	[VIRTUAL_CIRCUIT_CONNECT] = { "connect", NOPAL_KIND_OPENING, "asks a listener to open" },
 	[VIRTUAL_CIRCUIT_ACCEPT] = { "accept", NOPAL_KIND_ANSWER, "opens, and confirms that" },
 	[VIRTUAL_CIRCUIT_CLOSE] = { "close", NOPAL_KIND_CONTROL, "no more messages will come" },
 	[VIRTUAL_CIRCUIT_CLOSE_ACK] = { "close_ack", NOPAL_KIND_CONTROL, "the close has arrived" },
-	{ 0 },
-};
-
-static const struct nopal_timer virtual_circuit_timers[] = {
-	[VIRTUAL_CIRCUIT_OPENING] = { "opening", virtual_circuit_when_opening },
-	[VIRTUAL_CIRCUIT_CLOSING] = { "closing", virtual_circuit_when_closing },
-	[VIRTUAL_CIRCUIT_LINGER] = { "linger", virtual_circuit_when_lingered },
-	{ 0 },
-};
-
-static const struct nopal_relation virtual_circuit_needs[] = {
-	{ "network", "a listener meets openers where datagrams arrive" },
-	{ 0 },
-};
-
-static const struct nopal_promise virtual_circuit_promises[] = {
-	{ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_PROVEN,
-	  "a cookie has come back from the address of the peer" },
 	{ 0 },
 };
 
@@ -417,15 +365,43 @@ const struct nopal_microprotocol nopal_virtual_circuit = {
 	.summary = "open and close a session by handshake",
 	.provides = NOPAL_ROLES({ "connection", true }),
 	.standard = "connection",
-	.needs = virtual_circuit_needs,
-	.promises = virtual_circuit_promises,
+	.needs = NOPAL_RELATIONS({ "network", "a listener meets openers where datagrams arrive" }),
+	.promises = NOPAL_PROMISES({ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_PROVEN,
+				     "a cookie has come back from the address of the peer" }),
 	.parameters_size = sizeof(struct virtual_circuit_parameters),
-	.parameters = virtual_circuit_parameters,
+	.parameters = NOPAL_PARAMETERS(
+		RETRIES_PARAMETERS(virtual_circuit),
+		NOPAL_NUMBER(virtual_circuit, rendezvous_ns, "rendezvous", TIME, "30s", "1ms",
+			     "24h", "how long a session waits for a peer that is to open, too")),
 	.validate = virtual_circuit_validate,
-	.shared = virtual_circuit_shared,
+	.shared = NOPAL_SHARED(
+		[VIRTUAL_CIRCUIT_LOCAL] = { "initial_local", NOPAL_WRITE, 1,
+					    "our first number, random, before SESSION_OPENED" },
+		[VIRTUAL_CIRCUIT_PEER] = { "initial_peer", NOPAL_WRITE, 1,
+					   "the peer's first number, random, before SESSION_OPENED" }),
 	.kinds = virtual_circuit_kinds,
-	.timers = virtual_circuit_timers,
-	.bindings = virtual_circuit_bindings,
+	.timers = NOPAL_TIMERS([VIRTUAL_CIRCUIT_OPENING] = { "opening",
+							     virtual_circuit_when_opening },
+			       [VIRTUAL_CIRCUIT_CLOSING] = { "closing",
+							     virtual_circuit_when_closing },
+			       [VIRTUAL_CIRCUIT_LINGER] = { "linger",
+							    virtual_circuit_when_lingered }),
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(OPEN_SESSION, virtual_circuit_on_open_session),
+		NOPAL_ON(
+			SEGMENT_FROM_NET, virtual_circuit_on_any, .kinds = NOPAL_EVERY_KIND,
+			.before =
+				"liveness|duplicate_filter|acknowledgement|loss_detection|redundancy|flow_control"),
+		NOPAL_ON(SEGMENT_FROM_NET, virtual_circuit_on_reply, .kinds = NOPAL_REPLIES),
+		NOPAL_ON(SEGMENT_FROM_NET, virtual_circuit_on_connect,
+			 .kinds = NOPAL_OWN_KIND + VIRTUAL_CIRCUIT_CONNECT),
+		NOPAL_ON(SEGMENT_FROM_NET, virtual_circuit_on_accept,
+			 .kinds = NOPAL_OWN_KIND + VIRTUAL_CIRCUIT_ACCEPT),
+		NOPAL_ON(SEGMENT_FROM_NET, virtual_circuit_on_close,
+			 .kinds = NOPAL_OWN_KIND + VIRTUAL_CIRCUIT_CLOSE),
+		NOPAL_ON(SEGMENT_FROM_NET, virtual_circuit_on_close_ack,
+			 .kinds = NOPAL_OWN_KIND + VIRTUAL_CIRCUIT_CLOSE_ACK),
+		NOPAL_ON(CLOSE_SESSION, virtual_circuit_on_close_session)),
 	.raises = NOPAL_RAISES("SESSION_OPENED", "PEER_CLOSED", "SESSION_BROKEN"),
 	.state_size = sizeof(struct virtual_circuit),
 	.admission = &(const struct nopal_admission){ handshake_admit, virtual_circuit_rendezvous },

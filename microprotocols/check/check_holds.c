@@ -130,28 +130,6 @@ static void check_holds_when_stalled(struct nopal_at at)
 		nopal_timer_start(at, CHECK_HOLDS_STALLED, deadline_ns);
 }
 
-static const struct nopal_parameter check_holds_parameters[] = {
-	NOPAL_NUMBER(check_holds, stall_ns, "stall", TIME, "60s", "1ms", "24h",
-		     "how long segments may wait without any step"),
-	{ 0 },
-};
-
-static const struct nopal_binding check_holds_bindings[] = {
-	NOPAL_ON(SEGMENT_TO_NET, check_holds_on_asked, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(SEGMENT_RESEND, check_holds_on_asked, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(SEND_SEGMENT, check_holds_on_send, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(SEGMENT_RECEIVED, check_holds_on_received, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(SEGMENT_DONE, check_holds_on_done, .kinds = NOPAL_CARRIED),
-	{ 0 },
-};
-
-static const struct nopal_attribute check_holds_attributes[] = {
-	[CHECK_HOLDS_MARKS] = { "check_marks", NOPAL_WRITE,
-				"steps of the segment that check_holds saw",
-				.kinds = NOPAL_CARRIED },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_check_holds = {
 	.abi = NOPAL_ABI,
 	.name = "check_holds",
@@ -159,10 +137,20 @@ const struct nopal_microprotocol nopal_check_holds = {
 	.summary = "watch the rules of the barriers on every segment",
 	.provides = NOPAL_ROLES({ "checker" }),
 	.parameters_size = sizeof(struct check_holds_parameters),
-	.parameters = check_holds_parameters,
-	.attributes = check_holds_attributes,
+	.parameters = NOPAL_PARAMETERS(NOPAL_NUMBER(check_holds, stall_ns, "stall", TIME, "60s",
+						    "1ms", "24h",
+						    "how long segments may wait without any step")),
+	.attributes = NOPAL_ATTRIBUTES(
+		[CHECK_HOLDS_MARKS] = { "check_marks", NOPAL_WRITE,
+					"steps of the segment that check_holds saw",
+					.kinds = NOPAL_CARRIED }),
 	.timers = NOPAL_TIMERS([CHECK_HOLDS_STALLED] = { "stalled", check_holds_when_stalled }),
-	.bindings = check_holds_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(SEGMENT_TO_NET, check_holds_on_asked, .kinds = NOPAL_CARRIED),
+		NOPAL_ON(SEGMENT_RESEND, check_holds_on_asked, .kinds = NOPAL_CARRIED),
+		NOPAL_ON(SEND_SEGMENT, check_holds_on_send, .kinds = NOPAL_CARRIED),
+		NOPAL_ON(SEGMENT_RECEIVED, check_holds_on_received, .kinds = NOPAL_CARRIED),
+		NOPAL_ON(SEGMENT_DONE, check_holds_on_done, .kinds = NOPAL_CARRIED)),
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct check_holds),
 };

@@ -40,26 +40,20 @@ static enum nopal_verdict check_integrity_on_verified(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* Before the driver lets the segment go, for the hash leaves with it. */
-static const struct nopal_binding check_integrity_bindings[] = {
-	NOPAL_ON(SEGMENT_TO_NET, check_integrity_on_to_net, .before = "driver"),
-	NOPAL_ON(SEGMENT_VERIFIED, check_integrity_on_verified, .before = "message_segments"),
-	{ 0 },
-};
-
-static const struct nopal_attribute check_integrity_attributes[] = {
-	[CHECK_INTEGRITY_HASH] = { "check_hash", NOPAL_WRITE, "FNV-1a of the body", .wire_bytes = 4,
-				   .kinds = NOPAL_DATA },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_check_integrity = {
 	.abi = NOPAL_ABI,
 	.name = "check_integrity",
 	.family = "check",
 	.summary = "watch that segments arrive as they were sent",
 	.provides = NOPAL_ROLES({ "checker" }),
-	.attributes = check_integrity_attributes,
-	.bindings = check_integrity_bindings,
+	.attributes =
+		NOPAL_ATTRIBUTES([CHECK_INTEGRITY_HASH] = { "check_hash", NOPAL_WRITE,
+							    "FNV-1a of the body", .wire_bytes = 4,
+							    .kinds = NOPAL_DATA }),
+	.bindings = NOPAL_BINDINGS(
+		/* Before the driver lets the segment go, for the hash leaves with it. */
+		NOPAL_ON(SEGMENT_TO_NET, check_integrity_on_to_net, .before = "driver"),
+		NOPAL_ON(SEGMENT_VERIFIED, check_integrity_on_verified,
+			 .before = "message_segments")),
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 };

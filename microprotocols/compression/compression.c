@@ -192,58 +192,40 @@ static void compression_validate(const void *parameters, struct nopal_problems *
 			      "at most 19 for zstd, 12 for lz4");
 }
 
-static const struct nopal_parameter compression_parameters[] = {
-	NOPAL_WORDS(compression, algorithm, "algorithm", "zstd", "zstd|lz4",
-		    "how: zstd shortens more, lz4 works less", .wire = true),
-	NOPAL_NUMBER(compression, level, "level", COUNT, "1", "1", "19",
-		     "of effort, to 19 for zstd, to 12 for lz4"),
-	NOPAL_NUMBER(compression, min, "least", SIZE, "64B", "1B", "1GiB",
-		     "shorter messages are left alone"),
-	NOPAL_NUMBER(compression, max, "most", SIZE, "16MiB", "1B", "1GiB",
-		     "longer messages are left alone, and refused", .wire = true),
-	NOPAL_ON_OFF(compression, single_secret, "single_secret", "off",
-		     "nobody can put text beside a secret and see how long the message became"),
-	{ 0 },
-};
-
-static const struct nopal_binding compression_bindings[] = {
-	NOPAL_ON(MSG_FROM_USER, compression_on_from_user, .before = "message_segments"),
-	NOPAL_ON(MSG_TO_USER, compression_on_to_user),
-	{ 0 },
-};
-
-static const struct nopal_relation compression_excludes[] = {
-	{ "confidentiality", "how short a message became tells of its secrets",
-	  .unless = "single_secret" },
-	{ 0 },
-};
-
-static const struct nopal_attribute compression_attributes[] = {
-	[COMPRESSION_COMPRESSED] = { "compressed", NOPAL_WRITE,
-				     "1: a length and the compressed form", .wire_bytes = 1,
-				     .kinds = NOPAL_DATA },
-	{ 0 },
-};
-
-static const struct nopal_shared compression_shared[] = {
-	[COMPRESSION_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-				"1: no memory for a message breaks the session" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_compression = {
 	.abi = NOPAL_ABI,
 	.name = "compression",
 	.family = "compression",
 	.summary = "messages travel shorter where they can",
 	.provides = NOPAL_ROLES({ "compression", true }),
-	.excludes = compression_excludes,
+	.excludes = NOPAL_RELATIONS({ "confidentiality",
+				      "how short a message became tells of its secrets",
+				      .unless = "single_secret" }),
 	.parameters_size = sizeof(struct compression_parameters),
-	.parameters = compression_parameters,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_WORDS(compression, algorithm, "algorithm", "zstd", "zstd|lz4",
+			    "how: zstd shortens more, lz4 works less", .wire = true),
+		NOPAL_NUMBER(compression, level, "level", COUNT, "1", "1", "19",
+			     "of effort, to 19 for zstd, to 12 for lz4"),
+		NOPAL_NUMBER(compression, min, "least", SIZE, "64B", "1B", "1GiB",
+			     "shorter messages are left alone"),
+		NOPAL_NUMBER(compression, max, "most", SIZE, "16MiB", "1B", "1GiB",
+			     "longer messages are left alone, and refused", .wire = true),
+		NOPAL_ON_OFF(
+			compression, single_secret, "single_secret", "off",
+			"nobody can put text beside a secret and see how long the message became")),
 	.validate = compression_validate,
-	.attributes = compression_attributes,
-	.shared = compression_shared,
-	.bindings = compression_bindings,
+	.attributes =
+		NOPAL_ATTRIBUTES([COMPRESSION_COMPRESSED] = { "compressed", NOPAL_WRITE,
+							      "1: a length and the compressed form",
+							      .wire_bytes = 1,
+							      .kinds = NOPAL_DATA }),
+	.shared = NOPAL_SHARED(
+		[COMPRESSION_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+					"1: no memory for a message breaks the session" }),
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(MSG_FROM_USER, compression_on_from_user, .before = "message_segments"),
+		NOPAL_ON(MSG_TO_USER, compression_on_to_user)),
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct compression),
 	.idle = compression_idle,

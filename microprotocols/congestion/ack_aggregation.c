@@ -44,15 +44,6 @@ static enum nopal_verdict ack_aggregation_on_ack(struct nopal_at at, struct nopa
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_shared ack_aggregation_shared[] = {
-	[ACK_AGGREGATION_BURST] = { BBR_BURST(NOPAL_WRITE) },
-	[ACK_AGGREGATION_BANDWIDTH] = { BBR_MODEL_BANDWIDTH(NOPAL_READ) },
-	[ACK_AGGREGATION_PATH_RTT] = { BBR_MODEL_MIN_RTT(NOPAL_READ) },
-	[ACK_AGGREGATION_ROUND] = { BBR_MODEL_ROUND(NOPAL_READ) },
-	[ACK_AGGREGATION_SAMPLE] = { BBR_MODEL_SAMPLE(NOPAL_READ) },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_ack_aggregation = {
 	.abi = NOPAL_ABI,
 	.name = "ack_aggregation",
@@ -60,7 +51,11 @@ const struct nopal_microprotocol nopal_ack_aggregation = {
 	.summary = "room in the window of BBR for bursts of acks",
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
-	.shared = ack_aggregation_shared,
+	.shared = NOPAL_SHARED([ACK_AGGREGATION_BURST] = { BBR_BURST(NOPAL_WRITE) },
+			       [ACK_AGGREGATION_BANDWIDTH] = { BBR_MODEL_BANDWIDTH(NOPAL_READ) },
+			       [ACK_AGGREGATION_PATH_RTT] = { BBR_MODEL_MIN_RTT(NOPAL_READ) },
+			       [ACK_AGGREGATION_ROUND] = { BBR_MODEL_ROUND(NOPAL_READ) },
+			       [ACK_AGGREGATION_SAMPLE] = { BBR_MODEL_SAMPLE(NOPAL_READ) }),
 	.bindings = NOPAL_BINDINGS(
 		NOPAL_ON(ACK_PROCESSED, ack_aggregation_on_ack, .after = "loss_detection")),
 	.state_size = sizeof(struct ack_aggregation),

@@ -83,20 +83,6 @@ static enum nopal_verdict ack_train_on_ack(struct nopal_at at, struct nopal_ack 
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_shared ack_train_shared[] = {
-	[ACK_TRAIN_MIN_BPS] = { BBR_STARTUP_MIN(NOPAL_WRITE) },
-	[ACK_TRAIN_MAX_BPS] = { BBR_STARTUP_MAX(NOPAL_WRITE) },
-	[ACK_TRAIN_OVERFLOWS] = { BBR_LOSES(NOPAL_WRITE) },
-	[ACK_TRAIN_BANDWIDTH] = { BBR_MODEL_BANDWIDTH(NOPAL_READ) },
-	[ACK_TRAIN_ROUND] = { BBR_MODEL_ROUND(NOPAL_READ) },
-	[ACK_TRAIN_SLOW] = { BBR_MODEL_SLOW(NOPAL_READ) },
-	[ACK_TRAIN_STARTING] = { BBR_MODEL_STARTING(NOPAL_READ) },
-	[ACK_TRAIN_SAMPLE] = { BBR_MODEL_SAMPLE(NOPAL_READ) },
-	[ACK_TRAIN_OVERTAKEN] = { BBR_OVERTAKEN(NOPAL_READ_OPTIONAL) },
-	[ACK_TRAIN_RANDOM] = { BBR_RANDOM_LOSS(NOPAL_READ_OPTIONAL) },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_ack_train = {
 	.abi = NOPAL_ABI,
 	.name = "ack_train",
@@ -104,7 +90,16 @@ const struct nopal_microprotocol nopal_ack_train = {
 	.summary = "rate of the acks of the first window, which BBR starts with",
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
-	.shared = ack_train_shared,
+	.shared = NOPAL_SHARED([ACK_TRAIN_MIN_BPS] = { BBR_STARTUP_MIN(NOPAL_WRITE) },
+			       [ACK_TRAIN_MAX_BPS] = { BBR_STARTUP_MAX(NOPAL_WRITE) },
+			       [ACK_TRAIN_OVERFLOWS] = { BBR_LOSES(NOPAL_WRITE) },
+			       [ACK_TRAIN_BANDWIDTH] = { BBR_MODEL_BANDWIDTH(NOPAL_READ) },
+			       [ACK_TRAIN_ROUND] = { BBR_MODEL_ROUND(NOPAL_READ) },
+			       [ACK_TRAIN_SLOW] = { BBR_MODEL_SLOW(NOPAL_READ) },
+			       [ACK_TRAIN_STARTING] = { BBR_MODEL_STARTING(NOPAL_READ) },
+			       [ACK_TRAIN_SAMPLE] = { BBR_MODEL_SAMPLE(NOPAL_READ) },
+			       [ACK_TRAIN_OVERTAKEN] = { BBR_OVERTAKEN(NOPAL_READ_OPTIONAL) },
+			       [ACK_TRAIN_RANDOM] = { BBR_RANDOM_LOSS(NOPAL_READ_OPTIONAL) }),
 	.bindings = NOPAL_BINDINGS(
 		NOPAL_ON(SEGMENT_LOST, ack_train_on_lost, .kinds = NOPAL_CARRIED),
 		NOPAL_ON(SEGMENT_TIMEOUT, ack_train_on_lost, .kinds = NOPAL_CARRIED),

@@ -438,19 +438,6 @@ static enum nopal_verdict bbr_congestion_on_open_session(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_binding bbr_congestion_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, bbr_congestion_on_open_session, .before = "connection"),
-	NOPAL_ON(SEND_SEGMENT, bbr_congestion_on_send, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(SEGMENT_RECEIVED, bbr_congestion_on_received, .kinds = NOPAL_CARRIED,
-		 .after = "loss_detection"),
-	/* Before what is lost leaves again and is stamped anew. */
-	NOPAL_ON(SEGMENT_TIMEOUT, bbr_congestion_on_timeout, .kinds = NOPAL_CARRIED,
-		 .before = "reliability"),
-	NOPAL_ON(ACK_PROCESSED, bbr_congestion_on_ack,
-		 .after = "loss_detection|path_model_modifier"),
-	{ 0 },
-};
-
 static const struct nopal_shared bbr_congestion_shared[] = {
 	[BBR_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0, "room on the network" },
 	[BBR_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0, "bits of bodies a second; 0: no limit" },
@@ -508,7 +495,16 @@ const struct nopal_microprotocol nopal_bbr_congestion = {
 						    "first window (RFC 6928: ten segments)")),
 	.attributes = NOPAL_ATTRIBUTES(DELIVERY_ATTRIBUTES),
 	.shared = bbr_congestion_shared,
-	.bindings = bbr_congestion_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(OPEN_SESSION, bbr_congestion_on_open_session, .before = "connection"),
+		NOPAL_ON(SEND_SEGMENT, bbr_congestion_on_send, .kinds = NOPAL_CARRIED),
+		NOPAL_ON(SEGMENT_RECEIVED, bbr_congestion_on_received, .kinds = NOPAL_CARRIED,
+			 .after = "loss_detection"),
+		/* Before what is lost leaves again and is stamped anew. */
+		NOPAL_ON(SEGMENT_TIMEOUT, bbr_congestion_on_timeout, .kinds = NOPAL_CARRIED,
+			 .before = "reliability"),
+		NOPAL_ON(ACK_PROCESSED, bbr_congestion_on_ack,
+			 .after = "loss_detection|path_model_modifier")),
 	.state_size = sizeof(struct bbr_congestion),
 	.open = bbr_congestion_open,
 };

@@ -23,12 +23,6 @@ static enum nopal_verdict constant_rate_on_open(struct nopal_at at, struct nopal
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_promise constant_rate_promises[] = {
-	{ NOPAL_PACE, NOPAL_SENDING, NOPAL_GIVES, NOPAL_FIXED_RATE,
-	  "the configured rate, and no more", .when = "rate" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_constant_rate = {
 	.abi = NOPAL_ABI,
 	.name = "constant_rate",
@@ -36,7 +30,8 @@ const struct nopal_microprotocol nopal_constant_rate = {
 	.summary = "constant sending rate from the config, whatever the network does",
 	.provides = given_rate_provides,
 	.needs = given_rate_needs,
-	.promises = constant_rate_promises,
+	.promises = NOPAL_PROMISES({ NOPAL_PACE, NOPAL_SENDING, NOPAL_GIVES, NOPAL_FIXED_RATE,
+				     "the configured rate, and no more", .when = "rate" }),
 	.parameters_size = sizeof(struct constant_rate_parameters),
 	.parameters =
 		NOPAL_PARAMETERS(NOPAL_NUMBER(constant_rate, rate_bps, "rate", RATE, "0bit", "0bit",

@@ -200,19 +200,6 @@ static int ecn_response_open(struct nopal_at at)
 	return 0;
 }
 
-static const struct nopal_binding ecn_response_bindings[] = {
-	NOPAL_ON(SESSION_OPENED, ecn_response_on_opened),
-	/* A duplicate was marked no less. */
-	NOPAL_ON(SEGMENT_FROM_NET, ecn_response_on_carried, .kinds = NOPAL_CARRIED,
-		 .before = "duplicate_filter"),
-	NOPAL_ON(SEGMENT_FROM_NET, ecn_response_on_marks,
-		 .kinds = NOPAL_OWN_KIND + ECN_RESPONSE_MARKS),
-	NOPAL_ON(SEGMENT_RECEIVED, ecn_response_on_received),
-	NOPAL_ON(SEGMENT_TIMEOUT, ecn_response_on_timeout),
-	NOPAL_ON(TURN_END, ecn_response_on_turn_end),
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_ecn_response = {
 	.abi = NOPAL_ABI,
 	.name = "ecn_response",
@@ -237,7 +224,15 @@ const struct nopal_microprotocol nopal_ecn_response = {
 	.kinds = NOPAL_KINDS([ECN_RESPONSE_MARKS] = { "marks", NOPAL_KIND_CONTROL,
 						      "counts of segments that arrived marked" }),
 	.timers = NOPAL_TIMERS([ECN_RESPONSE_REPORT] = { "report", ecn_response_when_report }),
-	.bindings = ecn_response_bindings,
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(SESSION_OPENED, ecn_response_on_opened),
+				   /* A duplicate was marked no less. */
+				   NOPAL_ON(SEGMENT_FROM_NET, ecn_response_on_carried,
+					    .kinds = NOPAL_CARRIED, .before = "duplicate_filter"),
+				   NOPAL_ON(SEGMENT_FROM_NET, ecn_response_on_marks,
+					    .kinds = NOPAL_OWN_KIND + ECN_RESPONSE_MARKS),
+				   NOPAL_ON(SEGMENT_RECEIVED, ecn_response_on_received),
+				   NOPAL_ON(SEGMENT_TIMEOUT, ecn_response_on_timeout),
+				   NOPAL_ON(TURN_END, ecn_response_on_turn_end)),
 	.raises = NOPAL_RAISES("CONGESTION_MARKED"),
 	.state_size = sizeof(struct ecn_response),
 	.open = ecn_response_open,

@@ -107,29 +107,6 @@ static enum nopal_verdict loss_compensation_on_ack(struct nopal_at at, struct no
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_binding loss_compensation_bindings[] = {
-	NOPAL_ON(SEND_SEGMENT, loss_compensation_on_send, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(SEGMENT_RECEIVED, loss_compensation_on_received, .kinds = NOPAL_CARRIED,
-		 .after = "path_model"),
-	/* Before what is lost leaves again and is stamped anew. */
-	NOPAL_ON(SEGMENT_LOST, loss_compensation_on_lost, .kinds = NOPAL_CARRIED,
-		 .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, loss_compensation_on_lost, .kinds = NOPAL_CARRIED,
-		 .before = "reliability"),
-	NOPAL_ON(ACK_PROCESSED, loss_compensation_on_ack, .after = "loss_detection"),
-	{ 0 },
-};
-
-static const struct nopal_shared loss_compensation_shared[] = {
-	[LOSS_COMPENSATION_PASSED] = { BBR_PASSED(NOPAL_WRITE) },
-	[LOSS_COMPENSATION_SHARE] = { BBR_RANDOM_LOSS(NOPAL_WRITE) },
-	[LOSS_COMPENSATION_SLOW] = { BBR_MODEL_SLOW(NOPAL_READ) },
-	[LOSS_COMPENSATION_SAMPLE] = { BBR_MODEL_SAMPLE(NOPAL_READ) },
-	[LOSS_COMPENSATION_PATH_RTT] = { BBR_MODEL_MIN_RTT(NOPAL_READ) },
-	[LOSS_COMPENSATION_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0, "did it meet a queue" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_loss_compensation = {
 	.abi = NOPAL_ABI,
 	.name = "loss_compensation",
@@ -143,7 +120,22 @@ const struct nopal_microprotocol nopal_loss_compensation = {
 					     .kinds = NOPAL_CARRIED },
 		[LOSS_COMPENSATION_DELIVERED] = { "delivered_before", NOPAL_READ },
 		[LOSS_COMPENSATION_LATE] = { "late_left_ns", NOPAL_READ_OPTIONAL }),
-	.shared = loss_compensation_shared,
-	.bindings = loss_compensation_bindings,
+	.shared = NOPAL_SHARED([LOSS_COMPENSATION_PASSED] = { BBR_PASSED(NOPAL_WRITE) },
+			       [LOSS_COMPENSATION_SHARE] = { BBR_RANDOM_LOSS(NOPAL_WRITE) },
+			       [LOSS_COMPENSATION_SLOW] = { BBR_MODEL_SLOW(NOPAL_READ) },
+			       [LOSS_COMPENSATION_SAMPLE] = { BBR_MODEL_SAMPLE(NOPAL_READ) },
+			       [LOSS_COMPENSATION_PATH_RTT] = { BBR_MODEL_MIN_RTT(NOPAL_READ) },
+			       [LOSS_COMPENSATION_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0,
+							      "did it meet a queue" }),
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(SEND_SEGMENT, loss_compensation_on_send, .kinds = NOPAL_CARRIED),
+		NOPAL_ON(SEGMENT_RECEIVED, loss_compensation_on_received, .kinds = NOPAL_CARRIED,
+			 .after = "path_model"),
+		/* Before what is lost leaves again and is stamped anew. */
+		NOPAL_ON(SEGMENT_LOST, loss_compensation_on_lost, .kinds = NOPAL_CARRIED,
+			 .before = "reliability"),
+		NOPAL_ON(SEGMENT_TIMEOUT, loss_compensation_on_lost, .kinds = NOPAL_CARRIED,
+			 .before = "reliability"),
+		NOPAL_ON(ACK_PROCESSED, loss_compensation_on_ack, .after = "loss_detection")),
 	.state_size = sizeof(struct loss_compensation),
 };

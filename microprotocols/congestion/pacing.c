@@ -57,18 +57,6 @@ static enum nopal_verdict pacing_on_turn_end(struct nopal_at at, struct nopal_se
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_shared pacing_shared[] = {
-	[PACING_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
-			  "bits of bodies a second; 0: no limit" },
-	[PACING_WINDOW] = { "congestion_window_bytes", NOPAL_READ, 0, "bytes that are spread" },
-	[PACING_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0, "time that the window is spread over" },
-	[PACING_THRESHOLD] = { "slow_start_threshold_bytes", NOPAL_READ_OPTIONAL, 0,
-			       "slow start below it" },
-	[PACING_KNOWN] = { "known_rtt_ns", NOPAL_READ_OPTIONAL, 0,
-			   "of earlier sessions: the round trip before the first sample" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_pacing = {
 	.abi = NOPAL_ABI,
 	.name = "pacing",
@@ -84,7 +72,17 @@ const struct nopal_microprotocol nopal_pacing = {
 						    "100%", "1000%", "gain in slow start"),
 				       NOPAL_NUMBER(pacing, steady_ppm, "steady", PERCENT, "120%",
 						    "100%", "1000%", "gain after it")),
-	.shared = pacing_shared,
+	.shared = NOPAL_SHARED(
+		[PACING_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
+				  "bits of bodies a second; 0: no limit" },
+		[PACING_WINDOW] = { "congestion_window_bytes", NOPAL_READ, 0,
+				    "bytes that are spread" },
+		[PACING_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
+				  "time that the window is spread over" },
+		[PACING_THRESHOLD] = { "slow_start_threshold_bytes", NOPAL_READ_OPTIONAL, 0,
+				       "slow start below it" },
+		[PACING_KNOWN] = { "known_rtt_ns", NOPAL_READ_OPTIONAL, 0,
+				   "of earlier sessions: the round trip before the first sample" }),
 	.bindings =
 		NOPAL_BINDINGS(NOPAL_ON(TURN_END, pacing_on_turn_end, .before = "rate_mechanism")),
 	.state_size = sizeof(struct pacing),

@@ -251,36 +251,6 @@ static void rate_cc_idle(struct nopal_at at)
 	nopal_lanes_idle(at.session, &self->waiting);
 }
 
-static const struct nopal_binding rate_cc_bindings[] = {
-	NOPAL_ON(SEGMENT_TO_NET, rate_cc_on_wanted, .kinds = NOPAL_CARRIED,
-		 .after = "driver|reliability|acknowledgement|flow_control",
-		 .before = "window_mechanism"),
-	NOPAL_ON(SEGMENT_RESEND, rate_cc_on_wanted, .kinds = NOPAL_CARRIED,
-		 .before = "window_mechanism"),
-	NOPAL_ON(SEND_SEGMENT, rate_cc_on_send, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(SEGMENT_DONE, rate_cc_on_done, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(TURN_END, rate_cc_on_turn_end, .before = "window_mechanism"),
-	{ 0 },
-};
-
-static const struct nopal_shared rate_cc_shared[] = {
-	[RATE_CC_RATE] = { "sending_rate_bps", NOPAL_READ, 0,
-			   "bits of bodies a second; 0: no limit" },
-	[RATE_CC_WINDOW] = { "congestion_window_bytes", NOPAL_READ_OPTIONAL, INT64_MAX,
-			     "bytes that the window lets go" },
-	[RATE_CC_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ_OPTIONAL, 0,
-				"bytes that it has let go" },
-	[RATE_CC_RECEIVER] = { "receiver_rate_bps", NOPAL_READ_OPTIONAL, 0,
-			       "the receiver's limit; 0: none" },
-	[RATE_CC_GRANTED_BYTES] = { "rate_granted_bytes", NOPAL_WRITE, 0,
-				    "let go here, not yet by the window" },
-	[RATE_CC_MIN] = { "min_rate_bps", NOPAL_READ_OPTIONAL, 0,
-			  "no rate of a policy is below it" },
-	[RATE_CC_MIN_CREDIT] = { "min_rate_credit_bytes", NOPAL_READ_OPTIONAL, 0,
-				 "may leave whatever the window says" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_rate_cc = {
 	.abi = NOPAL_ABI,
 	.name = "rate_cc",
@@ -298,10 +268,32 @@ const struct nopal_microprotocol nopal_rate_cc = {
 		[RATE_CC_GRANTED] = { "rate_granted", NOPAL_WRITE,
 				      "bytes that the rate let go and that have not left",
 				      .kinds = NOPAL_CARRIED }),
-	.shared = rate_cc_shared,
+	.shared =
+		NOPAL_SHARED([RATE_CC_RATE] = { "sending_rate_bps", NOPAL_READ, 0,
+						"bits of bodies a second; 0: no limit" },
+			     [RATE_CC_WINDOW] = { "congestion_window_bytes", NOPAL_READ_OPTIONAL,
+						  INT64_MAX, "bytes that the window lets go" },
+			     [RATE_CC_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ_OPTIONAL, 0,
+						     "bytes that it has let go" },
+			     [RATE_CC_RECEIVER] = { "receiver_rate_bps", NOPAL_READ_OPTIONAL, 0,
+						    "the receiver's limit; 0: none" },
+			     [RATE_CC_GRANTED_BYTES] = { "rate_granted_bytes", NOPAL_WRITE, 0,
+							 "let go here, not yet by the window" },
+			     [RATE_CC_MIN] = { "min_rate_bps", NOPAL_READ_OPTIONAL, 0,
+					       "no rate of a policy is below it" },
+			     [RATE_CC_MIN_CREDIT] = { "min_rate_credit_bytes", NOPAL_READ_OPTIONAL,
+						      0, "may leave whatever the window says" }),
 	.holds = NOPAL_HOLDS({ "the sending rate", NOPAL_SEND, NOPAL_CARRIED }),
 	.timers = NOPAL_TIMERS([RATE_CC_QUANTUM] = { "quantum", rate_cc_let_go }),
-	.bindings = rate_cc_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(SEGMENT_TO_NET, rate_cc_on_wanted, .kinds = NOPAL_CARRIED,
+			 .after = "driver|reliability|acknowledgement|flow_control",
+			 .before = "window_mechanism"),
+		NOPAL_ON(SEGMENT_RESEND, rate_cc_on_wanted, .kinds = NOPAL_CARRIED,
+			 .before = "window_mechanism"),
+		NOPAL_ON(SEND_SEGMENT, rate_cc_on_send, .kinds = NOPAL_CARRIED),
+		NOPAL_ON(SEGMENT_DONE, rate_cc_on_done, .kinds = NOPAL_CARRIED),
+		NOPAL_ON(TURN_END, rate_cc_on_turn_end, .before = "window_mechanism")),
 	.state_size = sizeof(struct rate_cc),
 	.idle = rate_cc_idle,
 };

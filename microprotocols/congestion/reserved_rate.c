@@ -40,12 +40,6 @@ static enum nopal_verdict reserved_rate_on_opened(struct nopal_at at, struct nop
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_promise reserved_rate_promises[] = {
-	{ NOPAL_PACE, NOPAL_SENDING, NOPAL_GIVES, NOPAL_FIXED_RATE,
-	  "the configured rate, and no more", .bound = "rate" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_reserved_rate = {
 	.abi = NOPAL_ABI,
 	.name = "reserved_rate",
@@ -53,7 +47,8 @@ const struct nopal_microprotocol nopal_reserved_rate = {
 	.summary = "reserved sending rate, granted by the application",
 	.provides = given_rate_provides,
 	.needs = given_rate_needs,
-	.promises = reserved_rate_promises,
+	.promises = NOPAL_PROMISES({ NOPAL_PACE, NOPAL_SENDING, NOPAL_GIVES, NOPAL_FIXED_RATE,
+				     "the configured rate, and no more", .bound = "rate" }),
 	.parameters_size = sizeof(struct reserved_rate_parameters),
 	.parameters = NOPAL_PARAMETERS(
 		NOPAL_NUMBER(reserved_rate, rate_bps, "rate", RATE, "1Mbit", "1kbit", "1000Gbit",

@@ -55,16 +55,6 @@ static int standing_queue_open(struct nopal_at at)
 	return 0;
 }
 
-static const struct nopal_shared standing_queue_shared[] = {
-	[STANDING_QUEUE_STANDS] = { BBR_QUEUE_STANDS(NOPAL_WRITE) },
-	[STANDING_QUEUE_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0, "with what is queued" },
-	[STANDING_QUEUE_PATH_RTT] = { BBR_MODEL_MIN_RTT(NOPAL_READ) },
-	[STANDING_QUEUE_SAMPLE] = { BBR_MODEL_SAMPLE(NOPAL_READ) },
-	[STANDING_QUEUE_LIMITED] = { BBR_MODEL_LIMITED(NOPAL_READ) },
-	[STANDING_QUEUE_OVERTAKEN] = { BBR_OVERTAKEN(NOPAL_READ_OPTIONAL) },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_standing_queue = {
 	.abi = NOPAL_ABI,
 	.name = "standing_queue",
@@ -72,7 +62,13 @@ const struct nopal_microprotocol nopal_standing_queue = {
 	.summary = "a queue that stands for a round trip ends the startup of BBR",
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
-	.shared = standing_queue_shared,
+	.shared = NOPAL_SHARED([STANDING_QUEUE_STANDS] = { BBR_QUEUE_STANDS(NOPAL_WRITE) },
+			       [STANDING_QUEUE_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0,
+							   "with what is queued" },
+			       [STANDING_QUEUE_PATH_RTT] = { BBR_MODEL_MIN_RTT(NOPAL_READ) },
+			       [STANDING_QUEUE_SAMPLE] = { BBR_MODEL_SAMPLE(NOPAL_READ) },
+			       [STANDING_QUEUE_LIMITED] = { BBR_MODEL_LIMITED(NOPAL_READ) },
+			       [STANDING_QUEUE_OVERTAKEN] = { BBR_OVERTAKEN(NOPAL_READ_OPTIONAL) }),
 	.bindings = NOPAL_BINDINGS(NOPAL_ON(ACK_PROCESSED, standing_queue_on_ack,
 					    .after = "loss_detection|usual_rtt")),
 	.state_size = sizeof(struct standing_queue_part),

@@ -378,27 +378,6 @@ static enum nopal_verdict tfrc_on_open_session(struct nopal_at at, struct nopal_
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_binding tfrc_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, tfrc_on_open_session, .before = "connection"),
-	NOPAL_ON(SEND_SEGMENT, tfrc_on_send, .kinds = NOPAL_CARRIED),
-	/* Before what is lost leaves again, as another transmission. */
-	NOPAL_ON(SEGMENT_LOST, tfrc_on_missing, .kinds = NOPAL_CARRIED, .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, tfrc_on_timeout, .kinds = NOPAL_CARRIED, .before = "reliability"),
-	NOPAL_ON(ACK_PROCESSED, tfrc_on_ack, .after = "loss_detection"),
-	NOPAL_ON(CONGESTION_MARKED, tfrc_on_marked),
-	{ 0 },
-};
-
-static const struct nopal_shared tfrc_shared[] = {
-	[TFRC_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
-			"bits of bodies a second; 0: no limit" },
-	[TFRC_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0, "the round trip of the equation" },
-	[TFRC_LATEST_RTT] = { "latest_rtt_ns", NOPAL_READ, 0, "does a queue grow" },
-	[TFRC_KNOWN] = { "known_rate_bps", NOPAL_READ_OPTIONAL, 0,
-			 "of earlier sessions: the rate before the first feedback" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_tfrc = {
 	.abi = NOPAL_ABI,
 	.name = "tfrc",
@@ -417,9 +396,25 @@ const struct nopal_microprotocol nopal_tfrc = {
 						    "bytes of the first round trip (RFC 3390)"),
 				       NOPAL_ON_OFF(tfrc, damping, "damping", "on",
 						    "slow down a little while a queue grows")),
-	.shared = tfrc_shared,
+	.shared = NOPAL_SHARED(
+		[TFRC_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
+				"bits of bodies a second; 0: no limit" },
+		[TFRC_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0,
+				"the round trip of the equation" },
+		[TFRC_LATEST_RTT] = { "latest_rtt_ns", NOPAL_READ, 0, "does a queue grow" },
+		[TFRC_KNOWN] = { "known_rate_bps", NOPAL_READ_OPTIONAL, 0,
+				 "of earlier sessions: the rate before the first feedback" }),
 	.timers = NOPAL_TIMERS([TFRC_SILENCE] = { "silence", tfrc_when_silent }),
-	.bindings = tfrc_bindings,
+	.bindings =
+		NOPAL_BINDINGS(NOPAL_ON(OPEN_SESSION, tfrc_on_open_session, .before = "connection"),
+			       NOPAL_ON(SEND_SEGMENT, tfrc_on_send, .kinds = NOPAL_CARRIED),
+			       /* Before what is lost leaves again, as another transmission. */
+			       NOPAL_ON(SEGMENT_LOST, tfrc_on_missing, .kinds = NOPAL_CARRIED,
+					.before = "reliability"),
+			       NOPAL_ON(SEGMENT_TIMEOUT, tfrc_on_timeout, .kinds = NOPAL_CARRIED,
+					.before = "reliability"),
+			       NOPAL_ON(ACK_PROCESSED, tfrc_on_ack, .after = "loss_detection"),
+			       NOPAL_ON(CONGESTION_MARKED, tfrc_on_marked)),
 	.state_size = sizeof(struct tfrc),
 	.open = tfrc_open,
 };

@@ -354,34 +354,6 @@ static enum nopal_verdict udt_congestion_on_open_session(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_binding udt_congestion_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, udt_congestion_on_open_session, .before = "connection"),
-	NOPAL_ON(SEND_SEGMENT, udt_congestion_on_send, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(SEGMENT_RECEIVED, udt_congestion_on_received, .kinds = NOPAL_CARRIED,
-		 .after = "loss_detection"),
-	/* Before what is lost leaves again and is stamped anew. */
-	NOPAL_ON(SEGMENT_LOST, udt_congestion_on_lost, .kinds = NOPAL_CARRIED,
-		 .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, udt_congestion_on_timeout, .kinds = NOPAL_CARRIED,
-		 .before = "reliability"),
-	NOPAL_ON(ACK_PROCESSED, udt_congestion_on_ack, .after = "loss_detection"),
-	NOPAL_ON(CONGESTION_MARKED, udt_congestion_on_marked),
-	{ 0 },
-};
-
-static const struct nopal_shared udt_congestion_shared[] = {
-	[UDT_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0, "room on the network" },
-	[UDT_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0, "bits of bodies a second; 0: no limit" },
-	[UDT_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0, "the time that a window takes" },
-	[UDT_MIN_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0, "the round trip without a queue" },
-	[UDT_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ, 0, "bodies on the network" },
-	[UDT_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
-			      "1: the application had no more" },
-	[UDT_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
-			"first window of earlier sessions, where it is larger" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_udt_congestion = {
 	.abi = NOPAL_ABI,
 	.name = "udt_congestion",
@@ -401,8 +373,30 @@ const struct nopal_microprotocol nopal_udt_congestion = {
 				 NOPAL_NUMBER(udt_congestion, interval_ns, "interval", TIME, "10ms",
 					      "1ms", "1s", "the rate grows once in it (SYN)")),
 	.attributes = NOPAL_ATTRIBUTES(DELIVERY_ATTRIBUTES),
-	.shared = udt_congestion_shared,
-	.bindings = udt_congestion_bindings,
+	.shared = NOPAL_SHARED(
+		[UDT_WINDOW] = { "congestion_window_bytes", NOPAL_WRITE, 0, "room on the network" },
+		[UDT_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
+			       "bits of bodies a second; 0: no limit" },
+		[UDT_SRTT] = { "smoothed_rtt_ns", NOPAL_READ, 0, "the time that a window takes" },
+		[UDT_MIN_RTT] = { "minimum_rtt_ns", NOPAL_READ, 0,
+				  "the round trip without a queue" },
+		[UDT_IN_FLIGHT] = { "bytes_in_flight", NOPAL_READ, 0, "bodies on the network" },
+		[UDT_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 0,
+				      "1: the application had no more" },
+		[UDT_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
+				"first window of earlier sessions, where it is larger" }),
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(OPEN_SESSION, udt_congestion_on_open_session, .before = "connection"),
+		NOPAL_ON(SEND_SEGMENT, udt_congestion_on_send, .kinds = NOPAL_CARRIED),
+		NOPAL_ON(SEGMENT_RECEIVED, udt_congestion_on_received, .kinds = NOPAL_CARRIED,
+			 .after = "loss_detection"),
+		/* Before what is lost leaves again and is stamped anew. */
+		NOPAL_ON(SEGMENT_LOST, udt_congestion_on_lost, .kinds = NOPAL_CARRIED,
+			 .before = "reliability"),
+		NOPAL_ON(SEGMENT_TIMEOUT, udt_congestion_on_timeout, .kinds = NOPAL_CARRIED,
+			 .before = "reliability"),
+		NOPAL_ON(ACK_PROCESSED, udt_congestion_on_ack, .after = "loss_detection"),
+		NOPAL_ON(CONGESTION_MARKED, udt_congestion_on_marked)),
 	.state_size = sizeof(struct udt_congestion),
 	.open = udt_congestion_open,
 };

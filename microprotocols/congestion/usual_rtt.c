@@ -128,17 +128,6 @@ static enum nopal_verdict usual_rtt_on_ack(struct nopal_at at, struct nopal_ack 
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_shared usual_rtt_shared[] = {
-	[USUAL_RTT_USUAL] = { BBR_USUAL_RTT(NOPAL_WRITE) },
-	[USUAL_RTT_OVERTAKEN] = { BBR_OVERTAKEN(NOPAL_WRITE) },
-	[USUAL_RTT_EARLY] = { BBR_EARLY_RTT(NOPAL_WRITE) },
-	[USUAL_RTT_EARLY_MAX] = { BBR_EARLY_MAX(NOPAL_WRITE) },
-	[USUAL_RTT_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0, "samples" },
-	[USUAL_RTT_PATH] = { BBR_MODEL_MIN_RTT(NOPAL_READ) },
-	[USUAL_RTT_BANDWIDTH] = { BBR_MODEL_BANDWIDTH(NOPAL_READ) },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_usual_rtt = {
 	.abi = NOPAL_ABI,
 	.name = "usual_rtt",
@@ -147,7 +136,13 @@ const struct nopal_microprotocol nopal_usual_rtt = {
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
 	.attributes = NOPAL_ATTRIBUTES([USUAL_RTT_LATE] = { "late_left_ns", NOPAL_READ_OPTIONAL }),
-	.shared = usual_rtt_shared,
+	.shared = NOPAL_SHARED([USUAL_RTT_USUAL] = { BBR_USUAL_RTT(NOPAL_WRITE) },
+			       [USUAL_RTT_OVERTAKEN] = { BBR_OVERTAKEN(NOPAL_WRITE) },
+			       [USUAL_RTT_EARLY] = { BBR_EARLY_RTT(NOPAL_WRITE) },
+			       [USUAL_RTT_EARLY_MAX] = { BBR_EARLY_MAX(NOPAL_WRITE) },
+			       [USUAL_RTT_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0, "samples" },
+			       [USUAL_RTT_PATH] = { BBR_MODEL_MIN_RTT(NOPAL_READ) },
+			       [USUAL_RTT_BANDWIDTH] = { BBR_MODEL_BANDWIDTH(NOPAL_READ) }),
 	.bindings = NOPAL_BINDINGS(
 		NOPAL_ON(SEGMENT_RECEIVED, usual_rtt_on_received, .kinds = NOPAL_CARRIED,
 			 .after = "loss_detection", .before = "path_model"),

@@ -92,21 +92,17 @@ static void vegas_validate(const void *parameters, struct nopal_problems *proble
 			      "make beta at least alpha");
 }
 
-static const struct nopal_parameter vegas_congestion_table[] = {
-	WINDOW_INITIAL,
-	WINDOW_SEGMENTS(vegas_parameters, alpha, "2seg", "less queued is too little"),
-	WINDOW_SEGMENTS(vegas_parameters, beta, "4seg", "more queued is too much"),
-	WINDOW_SEGMENTS(vegas_parameters, gamma, "1seg", "more queued ends slow start"),
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_vegas_congestion = {
 	WINDOW_RULES(vegas_congestion, window_rules_needs_rtt),
 	.name = "vegas_congestion",
 	.family = "congestion",
 	.summary = "Vegas congestion control: a few segments queued, and no more",
 	.parameters_size = sizeof(struct vegas_parameters),
-	.parameters = vegas_congestion_table,
+	.parameters = NOPAL_PARAMETERS(
+		WINDOW_INITIAL,
+		WINDOW_SEGMENTS(vegas_parameters, alpha, "2seg", "less queued is too little"),
+		WINDOW_SEGMENTS(vegas_parameters, beta, "4seg", "more queued is too much"),
+		WINDOW_SEGMENTS(vegas_parameters, gamma, "1seg", "more queued ends slow start")),
 	.validate = vegas_validate,
 	.shared = window_rules_shared_latest,
 };

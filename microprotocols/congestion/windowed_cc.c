@@ -148,34 +148,6 @@ static void windowed_cc_idle(struct nopal_at at)
 	nopal_lanes_idle(at.session, &self->waiting);
 }
 
-static const struct nopal_binding windowed_cc_bindings[] = {
-	NOPAL_ON(SEGMENT_TO_NET, windowed_cc_on_wanted, .kinds = NOPAL_CARRIED,
-		 .after = "driver|reliability|acknowledgement|flow_control|rate_mechanism"),
-	NOPAL_ON(SEGMENT_RESEND, windowed_cc_on_wanted, .kinds = NOPAL_CARRIED),
-	/* Before anybody asks to send it again: that is a charge of its own. */
-	NOPAL_ON(SEGMENT_LOST, windowed_cc_on_off_network, .kinds = NOPAL_CARRIED,
-		 .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, windowed_cc_on_off_network, .kinds = NOPAL_CARRIED,
-		 .before = "reliability"),
-	NOPAL_ON(SEGMENT_DONE, windowed_cc_on_off_network, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(TURN_END, windowed_cc_on_turn_end, .after = "flow_control|rate_mechanism"),
-	{ 0 },
-};
-
-static const struct nopal_shared windowed_cc_shared[] = {
-	[WINDOWED_CC_WINDOW] = { "congestion_window_bytes", NOPAL_READ, 0, "room on the network" },
-	[WINDOWED_CC_IN_FLIGHT] = { "bytes_in_flight", NOPAL_WRITE, 0, "bodies on the network" },
-	[WINDOWED_CC_APP_LIMITED] = { "app_limited", NOPAL_WRITE, 1,
-				      "1: the window has room and nothing waits for it" },
-	[WINDOWED_CC_FLOW_BLOCKED] = { "flow_blocked", NOPAL_READ_OPTIONAL, 0,
-				       "segments that wait for the peer" },
-	[WINDOWED_CC_RATE_GRANTED] = { "rate_granted_bytes", NOPAL_READ_OPTIONAL, 0,
-				       "let go by the rate, not yet here" },
-	[WINDOWED_CC_MIN_CREDIT] = { "min_rate_credit_bytes", NOPAL_READ_OPTIONAL, 0,
-				     "may leave whatever the window says" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_windowed_cc = {
 	.abi = NOPAL_ABI,
 	.name = "windowed_cc",
@@ -190,9 +162,32 @@ const struct nopal_microprotocol nopal_windowed_cc = {
 		[WINDOWED_CC_CHARGE] = { "window_charge", NOPAL_WRITE,
 					 "bytes of the congestion window that it takes",
 					 .kinds = NOPAL_CARRIED }),
-	.shared = windowed_cc_shared,
+	.shared = NOPAL_SHARED(
+		[WINDOWED_CC_WINDOW] = { "congestion_window_bytes", NOPAL_READ, 0,
+					 "room on the network" },
+		[WINDOWED_CC_IN_FLIGHT] = { "bytes_in_flight", NOPAL_WRITE, 0,
+					    "bodies on the network" },
+		[WINDOWED_CC_APP_LIMITED] = { "app_limited", NOPAL_WRITE, 1,
+					      "1: the window has room and nothing waits for it" },
+		[WINDOWED_CC_FLOW_BLOCKED] = { "flow_blocked", NOPAL_READ_OPTIONAL, 0,
+					       "segments that wait for the peer" },
+		[WINDOWED_CC_RATE_GRANTED] = { "rate_granted_bytes", NOPAL_READ_OPTIONAL, 0,
+					       "let go by the rate, not yet here" },
+		[WINDOWED_CC_MIN_CREDIT] = { "min_rate_credit_bytes", NOPAL_READ_OPTIONAL, 0,
+					     "may leave whatever the window says" }),
 	.holds = NOPAL_HOLDS({ "the congestion window", NOPAL_SEND, NOPAL_CARRIED }),
-	.bindings = windowed_cc_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(SEGMENT_TO_NET, windowed_cc_on_wanted, .kinds = NOPAL_CARRIED,
+			 .after = "driver|reliability|acknowledgement|flow_control|rate_mechanism"),
+		NOPAL_ON(SEGMENT_RESEND, windowed_cc_on_wanted, .kinds = NOPAL_CARRIED),
+		/* Before anybody asks to send it again: that is a charge of its own. */
+		NOPAL_ON(SEGMENT_LOST, windowed_cc_on_off_network, .kinds = NOPAL_CARRIED,
+			 .before = "reliability"),
+		NOPAL_ON(SEGMENT_TIMEOUT, windowed_cc_on_off_network, .kinds = NOPAL_CARRIED,
+			 .before = "reliability"),
+		NOPAL_ON(SEGMENT_DONE, windowed_cc_on_off_network, .kinds = NOPAL_CARRIED),
+		NOPAL_ON(TURN_END, windowed_cc_on_turn_end,
+			 .after = "flow_control|rate_mechanism")),
 	.state_size = sizeof(struct windowed_cc),
 	.idle = windowed_cc_idle,
 };

@@ -184,14 +184,6 @@ static void buffer_sizing_idle(struct nopal_at at)
 		*self = (struct buffer_sizing){ .growing = false };
 }
 
-static const struct nopal_binding buffer_sizing_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, buffer_sizing_on_open_session, .before = "connection"),
-	NOPAL_ON(MSG_FROM_USER, buffer_sizing_on_message, .before = "message_segments"),
-	NOPAL_ON(MSG_DONE, buffer_sizing_on_done),
-	NOPAL_ON(ACK_PROCESSED, buffer_sizing_on_ack),
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_buffer_sizing = {
 	.abi = NOPAL_ABI,
 	.name = "buffer_sizing",
@@ -213,7 +205,11 @@ const struct nopal_microprotocol nopal_buffer_sizing = {
 		[BUFFER_SIZING_KNOWN] = { "known_window_bytes", NOPAL_READ_OPTIONAL, 0,
 					  "of earlier sessions, as if it had been acknowledged" }),
 	.timers = NOPAL_TIMERS([BUFFER_SIZING_REVIEW] = { "review", buffer_sizing_when_review }),
-	.bindings = buffer_sizing_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(OPEN_SESSION, buffer_sizing_on_open_session, .before = "connection"),
+		NOPAL_ON(MSG_FROM_USER, buffer_sizing_on_message, .before = "message_segments"),
+		NOPAL_ON(MSG_DONE, buffer_sizing_on_done),
+		NOPAL_ON(ACK_PROCESSED, buffer_sizing_on_ack)),
 	.state_size = sizeof(struct buffer_sizing),
 	.idle = buffer_sizing_idle,
 };

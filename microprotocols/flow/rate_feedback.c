@@ -171,16 +171,6 @@ static enum nopal_verdict rate_feedback_on_turn_end(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_binding rate_feedback_bindings[] = {
-	NOPAL_ON(RATE_FROM_USER, rate_feedback_on_rate_from_user),
-	NOPAL_ON(SEGMENT_FROM_NET, rate_feedback_on_rate,
-		 .kinds = NOPAL_OWN_KIND + RATE_FEEDBACK_RATE),
-	NOPAL_ON(SEGMENT_FROM_NET, rate_feedback_on_echo,
-		 .kinds = NOPAL_OWN_KIND + RATE_FEEDBACK_ECHO),
-	NOPAL_ON(TURN_END, rate_feedback_on_turn_end),
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_rate_feedback = {
 	.abi = NOPAL_ABI,
 	.name = "rate_feedback",
@@ -200,6 +190,11 @@ const struct nopal_microprotocol nopal_rate_feedback = {
 			     [RATE_FEEDBACK_ECHO] = { "rate_echo", NOPAL_KIND_CONTROL,
 						      "the rate that is kept to" }),
 	.timers = NOPAL_TIMERS([RATE_FEEDBACK_REPEAT] = { "repeat", rate_feedback_when_repeat }),
-	.bindings = rate_feedback_bindings,
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(RATE_FROM_USER, rate_feedback_on_rate_from_user),
+				   NOPAL_ON(SEGMENT_FROM_NET, rate_feedback_on_rate,
+					    .kinds = NOPAL_OWN_KIND + RATE_FEEDBACK_RATE),
+				   NOPAL_ON(SEGMENT_FROM_NET, rate_feedback_on_echo,
+					    .kinds = NOPAL_OWN_KIND + RATE_FEEDBACK_ECHO),
+				   NOPAL_ON(TURN_END, rate_feedback_on_turn_end)),
 	.state_size = sizeof(struct rate_feedback),
 };

@@ -351,18 +351,6 @@ static void rts_cts_idle(struct nopal_at at)
 	nopal_queue_idle(at.session, &self->waiting);
 }
 
-static const struct nopal_parameter rts_cts_parameters[] = {
-	NOPAL_NUMBER(rts_cts, buffer, "buffer", SIZE, "4MiB", "1seg", "1GiB",
-		     "bytes of messages that the receiver holds; of an uncut message at most"),
-	NOPAL_NUMBER(rts_cts, initial, "initial", SIZE, "16KiB", "0B", "1GiB",
-		     "granted before anybody asks", .wire = true),
-	NOPAL_NUMBER(rts_cts, ahead, "ahead", SIZE, "64KiB", "0B", "1GiB",
-		     "asked for beyond what waits"),
-	NOPAL_NUMBER(rts_cts, repeat, "repeat", TIME, "100ms", "1ms", "10s",
-		     "time until a request is repeated, at first"),
-	{ 0 },
-};
-
 static const struct nopal_binding rts_cts_bindings[] = {
 	NOPAL_ON(SESSION_OPENED, rts_cts_on_opened),
 	NOPAL_ON(SEGMENT_TO_NET, rts_cts_on_to_net, .before = "window_mechanism"),
@@ -386,7 +374,16 @@ const struct nopal_microprotocol nopal_rts_cts = {
 	.provides = NOPAL_ROLES({ "flow_control", true }),
 	.promises = NOPAL_PROMISES(NOPAL_FLOW_CONTROLLED),
 	.parameters_size = sizeof(struct rts_cts_parameters),
-	.parameters = rts_cts_parameters,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(
+			rts_cts, buffer, "buffer", SIZE, "4MiB", "1seg", "1GiB",
+			"bytes of messages that the receiver holds; of an uncut message at most"),
+		NOPAL_NUMBER(rts_cts, initial, "initial", SIZE, "16KiB", "0B", "1GiB",
+			     "granted before anybody asks", .wire = true),
+		NOPAL_NUMBER(rts_cts, ahead, "ahead", SIZE, "64KiB", "0B", "1GiB",
+			     "asked for beyond what waits"),
+		NOPAL_NUMBER(rts_cts, repeat, "repeat", TIME, "100ms", "1ms", "10s",
+			     "time until a request is repeated, at first")),
 	.attributes = NOPAL_ATTRIBUTES(
 		[RTS_CTS_CHARGE] = { "flow_charge", NOPAL_WRITE,
 				     "bytes of the buffer that the message takes" }),

@@ -389,51 +389,6 @@ static void windowed_flow_idle(struct nopal_at at)
 	nopal__right_size_idle(&self->size);
 }
 
-static const struct nopal_parameter windowed_flow_parameters[] = {
-	NOPAL_NUMBER(windowed_flow, buffer, "buffer", SIZE, "4MiB", "16KiB", "1GiB",
-		     "bytes of messages that the receiver holds"),
-	NOPAL_NUMBER(windowed_flow, initial, "initial", COUNT, "64", "4", "4096",
-		     "segments that may leave before the first window", .wire = true),
-	NOPAL_NUMBER(windowed_flow, probe, "probe", TIME, "100ms", "1ms", "10s",
-		     "time between probes of a blocked sender, at first"),
-	NOPAL_ON_OFF(windowed_flow, piggyback, "piggyback", "off", "data carries the edge",
-		     .wire = true),
-	NOPAL_ON_OFF(windowed_flow, automatic, "automatic", "off",
-		     "the window is what is of use, up to `buffer`"),
-	{ 0 },
-};
-
-static const struct nopal_shared windowed_flow_shared[] = {
-	[WINDOWED_FLOW_BLOCKED] = { "flow_blocked", NOPAL_WRITE, 0,
-				    "segments that wait for the peer" },
-	[WINDOWED_FLOW_INITIAL_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
-					  "our first number" },
-	[WINDOWED_FLOW_INITIAL_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
-					 "the peer's first number" },
-	[WINDOWED_FLOW_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-				  "1: an unseen segment is still needed" },
-	{ 0 },
-};
-
-static const struct nopal_binding windowed_flow_bindings[] = {
-	NOPAL_ON(SESSION_OPENED, windowed_flow_on_opened),
-	NOPAL_ON(SEGMENT_TO_NET, windowed_flow_on_to_net, .before = "window_mechanism"),
-	NOPAL_ON(SEND_SEGMENT, windowed_flow_on_send, .before = "redundancy"),
-	NOPAL_ON(SEGMENT_FROM_NET, windowed_flow_on_ridden, .before = "duplicate_filter"),
-	NOPAL_ON(SEGMENT_FROM_NET, windowed_flow_on_window,
-		 .kinds = NOPAL_OWN_KIND + WINDOWED_FLOW_WINDOW),
-	NOPAL_ON(SEGMENT_FROM_NET, windowed_flow_on_probe,
-		 .kinds = NOPAL_OWN_KIND + WINDOWED_FLOW_PROBE),
-	NOPAL_ON(SEGMENT_VERIFIED, windowed_flow_on_verified, .before = "message_segments"),
-	NOPAL_ON(FORWARD_RECEIVED, windowed_flow_on_gave_up),
-	/* A message that an order discards was charged, and is credited. */
-	NOPAL_ON(MSG_FROM_NET, windowed_flow_on_message, .before = "order|partial_order|jitter"),
-	NOPAL_ON(MSG_TO_USER, windowed_flow_on_message),
-	NOPAL_ON(MSG_CONSUMED, windowed_flow_on_consumed),
-	NOPAL_ON(TURN_END, windowed_flow_on_turn_end, .before = "window_mechanism"),
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_windowed_flow = {
 	.abi = NOPAL_ABI,
 	.name = "windowed_flow",
@@ -444,7 +399,17 @@ const struct nopal_microprotocol nopal_windowed_flow = {
 	.needs = NOPAL_RELATIONS({ "segment_numbers", "grants are segment numbers" }),
 	.promises = NOPAL_PROMISES(NOPAL_FLOW_CONTROLLED),
 	.parameters_size = sizeof(struct windowed_flow_parameters),
-	.parameters = windowed_flow_parameters,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(windowed_flow, buffer, "buffer", SIZE, "4MiB", "16KiB", "1GiB",
+			     "bytes of messages that the receiver holds"),
+		NOPAL_NUMBER(windowed_flow, initial, "initial", COUNT, "64", "4", "4096",
+			     "segments that may leave before the first window", .wire = true),
+		NOPAL_NUMBER(windowed_flow, probe, "probe", TIME, "100ms", "1ms", "10s",
+			     "time between probes of a blocked sender, at first"),
+		NOPAL_ON_OFF(windowed_flow, piggyback, "piggyback", "off", "data carries the edge",
+			     .wire = true),
+		NOPAL_ON_OFF(windowed_flow, automatic, "automatic", "off",
+			     "the window is what is of use, up to `buffer`")),
 	.attributes =
 		NOPAL_ATTRIBUTES([WINDOWED_FLOW_NUMBER] = { "segment_number", NOPAL_READ,
 							    "numbers that the edge counts" },
@@ -455,14 +420,38 @@ const struct nopal_microprotocol nopal_windowed_flow = {
 							   .wire_bytes = FLOW_NUMBER_BYTES,
 							   .kinds = NOPAL_DATA,
 							   .when = "piggyback" }),
-	.shared = windowed_flow_shared,
+	.shared =
+		NOPAL_SHARED([WINDOWED_FLOW_BLOCKED] = { "flow_blocked", NOPAL_WRITE, 0,
+							 "segments that wait for the peer" },
+			     [WINDOWED_FLOW_INITIAL_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL,
+							       1, "our first number" },
+			     [WINDOWED_FLOW_INITIAL_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL,
+							      1, "the peer's first number" },
+			     [WINDOWED_FLOW_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+						       "1: an unseen segment is still needed" }),
 	.kinds = NOPAL_KINDS([WINDOWED_FLOW_WINDOW] = { "window", NOPAL_KIND_CONTROL, "the edge" },
 			     [WINDOWED_FLOW_PROBE] = { "probe", NOPAL_KIND_CONTROL,
 						       "a blocked sender asks for it" }),
 	.holds = NOPAL_HOLDS({ "the peer's window", NOPAL_SEND, NOPAL_DATA, .sticky = true }),
 	.timers =
 		NOPAL_TIMERS([WINDOWED_FLOW_PROBE_DUE] = { "probe", windowed_flow_when_probe_due }),
-	.bindings = windowed_flow_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(SESSION_OPENED, windowed_flow_on_opened),
+		NOPAL_ON(SEGMENT_TO_NET, windowed_flow_on_to_net, .before = "window_mechanism"),
+		NOPAL_ON(SEND_SEGMENT, windowed_flow_on_send, .before = "redundancy"),
+		NOPAL_ON(SEGMENT_FROM_NET, windowed_flow_on_ridden, .before = "duplicate_filter"),
+		NOPAL_ON(SEGMENT_FROM_NET, windowed_flow_on_window,
+			 .kinds = NOPAL_OWN_KIND + WINDOWED_FLOW_WINDOW),
+		NOPAL_ON(SEGMENT_FROM_NET, windowed_flow_on_probe,
+			 .kinds = NOPAL_OWN_KIND + WINDOWED_FLOW_PROBE),
+		NOPAL_ON(SEGMENT_VERIFIED, windowed_flow_on_verified, .before = "message_segments"),
+		NOPAL_ON(FORWARD_RECEIVED, windowed_flow_on_gave_up),
+		/* A message that an order discards was charged, and is credited. */
+		NOPAL_ON(MSG_FROM_NET, windowed_flow_on_message,
+			 .before = "order|partial_order|jitter"),
+		NOPAL_ON(MSG_TO_USER, windowed_flow_on_message),
+		NOPAL_ON(MSG_CONSUMED, windowed_flow_on_consumed),
+		NOPAL_ON(TURN_END, windowed_flow_on_turn_end, .before = "window_mechanism")),
 	.state_size = sizeof(struct windowed_flow),
 	.idle = windowed_flow_idle,
 };

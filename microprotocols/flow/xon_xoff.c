@@ -267,18 +267,6 @@ static void xon_xoff_validate(const void *parameters, struct nopal_problems *pro
 			      "make low less than high");
 }
 
-static const struct nopal_parameter xon_xoff_parameters[] = {
-	NOPAL_NUMBER(xon_xoff, high, "high", SIZE, "4MiB", "1KiB", "1GiB",
-		     "bytes held, above which the peer is to stop"),
-	NOPAL_NUMBER(xon_xoff, low, "low", SIZE, "2MiB", "0B", "1GiB",
-		     "bytes held, at which it may go on"),
-	NOPAL_NUMBER(xon_xoff, ahead, "ahead", SIZE, "64KiB", "1seg", "1GiB",
-		     "bytes let go here that have not left"),
-	NOPAL_NUMBER(xon_xoff, probe, "probe", TIME, "100ms", "1ms", "10s",
-		     "time between probes of a suspended sender, at first"),
-	{ 0 },
-};
-
 static const struct nopal_binding xon_xoff_bindings[] = {
 	NOPAL_ON(SEGMENT_TO_NET, xon_xoff_on_to_net, .before = "window_mechanism"),
 	NOPAL_ON(SEND_SEGMENT, xon_xoff_on_gone),
@@ -302,7 +290,15 @@ const struct nopal_microprotocol nopal_xon_xoff = {
 	.provides = NOPAL_ROLES({ "flow_control", true }),
 	.promises = NOPAL_PROMISES(NOPAL_FLOW_CONTROLLED),
 	.parameters_size = sizeof(struct xon_xoff_parameters),
-	.parameters = xon_xoff_parameters,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(xon_xoff, high, "high", SIZE, "4MiB", "1KiB", "1GiB",
+			     "bytes held, above which the peer is to stop"),
+		NOPAL_NUMBER(xon_xoff, low, "low", SIZE, "2MiB", "0B", "1GiB",
+			     "bytes held, at which it may go on"),
+		NOPAL_NUMBER(xon_xoff, ahead, "ahead", SIZE, "64KiB", "1seg", "1GiB",
+			     "bytes let go here that have not left"),
+		NOPAL_NUMBER(xon_xoff, probe, "probe", TIME, "100ms", "1ms", "10s",
+			     "time between probes of a suspended sender, at first")),
 	.validate = xon_xoff_validate,
 	.attributes = NOPAL_ATTRIBUTES(
 		[XON_XOFF_CHARGE] = { "flow_charge", NOPAL_WRITE, "bytes that the message holds" },

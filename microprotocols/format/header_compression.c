@@ -194,28 +194,6 @@ static bool header_compression_unpack(struct nopal_at at, struct nopal_segment *
 	return nopal__header_read(at.session, self->ring, segment, reader);
 }
 
-static const struct nopal_parameter header_compression_parameters[] = {
-	NOPAL_NUMBER(header_compression, repeat, "repeat", COUNT, "8", "1", "255",
-		     "definitions that make a context known where no ack tells"),
-	NOPAL_NUMBER(header_compression, refresh, "refresh", COUNT, "64", "1", "65535",
-		     "a datagram of so many defines"),
-	{ 0 },
-};
-
-static const struct nopal_attribute header_compression_attributes[] = {
-	[HEADER_COMPRESSION_DEFINED] = { "defining_transmission", NOPAL_WRITE,
-					 "number of the last transmission that began one, and 1" },
-	{ 0 },
-};
-
-static const struct nopal_shared header_compression_shared[] = {
-	[HEADER_COMPRESSION_TOLD] = { "arrivals_told", NOPAL_READ_OPTIONAL, 0,
-				      "1: acks name what arrived" },
-	[HEADER_COMPRESSION_BLOCK] = { "block_segments", NOPAL_READ_OPTIONAL, 0,
-				       "not 0: redundancy may make segments" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_header_compression = {
 	.abi = NOPAL_ABI,
 	.name = "header_compression",
@@ -224,9 +202,19 @@ const struct nopal_microprotocol nopal_header_compression = {
 	.provides = NOPAL_ROLES({ "data_format", true }),
 	.needs = NOPAL_RELATIONS({ "network", "it writes headers of datagrams" }),
 	.parameters_size = sizeof(struct header_compression_parameters),
-	.parameters = header_compression_parameters,
-	.attributes = header_compression_attributes,
-	.shared = header_compression_shared,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(header_compression, repeat, "repeat", COUNT, "8", "1", "255",
+			     "definitions that make a context known where no ack tells"),
+		NOPAL_NUMBER(header_compression, refresh, "refresh", COUNT, "64", "1", "65535",
+			     "a datagram of so many defines")),
+	.attributes = NOPAL_ATTRIBUTES(
+		[HEADER_COMPRESSION_DEFINED] = { "defining_transmission", NOPAL_WRITE,
+						 "number of the last transmission that began one, and 1" }),
+	.shared = NOPAL_SHARED(
+		[HEADER_COMPRESSION_TOLD] = { "arrivals_told", NOPAL_READ_OPTIONAL, 0,
+					      "1: acks name what arrived" },
+		[HEADER_COMPRESSION_BLOCK] = { "block_segments", NOPAL_READ_OPTIONAL, 0,
+					       "not 0: redundancy may make segments" }),
 	.bindings = NOPAL_BINDINGS(NOPAL_ON(ACK_FROM_NET, header_compression_on_ack)),
 	.state_size = sizeof(struct header_compression),
 	.format = &(const struct nopal_format){ .bytes = HEADER_HEAD + HEADER_BEHIND,

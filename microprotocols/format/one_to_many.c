@@ -335,67 +335,47 @@ static enum nopal_verdict one_to_many_on_verified(struct nopal_at at, struct nop
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter one_to_many_parameters[] = {
-	NOPAL_NUMBER(one_to_many, opener_stream, "opener_stream", COUNT, "0", "0", "255",
-		     "number of the stream at the opener", .wire = true),
-	NOPAL_NUMBER(one_to_many, listener_stream, "listener_stream", COUNT, "0", "0", "255",
-		     "and at the listener", .wire = true),
-	NOPAL_WORDS(one_to_many, cover, "cover", "header", "header|packet", "of the checksum",
-		    .wire = true),
-	{ 0 },
-};
-
-static const struct nopal_relation one_to_many_needs[] = {
-	{ "network", "it writes headers of datagrams" },
-	{ "segment_numbers", "packets have numbers there" },
-	{ "in_sequence", "packets say where a message starts, not which part of it they are" },
-	{ 0 },
-};
-
-static const struct nopal_promise one_to_many_promises[] = {
-	NOPAL_NAMELESS_FORMAT,
-	{ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES, NOPAL_ACCIDENTS,
-	  "the checksum covers the packet", .when = "cover=packet" },
-	{ 0 },
-};
-
-static const struct nopal_attribute one_to_many_attributes[] = {
-	[ONE_TO_MANY_NUMBER] = { "segment_number", NOPAL_READ },
-	[ONE_TO_MANY_CUMULATIVE] = { "cumulative_ack", NOPAL_READ },
-	[ONE_TO_MANY_FRAGMENT] = { "fragment", NOPAL_READ_OPTIONAL },
-	[ONE_TO_MANY_FLAGS] = { "packet_flags", NOPAL_WRITE, "of the packet that it came in" },
-	[ONE_TO_MANY_SHAKEN_NUMBER] = { "handshake_number", NOPAL_READ_OPTIONAL },
-	[ONE_TO_MANY_SHAKEN_CUMULATIVE] = { "handshake_cumulative", NOPAL_READ_OPTIONAL },
-	{ 0 },
-};
-
-static const struct nopal_shared one_to_many_shared[] = {
-	[ONE_TO_MANY_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1, "our first number" },
-	[ONE_TO_MANY_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1, "the peer's first number" },
-	{ 0 },
-};
-
-static const struct nopal_binding one_to_many_bindings[] = {
-	NOPAL_ON(SESSION_OPENED, one_to_many_on_opened),
-	NOPAL_ON(SEGMENT_VERIFIED, one_to_many_on_verified, .before = "message_segments"),
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_one_to_many = {
 	.abi = NOPAL_ABI,
 	.name = "one_to_many",
 	.family = "format",
 	.summary = "the header of the one-to-many protocol: 20 bytes for all it sends",
 	.provides = NOPAL_ROLES({ "data_format", true }),
-	.needs = one_to_many_needs,
+	.needs = NOPAL_RELATIONS(
+		{ "network", "it writes headers of datagrams" },
+		{ "segment_numbers", "packets have numbers there" },
+		{ "in_sequence",
+		  "packets say where a message starts, not which part of it they are" }),
 	.excludes =
 		NOPAL_RELATIONS({ "integrity", "its trailer would be part of the payload there" }),
-	.promises = one_to_many_promises,
+	.promises =
+		NOPAL_PROMISES(NOPAL_NAMELESS_FORMAT,
+			       { NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES, NOPAL_ACCIDENTS,
+				 "the checksum covers the packet", .when = "cover=packet" }),
 	.parameters_size = sizeof(struct one_to_many_parameters),
-	.parameters = one_to_many_parameters,
-	.attributes = one_to_many_attributes,
-	.shared = one_to_many_shared,
-	.bindings = one_to_many_bindings,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(one_to_many, opener_stream, "opener_stream", COUNT, "0", "0", "255",
+			     "number of the stream at the opener", .wire = true),
+		NOPAL_NUMBER(one_to_many, listener_stream, "listener_stream", COUNT, "0", "0",
+			     "255", "and at the listener", .wire = true),
+		NOPAL_WORDS(one_to_many, cover, "cover", "header", "header|packet",
+			    "of the checksum", .wire = true)),
+	.attributes = NOPAL_ATTRIBUTES([ONE_TO_MANY_NUMBER] = { "segment_number", NOPAL_READ },
+				       [ONE_TO_MANY_CUMULATIVE] = { "cumulative_ack", NOPAL_READ },
+				       [ONE_TO_MANY_FRAGMENT] = { "fragment", NOPAL_READ_OPTIONAL },
+				       [ONE_TO_MANY_FLAGS] = { "packet_flags", NOPAL_WRITE,
+							       "of the packet that it came in" },
+				       [ONE_TO_MANY_SHAKEN_NUMBER] = { "handshake_number",
+								       NOPAL_READ_OPTIONAL },
+				       [ONE_TO_MANY_SHAKEN_CUMULATIVE] = { "handshake_cumulative",
+									   NOPAL_READ_OPTIONAL }),
+	.shared = NOPAL_SHARED([ONE_TO_MANY_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
+						       "our first number" },
+			       [ONE_TO_MANY_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
+						      "the peer's first number" }),
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(SESSION_OPENED, one_to_many_on_opened),
+		NOPAL_ON(SEGMENT_VERIFIED, one_to_many_on_verified, .before = "message_segments")),
 	.state_size = sizeof(struct one_to_many),
 	.format =
 		&(const struct nopal_format){

@@ -177,26 +177,6 @@ static int rtp_open(struct nopal_at at)
 	return 0;
 }
 
-static const struct nopal_parameter rtp_parameters[] = {
-	NOPAL_NUMBER(rtp, payload_type, "payload_type", COUNT, "96", "0", "127",
-		     "of messages that say none"),
-	NOPAL_NUMBER(rtp, clock, "clock", COUNT, "90000", "1", "1000000000",
-		     "ticks of a timestamp in a second, for messages without one"),
-	{ 0 },
-};
-
-static const struct nopal_attribute rtp_attributes[] = {
-	{ "message_number", NOPAL_WRITE, "of the message, from 1", .wire_bytes = 2,
-	  .kinds = NOPAL_DATA },
-	{ "timestamp", NOPAL_PROPERTY, "when it was sampled, in ticks of the clock",
-	  .wire_bytes = RTP_WORD_BYTES, .kinds = NOPAL_DATA },
-	{ "payload_type", NOPAL_PROPERTY, "type of the payload, 0 to 127", .wire_bytes = 1,
-	  .kinds = NOPAL_DATA },
-	{ "marker", NOPAL_PROPERTY, "1: a frame ends, or speech begins", .wire_bytes = 1,
-	  .kinds = NOPAL_DATA },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_rtp = {
 	.abi = NOPAL_ABI,
 	.name = "rtp",
@@ -208,8 +188,20 @@ const struct nopal_microprotocol nopal_rtp = {
 		NOPAL_RELATIONS({ "integrity", "its trailer would be part of the payload there" }),
 	.promises = NOPAL_PROMISES(NOPAL_NAMELESS_FORMAT),
 	.parameters_size = sizeof(struct rtp_parameters),
-	.parameters = rtp_parameters,
-	.attributes = rtp_attributes,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(rtp, payload_type, "payload_type", COUNT, "96", "0", "127",
+			     "of messages that say none"),
+		NOPAL_NUMBER(rtp, clock, "clock", COUNT, "90000", "1", "1000000000",
+			     "ticks of a timestamp in a second, for messages without one")),
+	.attributes = NOPAL_ATTRIBUTES(
+		{ "message_number", NOPAL_WRITE, "of the message, from 1", .wire_bytes = 2,
+		  .kinds = NOPAL_DATA },
+		{ "timestamp", NOPAL_PROPERTY, "when it was sampled, in ticks of the clock",
+		  .wire_bytes = RTP_WORD_BYTES, .kinds = NOPAL_DATA },
+		{ "payload_type", NOPAL_PROPERTY, "type of the payload, 0 to 127", .wire_bytes = 1,
+		  .kinds = NOPAL_DATA },
+		{ "marker", NOPAL_PROPERTY, "1: a frame ends, or speech begins", .wire_bytes = 1,
+		  .kinds = NOPAL_DATA }),
 	.bindings = NOPAL_BINDINGS(
 		NOPAL_ON(MSG_FROM_USER, rtp_on_from_user, .before = "message_segments")),
 	.state_size = sizeof(struct rtp),

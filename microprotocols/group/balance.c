@@ -267,39 +267,6 @@ static void balance_idle(struct nopal_at at)
 	*self = (struct balance){ 0 };
 }
 
-static const struct nopal_parameter balance_parameters[] = {
-	NOPAL_NUMBER(balance, copies, "copies", COUNT, "1", "1", "1000",
-		     "destinations that get a message"),
-	NOPAL_NUMBER(balance, memory_ns, "memory", TIME, "10s", "1ms", "1000s",
-		     "time in which measurements lose half of their weight"),
-	NOPAL_NUMBER(balance, attempts, "attempts", COUNT, "8", "0", "1000",
-		     "how often a message that destinations did not get is given to others"),
-	{ 0 },
-};
-
-static const struct nopal_binding balance_bindings[] = {
-	NOPAL_ON(SEND_SEGMENT, balance_on_send, .after = "fan_out"),
-	NOPAL_ON(COPY_DONE, balance_on_copy),
-	{ 0 },
-};
-
-static const struct nopal_promise balance_promises[] = {
-	{ NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_SO_MANY,
-	  "a message goes to the least loaded destinations", .bound = "copies" },
-	{ NOPAL_ORDER, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
-	  "a message that one destination did not get goes to another one, after later messages",
-	  .when = "attempts" },
-	{ NOPAL_DUPLICATES, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
-	  "a copy that is taken for lost is sent again, and both may arrive",
-	  .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL },
-	{ 0 },
-};
-
-static const struct nopal_attribute balance_attributes[] = {
-	[BALANCE_ATTEMPTS] = { "choice_attempts", NOPAL_WRITE, "times that it went to others" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_balance = {
 	.abi = NOPAL_ABI,
 	.name = "balance",
@@ -309,11 +276,28 @@ const struct nopal_microprotocol nopal_balance = {
 	.provides = NOPAL_ROLES({ "destination_choice", true }),
 	.needs = NOPAL_RELATIONS({ "destinations", "it chooses among them" },
 				 { "fan_out", "those that have a message are counted" }),
-	.promises = balance_promises,
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_SO_MANY,
+		  "a message goes to the least loaded destinations", .bound = "copies" },
+		{ NOPAL_ORDER, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
+		  "a message that one destination did not get goes to another one, after later messages",
+		  .when = "attempts" },
+		{ NOPAL_DUPLICATES, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
+		  "a copy that is taken for lost is sent again, and both may arrive",
+		  .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL }),
 	.parameters_size = sizeof(struct balance_parameters),
-	.parameters = balance_parameters,
-	.attributes = balance_attributes,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(balance, copies, "copies", COUNT, "1", "1", "1000",
+			     "destinations that get a message"),
+		NOPAL_NUMBER(balance, memory_ns, "memory", TIME, "10s", "1ms", "1000s",
+			     "time in which measurements lose half of their weight"),
+		NOPAL_NUMBER(
+			balance, attempts, "attempts", COUNT, "8", "0", "1000",
+			"how often a message that destinations did not get is given to others")),
+	.attributes = NOPAL_ATTRIBUTES([BALANCE_ATTEMPTS] = { "choice_attempts", NOPAL_WRITE,
+							      "times that it went to others" }),
 	.state_size = sizeof(struct balance),
-	.bindings = balance_bindings,
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(SEND_SEGMENT, balance_on_send, .after = "fan_out"),
+				   NOPAL_ON(COPY_DONE, balance_on_copy)),
 	.idle = balance_idle,
 };

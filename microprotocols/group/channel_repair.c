@@ -48,94 +48,11 @@ static void channel_repair_idle(struct nopal_at at)
 	nopal_numbers_idle(at.session, &self->receiver.seen);
 }
 
-static const struct nopal_parameter channel_repair_parameters[] = {
-	NOPAL_NUMBER(channel_repair, backoff_ns, "backoff", TIME, "20ms", "0ms", "10s",
-		     "longest random time before asking; another's ask silences later ones"),
-	NOPAL_NUMBER(channel_repair, again_ns, "again", TIME, "50ms", "1ms", "10s",
-		     "how long a repair may take before it is asked for again"),
-	NOPAL_NUMBER(channel_repair, report_ns, "report", TIME, "20ms", "1ms", "10s",
-		     "most between an arrival and its report"),
-	NOPAL_NUMBER(channel_repair, every, "every", COUNT, "256", "1", "65536",
-		     "numbers after which a report goes at once"),
-	NOPAL_NUMBER(
-		channel_repair, patience_ns, "patience", TIME, "3s", "10ms", "10min",
-		"how long the cumulative ack of one that misses something may stay where it is"),
-	NOPAL_NUMBER(channel_repair, window, "window", COUNT, "262144", "64", "1048576",
-		     "numbers that the filter remembers"),
-	{ 0 },
-};
-
-static const struct nopal_attribute channel_repair_attributes[] = {
-	[CHANNEL_REPAIR_NUMBER] = { "segment_number", NOPAL_WRITE,
-				    "counts first transmissions; 0: for one alone", .wire_bytes = 4,
-				    .kinds = NOPAL_DATA, .serial = true },
-	[CHANNEL_REPAIR_AGE] = { "channel_age", NOPAL_WRITE,
-				 "how often somebody had begun to hear when it left" },
-	[CHANNEL_REPAIR_DESTINATION] = { "destination", NOPAL_PROPERTY,
-					 "for this one alone; arriving: from whom" },
-	[CHANNEL_REPAIR_MESSAGE] = { "message_number", NOPAL_READ },
-	{ 0 },
-};
-
-static const struct nopal_shared channel_repair_shared[] = {
-	[CHANNEL_REPAIR_NAKS] = { "channel_naks", NOPAL_WRITE, 0, "how often this end asked" },
-	[CHANNEL_REPAIR_SUPPRESSED] = { "channel_naks_suppressed", NOPAL_WRITE, 0,
-					"and did not, because others had" },
-	[CHANNEL_REPAIR_UNMET] = { "reliability_unmet", NOPAL_WRITE, 0,
-				   "1: missing segments will come" },
-	{ 0 },
-};
-
 static const struct nopal_kind channel_repair_kinds[] = {
 	[CHANNEL_REPAIR_POINT] = { "point", NOPAL_KIND_CONTROL, "a destination's first number" },
 	[CHANNEL_REPAIR_NAK] = { "nak", NOPAL_KIND_CONTROL, "numbers that did not come" },
 	[CHANNEL_REPAIR_REPORT] = { "report", NOPAL_KIND_CONTROL, "the numbers that came" },
 	[CHANNEL_REPAIR_TOP] = { "top", NOPAL_KIND_CONTROL, "the highest number, and repairs" },
-	{ 0 },
-};
-
-/* Copies are counted first; an id is known before its point; and what is coded over has its
- * number. */
-static const struct nopal_binding channel_repair_bindings[] = {
-	NOPAL_ON(SEND_SEGMENT, nopal__channel_sent, .before = "redundancy"),
-	NOPAL_ON(SEGMENT_TO_NET, channel_repair_on_to_net, .kinds = NOPAL_CARRIED,
-		 .before = "rate_mechanism"),
-	NOPAL_ON(COPY_DONE, nopal__channel_on_copy, .before = "fan_out"),
-	NOPAL_ON(SEGMENT_DONE, nopal__channel_on_done),
-	NOPAL_ON(DESTINATION_ADDED, nopal__channel_added),
-	NOPAL_ON(DESTINATION_OPENED, nopal__channel_opened, .after = "channel"),
-	NOPAL_ON(DESTINATION_JOINED, nopal__channel_heard),
-	NOPAL_ON(DESTINATION_ENDED, nopal__channel_ended),
-	NOPAL_ON(SEGMENT_FROM_NET, nopal__channel_data),
-	NOPAL_ON(SEGMENT_FROM_NET, nopal__channel_point,
-		 .kinds = NOPAL_OWN_KIND + CHANNEL_REPAIR_POINT),
-	NOPAL_ON(SEGMENT_FROM_NET, nopal__channel_nak,
-		 .kinds = NOPAL_OWN_KIND + CHANNEL_REPAIR_NAK),
-	NOPAL_ON(SEGMENT_FROM_NET, nopal__channel_report,
-		 .kinds = NOPAL_OWN_KIND + CHANNEL_REPAIR_REPORT),
-	NOPAL_ON(SEGMENT_FROM_NET, nopal__channel_top,
-		 .kinds = NOPAL_OWN_KIND + CHANNEL_REPAIR_TOP),
-	{ 0 },
-};
-
-static const struct nopal_relation channel_repair_needs[] = {
-	{ "channel", "there must be something to repair" },
-	{ "fan_out", "somebody must count those that have a message" },
-	{ "message_numbers", "its numbers count transmissions, and say nothing of messages" },
-	{ 0 },
-};
-
-static const struct nopal_promise channel_repair_promises[] = {
-	{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
-	  "missing segments are asked for, and multicast again" },
-	{ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_AT_TRANSPORT,
-	  "reports say which segments have arrived" },
-	{ NOPAL_DELIVERY, NOPAL_FILTER, NOPAL_REQUIRES, NOPAL_ALL,
-	  "asks and reports travel by each destination's session: lost there, they stay so" },
-	{ NOPAL_PROGRESS, NOPAL_FILTER, NOPAL_LOWERS, 0,
-	  "segments that the session of a destination gave up are asked for without end",
-	  .amid_partial = true },
-	NOPAL_NUMBERS_ONCE,
 	{ 0 },
 };
 
@@ -149,17 +66,79 @@ const struct nopal_microprotocol nopal_channel_repair = {
 	.provides = NOPAL_ROLES({ "channel_repair", true }, { "segment_numbers", true },
 				{ "duplicate_filter" }),
 	.standard = "channel_repair",
-	.needs = channel_repair_needs,
-	.promises = channel_repair_promises,
+	.needs =
+		NOPAL_RELATIONS({ "channel", "there must be something to repair" },
+				{ "fan_out", "somebody must count those that have a message" },
+				{ "message_numbers",
+				  "its numbers count transmissions, and say nothing of messages" }),
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
+		  "missing segments are asked for, and multicast again" },
+		{ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_AT_TRANSPORT,
+		  "reports say which segments have arrived" },
+		{ NOPAL_DELIVERY, NOPAL_FILTER, NOPAL_REQUIRES, NOPAL_ALL,
+		  "asks and reports travel by each destination's session: lost there, they stay so" },
+		{ NOPAL_PROGRESS, NOPAL_FILTER, NOPAL_LOWERS, 0,
+		  "segments that the session of a destination gave up are asked for without end",
+		  .amid_partial = true },
+		NOPAL_NUMBERS_ONCE),
 	.parameters_size = sizeof(struct channel_repair_parameters),
-	.parameters = channel_repair_parameters,
-	.attributes = channel_repair_attributes,
-	.shared = channel_repair_shared,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(
+			channel_repair, backoff_ns, "backoff", TIME, "20ms", "0ms", "10s",
+			"longest random time before asking; another's ask silences later ones"),
+		NOPAL_NUMBER(channel_repair, again_ns, "again", TIME, "50ms", "1ms", "10s",
+			     "how long a repair may take before it is asked for again"),
+		NOPAL_NUMBER(channel_repair, report_ns, "report", TIME, "20ms", "1ms", "10s",
+			     "most between an arrival and its report"),
+		NOPAL_NUMBER(channel_repair, every, "every", COUNT, "256", "1", "65536",
+			     "numbers after which a report goes at once"),
+		NOPAL_NUMBER(
+			channel_repair, patience_ns, "patience", TIME, "3s", "10ms", "10min",
+			"how long the cumulative ack of one that misses something may stay where it is"),
+		NOPAL_NUMBER(channel_repair, window, "window", COUNT, "262144", "64", "1048576",
+			     "numbers that the filter remembers")),
+	.attributes = NOPAL_ATTRIBUTES(
+		[CHANNEL_REPAIR_NUMBER] = { "segment_number", NOPAL_WRITE,
+					    "counts first transmissions; 0: for one alone",
+					    .wire_bytes = 4, .kinds = NOPAL_DATA, .serial = true },
+		[CHANNEL_REPAIR_AGE] = { "channel_age", NOPAL_WRITE,
+					 "how often somebody had begun to hear when it left" },
+		[CHANNEL_REPAIR_DESTINATION] = { "destination", NOPAL_PROPERTY,
+						 "for this one alone; arriving: from whom" },
+		[CHANNEL_REPAIR_MESSAGE] = { "message_number", NOPAL_READ }),
+	.shared =
+		NOPAL_SHARED([CHANNEL_REPAIR_NAKS] = { "channel_naks", NOPAL_WRITE, 0,
+						       "how often this end asked" },
+			     [CHANNEL_REPAIR_SUPPRESSED] = { "channel_naks_suppressed", NOPAL_WRITE,
+							     0, "and did not, because others had" },
+			     [CHANNEL_REPAIR_UNMET] = { "reliability_unmet", NOPAL_WRITE, 0,
+							"1: missing segments will come" }),
 	.kinds = channel_repair_kinds,
 	.timers = NOPAL_TIMERS([CHANNEL_REPAIR_REMIND] = { "remind", nopal__channel_remind },
 			       [CHANNEL_REPAIR_ASK] = { "ask", nopal__channel_ask },
 			       [CHANNEL_REPAIR_TELL] = { "tell", nopal__channel_tell }),
-	.bindings = channel_repair_bindings,
+	.bindings = NOPAL_BINDINGS(
+		/* Copies are counted first; an id is known before its point; and what is coded over has its
+ * number. */
+		NOPAL_ON(SEND_SEGMENT, nopal__channel_sent, .before = "redundancy"),
+		NOPAL_ON(SEGMENT_TO_NET, channel_repair_on_to_net, .kinds = NOPAL_CARRIED,
+			 .before = "rate_mechanism"),
+		NOPAL_ON(COPY_DONE, nopal__channel_on_copy, .before = "fan_out"),
+		NOPAL_ON(SEGMENT_DONE, nopal__channel_on_done),
+		NOPAL_ON(DESTINATION_ADDED, nopal__channel_added),
+		NOPAL_ON(DESTINATION_OPENED, nopal__channel_opened, .after = "channel"),
+		NOPAL_ON(DESTINATION_JOINED, nopal__channel_heard),
+		NOPAL_ON(DESTINATION_ENDED, nopal__channel_ended),
+		NOPAL_ON(SEGMENT_FROM_NET, nopal__channel_data),
+		NOPAL_ON(SEGMENT_FROM_NET, nopal__channel_point,
+			 .kinds = NOPAL_OWN_KIND + CHANNEL_REPAIR_POINT),
+		NOPAL_ON(SEGMENT_FROM_NET, nopal__channel_nak,
+			 .kinds = NOPAL_OWN_KIND + CHANNEL_REPAIR_NAK),
+		NOPAL_ON(SEGMENT_FROM_NET, nopal__channel_report,
+			 .kinds = NOPAL_OWN_KIND + CHANNEL_REPAIR_REPORT),
+		NOPAL_ON(SEGMENT_FROM_NET, nopal__channel_top,
+			 .kinds = NOPAL_OWN_KIND + CHANNEL_REPAIR_TOP)),
 	.raises = NOPAL_RAISES("SEGMENT_LOST", "CHANNEL_REPORT", "DESTINATION_JOINED",
 			       "FORWARD_RECEIVED", "SESSION_BROKEN"),
 	.state_size = sizeof(struct channel_repair),

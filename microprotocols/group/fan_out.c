@@ -145,50 +145,11 @@ static enum nopal_verdict fan_out_on_counted(struct nopal_at at, struct nopal_co
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter fan_out_parameters[] = {
-	NOPAL_NUMBER(fan_out, acks, "acks", COUNT, "0", "0", "1000000",
-		     "destinations that must have a message; 0: all to whom it went"),
-	NOPAL_NUMBER(fan_out, backlog, "backlog", SIZE, "64MiB", "1B", "1024GiB",
-		     "open messages that a destination may have beyond the one with fewest"),
-	NOPAL_WORDS(fan_out, slow, "slow", "leave", "leave|skip",
-		    "one that has more: leave, its session ends; skip, it gets no new messages"),
-	{ 0 },
-};
-
 static const struct nopal_binding fan_out_bindings[] = {
 	NOPAL_ON(SEND_SEGMENT, fan_out_on_send),
 	NOPAL_ON(COPIES_LEAVE, fan_out_on_leave),
 	NOPAL_ON(COPY_DONE, fan_out_on_copy, .before = "destination_choice"),
 	NOPAL_ON(COPY_DONE, fan_out_on_counted, .after = "destination_choice"),
-	{ 0 },
-};
-
-static const struct nopal_relation fan_out_needs[] = {
-	{ "destinations", "it counts those that have a message" },
-	{ "application|streams", "answers are told apart here alone, and not in a layer above" },
-	{ 0 },
-};
-
-static const struct nopal_promise fan_out_promises[] = {
-	{ NOPAL_PROGRESS, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
-	  "a destination that was skipped waits for the messages that it was not given",
-	  .when = "slow=skip", .with = "reliable_order" },
-	{ NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_SO_MANY,
-	  "so many destinations must have a message", .when = "acks", .bound = "acks" },
-	{ NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_KEEPING_UP,
-	  "a destination that is too slow gets no new messages until it has caught up",
-	  .when = "slow=skip", .bound = "backlog" },
-	{ 0 },
-};
-
-static const struct nopal_attribute fan_out_attributes[] = {
-	[FAN_OUT_DESTINATION] = { "destination", NOPAL_PROPERTY,
-				  "for this one alone; arriving: from whom" },
-	[FAN_OUT_ARRIVED] = { "copies_arrived", NOPAL_WRITE, "destinations that have it" },
-	[FAN_OUT_UNKNOWN] = { "copies_unknown", NOPAL_WRITE,
-			      "destinations of which nobody can say" },
-	[FAN_OUT_NEEDED] = { "copies_needed", NOPAL_WRITE, "destinations that must have it" },
-	[FAN_OUT_EXPIRED] = { "copies_expired", NOPAL_WRITE, "destinations at which it expired" },
 	{ 0 },
 };
 
@@ -200,11 +161,38 @@ const struct nopal_microprotocol nopal_fan_out = {
 	.summary = "a message to many is done when all, or so many, have it",
 	.provides = NOPAL_ROLES({ "fan_out", true }),
 	.standard = "fan_out",
-	.needs = fan_out_needs,
-	.promises = fan_out_promises,
+	.needs = NOPAL_RELATIONS({ "destinations", "it counts those that have a message" },
+				 { "application|streams",
+				   "answers are told apart here alone, and not in a layer above" }),
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_PROGRESS, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
+		  "a destination that was skipped waits for the messages that it was not given",
+		  .when = "slow=skip", .with = "reliable_order" },
+		{ NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_SO_MANY,
+		  "so many destinations must have a message", .when = "acks", .bound = "acks" },
+		{ NOPAL_RECEIVERS, NOPAL_FAN_OUT, NOPAL_LOWERS, NOPAL_KEEPING_UP,
+		  "a destination that is too slow gets no new messages until it has caught up",
+		  .when = "slow=skip", .bound = "backlog" }),
 	.parameters_size = sizeof(struct fan_out_parameters),
-	.parameters = fan_out_parameters,
-	.attributes = fan_out_attributes,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(fan_out, acks, "acks", COUNT, "0", "0", "1000000",
+			     "destinations that must have a message; 0: all to whom it went"),
+		NOPAL_NUMBER(
+			fan_out, backlog, "backlog", SIZE, "64MiB", "1B", "1024GiB",
+			"open messages that a destination may have beyond the one with fewest"),
+		NOPAL_WORDS(
+			fan_out, slow, "slow", "leave", "leave|skip",
+			"one that has more: leave, its session ends; skip, it gets no new messages")),
+	.attributes = NOPAL_ATTRIBUTES(
+		[FAN_OUT_DESTINATION] = { "destination", NOPAL_PROPERTY,
+					  "for this one alone; arriving: from whom" },
+		[FAN_OUT_ARRIVED] = { "copies_arrived", NOPAL_WRITE, "destinations that have it" },
+		[FAN_OUT_UNKNOWN] = { "copies_unknown", NOPAL_WRITE,
+				      "destinations of which nobody can say" },
+		[FAN_OUT_NEEDED] = { "copies_needed", NOPAL_WRITE,
+				     "destinations that must have it" },
+		[FAN_OUT_EXPIRED] = { "copies_expired", NOPAL_WRITE,
+				      "destinations at which it expired" }),
 	.holds = NOPAL_HOLDS({ "so many destinations have it", NOPAL_DONE, NOPAL_DATA },
 			     { "copies of it are under way", NOPAL_DEALLOCATE, NOPAL_DATA }),
 	.bindings = fan_out_bindings,

@@ -156,59 +156,6 @@ static void multicast_validate(const void *parameters, struct nopal_problems *pr
 			      "site, or ff0e or ff1e for everywhere");
 }
 
-static const struct nopal_parameter multicast_parameters[] = {
-	{ .name = "group",
-	  .unit = NOPAL_ADDRESS,
-	  .offset = offsetof(struct multicast_parameters, group),
-	  .initial = "239.77.0.1:9077",
-	  .wire = true,
-	  .doc = "address and port, as [ff15::4d:1]:9077; %eth0 behind it: the interface" },
-	NOPAL_NUMBER(multicast, hops, "hops", COUNT, "1", "1", "255",
-		     "routers that it may pass, one more than between"),
-	NOPAL_WORDS(multicast, late, "late", "join", "join|refuse",
-		    "a late opener: join, it gets later messages; refuse, its session ends"),
-	NOPAL_NUMBER(multicast, probes, "probes", COUNT, "12", "1", "20",
-		     "tries whether a destination hears: after 5 ms, then twice as long each time"),
-	{ 0 },
-};
-
-static const struct nopal_kind multicast_kinds[] = {
-	[MULTICAST_CHANNEL] = { "channel", NOPAL_KIND_CONTROL, "the group's channel" },
-	[MULTICAST_PROBE] = { "probe", NOPAL_KIND_CONTROL, "asks the channel for listeners" },
-	[MULTICAST_HEARD] = { "heard", NOPAL_KIND_CONTROL, "the probe has arrived" },
-	{ 0 },
-};
-
-static const struct nopal_binding multicast_bindings[] = {
-	NOPAL_ON(DESTINATION_OPENED, multicast_on_destination),
-	NOPAL_ON(SEND_SEGMENT, multicast_on_send),
-	NOPAL_ON(SEGMENT_FROM_NET, multicast_on_channel,
-		 .kinds = NOPAL_OWN_KIND + MULTICAST_CHANNEL),
-	NOPAL_ON(SEGMENT_FROM_NET, multicast_on_probe, .kinds = NOPAL_OWN_KIND + MULTICAST_PROBE),
-	NOPAL_ON(SEGMENT_FROM_NET, multicast_on_heard, .kinds = NOPAL_OWN_KIND + MULTICAST_HEARD),
-	{ 0 },
-};
-
-static const struct nopal_relation multicast_needs[] = {
-	{ "destinations", "they join by sessions of their own" },
-	{ "fan_out", "somebody must count those that have a message" },
-	{ "message_segments", "a message must fit the datagrams of all" },
-	{ "channel_repair", "nobody else takes segments of the channel" },
-	{ 0 },
-};
-
-static const struct nopal_relation multicast_excludes[] = {
-	{ "whole_messages", "a datagram takes no more than its network does" },
-	{ "destination_choice", "a message for all is not for a choice of them" },
-	{ 0 },
-};
-
-static const struct nopal_attribute multicast_attributes[] = {
-	[MULTICAST_DESTINATION] = { "destination", NOPAL_PROPERTY,
-				    "for this one alone; arriving: from whom" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_multicast = {
 	.abi = NOPAL_ABI,
 	.name = "multicast",
@@ -217,15 +164,48 @@ const struct nopal_microprotocol nopal_multicast = {
 	.many = true,
 	.provides = NOPAL_ROLES({ "channel", true }),
 	.standard = "channel",
-	.needs = multicast_needs,
-	.excludes = multicast_excludes,
+	.needs = NOPAL_RELATIONS({ "destinations", "they join by sessions of their own" },
+				 { "fan_out", "somebody must count those that have a message" },
+				 { "message_segments", "a message must fit the datagrams of all" },
+				 { "channel_repair", "nobody else takes segments of the channel" }),
+	.excludes = NOPAL_RELATIONS(
+		{ "whole_messages", "a datagram takes no more than its network does" },
+		{ "destination_choice", "a message for all is not for a choice of them" }),
 	.parameters_size = sizeof(struct multicast_parameters),
-	.parameters = multicast_parameters,
+	.parameters = NOPAL_PARAMETERS(
+		{ .name = "group",
+		  .unit = NOPAL_ADDRESS,
+		  .offset = offsetof(struct multicast_parameters, group),
+		  .initial = "239.77.0.1:9077",
+		  .wire = true,
+		  .doc = "address and port, as [ff15::4d:1]:9077; %eth0 behind it: the interface" },
+		NOPAL_NUMBER(multicast, hops, "hops", COUNT, "1", "1", "255",
+			     "routers that it may pass, one more than between"),
+		NOPAL_WORDS(
+			multicast, late, "late", "join", "join|refuse",
+			"a late opener: join, it gets later messages; refuse, its session ends"),
+		NOPAL_NUMBER(
+			multicast, probes, "probes", COUNT, "12", "1", "20",
+			"tries whether a destination hears: after 5 ms, then twice as long each time")),
 	.validate = multicast_validate,
-	.attributes = multicast_attributes,
-	.kinds = multicast_kinds,
+	.attributes = NOPAL_ATTRIBUTES(
+		[MULTICAST_DESTINATION] = { "destination", NOPAL_PROPERTY,
+					    "for this one alone; arriving: from whom" }),
+	.kinds = NOPAL_KINDS([MULTICAST_CHANNEL] = { "channel", NOPAL_KIND_CONTROL,
+						     "the group's channel" },
+			     [MULTICAST_PROBE] = { "probe", NOPAL_KIND_CONTROL,
+						   "asks the channel for listeners" },
+			     [MULTICAST_HEARD] = { "heard", NOPAL_KIND_CONTROL,
+						   "the probe has arrived" }),
 	.timers = NOPAL_TIMERS([MULTICAST_TRY] = { "try", multicast_when_try }),
-	.bindings = multicast_bindings,
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(DESTINATION_OPENED, multicast_on_destination),
+				   NOPAL_ON(SEND_SEGMENT, multicast_on_send),
+				   NOPAL_ON(SEGMENT_FROM_NET, multicast_on_channel,
+					    .kinds = NOPAL_OWN_KIND + MULTICAST_CHANNEL),
+				   NOPAL_ON(SEGMENT_FROM_NET, multicast_on_probe,
+					    .kinds = NOPAL_OWN_KIND + MULTICAST_PROBE),
+				   NOPAL_ON(SEGMENT_FROM_NET, multicast_on_heard,
+					    .kinds = NOPAL_OWN_KIND + MULTICAST_HEARD)),
 	.raises = NOPAL_RAISES("DESTINATION_JOINED"),
 	.state_size = sizeof(struct multicast),
 };

@@ -243,28 +243,6 @@ static int slowest_receiver_open(struct nopal_at at)
 	return 0;
 }
 
-static const struct nopal_parameter slowest_receiver_parameters[] = {
-	NOPAL_NUMBER(slowest_receiver, initial, "initial", RATE, "10Mbit", "8kbit", "1000Gbit",
-		     "the rate at first"),
-	NOPAL_NUMBER(slowest_receiver, min, "least", RATE, "1Mbit", "8kbit", "1000Gbit",
-		     "lowest rate; a destination that loses a tenth near it leaves the channel"),
-	NOPAL_NUMBER(slowest_receiver, max, "most", RATE, "10Gbit", "8kbit", "1000Gbit",
-		     "not above this"),
-	{ 0 },
-};
-
-static const struct nopal_binding slowest_receiver_bindings[] = {
-	NOPAL_ON(CHANNEL_REPORT, slowest_receiver_on_report),
-	NOPAL_ON(DESTINATION_JOINED, slowest_receiver_on_joined),
-	NOPAL_ON(DESTINATION_ENDED, slowest_receiver_on_joined),
-	{ 0 },
-};
-
-static const struct nopal_shared slowest_receiver_shared[] = {
-	[SLOWEST_RECEIVER_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0, "bits of bodies a second" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_slowest_receiver = {
 	.abi = NOPAL_ABI,
 	.name = "slowest_receiver",
@@ -276,9 +254,19 @@ const struct nopal_microprotocol nopal_slowest_receiver = {
 				 { "channel_repair", "somebody must report arrivals" }),
 	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED),
 	.parameters_size = sizeof(struct slowest_receiver_parameters),
-	.parameters = slowest_receiver_parameters,
-	.shared = slowest_receiver_shared,
-	.bindings = slowest_receiver_bindings,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(slowest_receiver, initial, "initial", RATE, "10Mbit", "8kbit",
+			     "1000Gbit", "the rate at first"),
+		NOPAL_NUMBER(
+			slowest_receiver, min, "least", RATE, "1Mbit", "8kbit", "1000Gbit",
+			"lowest rate; a destination that loses a tenth near it leaves the channel"),
+		NOPAL_NUMBER(slowest_receiver, max, "most", RATE, "10Gbit", "8kbit", "1000Gbit",
+			     "not above this")),
+	.shared = NOPAL_SHARED([SLOWEST_RECEIVER_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
+							   "bits of bodies a second" }),
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(CHANNEL_REPORT, slowest_receiver_on_report),
+				   NOPAL_ON(DESTINATION_JOINED, slowest_receiver_on_joined),
+				   NOPAL_ON(DESTINATION_ENDED, slowest_receiver_on_joined)),
 	.raises = NOPAL_RAISES("DESTINATION_JOINED"),
 	.state_size = sizeof(struct slowest_receiver),
 	.open = slowest_receiver_open,

@@ -79,29 +79,7 @@ static enum nopal_verdict fixed_rate_jitter_on_message(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter fixed_rate_jitter_parameters[] = {
-	NOPAL_NUMBER(fixed_rate_jitter, interval_ns, "interval", TIME, "20ms", "1us", "10s",
-		     "between two messages"),
-	PLAYOUT_PARAMETERS(fixed_rate_jitter),
-	{ 0 },
-};
-
-static const struct nopal_binding fixed_rate_jitter_bindings[] = {
-	NOPAL_ON(MSG_FROM_NET, fixed_rate_jitter_on_message, .before = "order|partial_order"),
-	NOPAL_ON(MSG_FROM_NET, playout_on_useless, .after = "order|partial_order"),
-	NOPAL_ON(PEER_CLOSED, playout_on_peer_closed, .after = "order"),
-	{ 0 },
-};
-
 static const struct nopal_shared fixed_rate_jitter_shared[] = { PLAYOUT_DROPPED_ROW, { 0 } };
-
-static const struct nopal_promise fixed_rate_jitter_promises[] = {
-	{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
-	  "a message that comes after its time, or finds no room, is dropped", .bound = "delay" },
-	{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED,
-	  "messages have a time of delivery", .bound = "delay" },
-	{ 0 },
-};
 
 const struct nopal_microprotocol nopal_fixed_rate_jitter = {
 	.abi = NOPAL_ABI,
@@ -112,15 +90,27 @@ const struct nopal_microprotocol nopal_fixed_rate_jitter = {
 	.needs = NOPAL_RELATIONS(
 		{ "message_numbers", "numbers are places in time" },
 		{ "application", "a segment that another layer sends again has lost its place" }),
-	.promises = fixed_rate_jitter_promises,
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
+		  "a message that comes after its time, or finds no room, is dropped",
+		  .bound = "delay" },
+		{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED,
+		  "messages have a time of delivery", .bound = "delay" }),
 	.parameters_size = sizeof(struct fixed_rate_jitter_parameters),
-	.parameters = fixed_rate_jitter_parameters,
+	.parameters =
+		NOPAL_PARAMETERS(NOPAL_NUMBER(fixed_rate_jitter, interval_ns, "interval", TIME,
+					      "20ms", "1us", "10s", "between two messages"),
+				 PLAYOUT_PARAMETERS(fixed_rate_jitter)),
 	.attributes = NOPAL_ATTRIBUTES([PLAYOUT_MARK] = { "order_first", NOPAL_READ },
 				       PLAYOUT_USELESS_ROW),
 	.shared = fixed_rate_jitter_shared,
 	.holds = NOPAL_HOLDS({ "its time has come", NOPAL_DELIVER, NOPAL_DATA }),
 	.timers = NOPAL_TIMERS([PLAYOUT_DUE] = { "due", playout_when_due }),
-	.bindings = fixed_rate_jitter_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(MSG_FROM_NET, fixed_rate_jitter_on_message,
+			 .before = "order|partial_order"),
+		NOPAL_ON(MSG_FROM_NET, playout_on_useless, .after = "order|partial_order"),
+		NOPAL_ON(PEER_CLOSED, playout_on_peer_closed, .after = "order")),
 	.state_size = sizeof(struct playout),
 	.idle = playout_idle,
 };

@@ -92,49 +92,6 @@ static enum nopal_verdict timestamp_jitter_on_message(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter timestamp_jitter_parameters[] = {
-	NOPAL_NUMBER(timestamp_jitter, clock, "clock", COUNT, "1000000", "1", "100000000",
-		     "ticks of a timestamp in a second", .wire = true),
-	NOPAL_WORDS(timestamp_jitter, late, "late", "drop", "drop|deliver",
-		    "a message that comes after its time: dropped, or delivered"),
-	PLAYOUT_PARAMETERS(timestamp_jitter),
-	{ 0 },
-};
-
-static const struct nopal_binding timestamp_jitter_bindings[] = {
-	NOPAL_ON(MSG_FROM_USER, timestamp_jitter_on_from_user, .before = "message_segments"),
-	NOPAL_ON(MSG_FROM_NET, timestamp_jitter_on_message, .before = "order|partial_order"),
-	NOPAL_ON(MSG_FROM_NET, playout_on_useless, .after = "order|partial_order"),
-	NOPAL_ON(PEER_CLOSED, playout_on_peer_closed, .after = "order"),
-	{ 0 },
-};
-
-static const struct nopal_attribute timestamp_jitter_attributes[] = {
-	[PLAYOUT_MARK] = { "timestamp", NOPAL_PROPERTY,
-			   "when it is of the medium, in ticks; 0: when it is sent",
-			   .wire_bytes = TIMESTAMP_JITTER_WIRE_BYTES, .kinds = NOPAL_DATA },
-	PLAYOUT_USELESS_ROW,
-	[TIMESTAMP_JITTER_FIRST] = { "order_first", NOPAL_READ_OPTIONAL },
-	{ 0 },
-};
-
-static const struct nopal_shared timestamp_jitter_shared[] = {
-	PLAYOUT_DROPPED_ROW,
-	[TIMESTAMP_JITTER_LATE] = { "jitter_late", NOPAL_WRITE, 0,
-				    "messages that were delivered late" },
-	{ 0 },
-};
-
-static const struct nopal_promise timestamp_jitter_promises[] = {
-	{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
-	  "a message that comes after its time, or finds no room, is dropped", .bound = "delay" },
-	{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED,
-	  "messages have a time of delivery", .when = "late=drop", .bound = "delay" },
-	{ NOPAL_ORDER, NOPAL_TIMING, NOPAL_LOWERS, 0, "a timestamp that goes back goes first",
-	  .of = "timestamp", .without = "message_numbers" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_timestamp_jitter = {
 	.abi = NOPAL_ABI,
 	.name = "timestamp_jitter",
@@ -145,14 +102,40 @@ const struct nopal_microprotocol nopal_timestamp_jitter = {
 		{ "application", "a segment that another layer sends again has lost its place" }),
 	.excludes = NOPAL_RELATIONS(
 		{ "coalesce", "a segment has the timestamp of its first message only" }),
-	.promises = timestamp_jitter_promises,
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
+		  "a message that comes after its time, or finds no room, is dropped",
+		  .bound = "delay" },
+		{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED,
+		  "messages have a time of delivery", .when = "late=drop", .bound = "delay" },
+		{ NOPAL_ORDER, NOPAL_TIMING, NOPAL_LOWERS, 0,
+		  "a timestamp that goes back goes first", .of = "timestamp",
+		  .without = "message_numbers" }),
 	.parameters_size = sizeof(struct timestamp_jitter_parameters),
-	.parameters = timestamp_jitter_parameters,
-	.attributes = timestamp_jitter_attributes,
-	.shared = timestamp_jitter_shared,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(timestamp_jitter, clock, "clock", COUNT, "1000000", "1", "100000000",
+			     "ticks of a timestamp in a second", .wire = true),
+		NOPAL_WORDS(timestamp_jitter, late, "late", "drop", "drop|deliver",
+			    "a message that comes after its time: dropped, or delivered"),
+		PLAYOUT_PARAMETERS(timestamp_jitter)),
+	.attributes = NOPAL_ATTRIBUTES(
+		[PLAYOUT_MARK] = { "timestamp", NOPAL_PROPERTY,
+				   "when it is of the medium, in ticks; 0: when it is sent",
+				   .wire_bytes = TIMESTAMP_JITTER_WIRE_BYTES, .kinds = NOPAL_DATA },
+		PLAYOUT_USELESS_ROW,
+		[TIMESTAMP_JITTER_FIRST] = { "order_first", NOPAL_READ_OPTIONAL }),
+	.shared = NOPAL_SHARED(PLAYOUT_DROPPED_ROW,
+			       [TIMESTAMP_JITTER_LATE] = { "jitter_late", NOPAL_WRITE, 0,
+							   "messages that were delivered late" }),
 	.holds = NOPAL_HOLDS({ "its time has come", NOPAL_DELIVER, NOPAL_DATA }),
 	.timers = NOPAL_TIMERS([PLAYOUT_DUE] = { "due", playout_when_due }),
-	.bindings = timestamp_jitter_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(MSG_FROM_USER, timestamp_jitter_on_from_user,
+			 .before = "message_segments"),
+		NOPAL_ON(MSG_FROM_NET, timestamp_jitter_on_message,
+			 .before = "order|partial_order"),
+		NOPAL_ON(MSG_FROM_NET, playout_on_useless, .after = "order|partial_order"),
+		NOPAL_ON(PEER_CLOSED, playout_on_peer_closed, .after = "order")),
 	.state_size = sizeof(struct playout),
 	.idle = playout_idle,
 };

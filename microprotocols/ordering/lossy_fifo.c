@@ -171,36 +171,6 @@ static void lossy_fifo_idle(struct nopal_at at)
 	self->ring = NULL;
 }
 
-static const struct nopal_parameter lossy_fifo_parameters[] = {
-	NOPAL_NUMBER(lossy_fifo, delay_ns, "delay", TIME, "100ms", "0ms", "5s",
-		     "how long a message waits for its predecessors"),
-	NOPAL_NUMBER(lossy_fifo, waiting, "waiting", COUNT, "1024", "1", "65536",
-		     "messages that may wait"),
-	{ 0 },
-};
-
-static const struct nopal_shared lossy_fifo_shared[] = {
-	[LOSSY_FIFO_PLAYOUT_DELAY] = { "playout_delay_ns", NOPAL_WRITE, 0, "the parameter delay" },
-	[LOSSY_FIFO_INITIAL_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
-				      "number of the first message" },
-	{ 0 },
-};
-
-static const struct nopal_hold lossy_fifo_holds[] = {
-	{ "predecessors were delivered, or the delay has passed", NOPAL_DELIVER, NOPAL_DATA },
-	{ 0 },
-};
-
-static const struct nopal_promise lossy_fifo_promises[] = {
-	{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_FORWARD | NOPAL_BY_TAG,
-	  "a message that comes after its successors is dropped" },
-	{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
-	  "a message that comes after its successors is dropped", .bound = "delay" },
-	{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED,
-	  "a gap is waited for so long", .bound = "delay" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_lossy_fifo = {
 	.abi = NOPAL_ABI,
 	.name = "lossy_fifo",
@@ -210,13 +180,27 @@ const struct nopal_microprotocol nopal_lossy_fifo = {
 	.needs = NOPAL_RELATIONS(
 		{ "message_numbers|segment_numbers", "numbers say which message comes next" }),
 	.excludes = NOPAL_RELATIONS({ "reliability", "a resent message would be skipped anyway" }),
-	.promises = lossy_fifo_promises,
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_FORWARD | NOPAL_BY_TAG,
+		  "a message that comes after its successors is dropped" },
+		{ NOPAL_DELIVERY, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_IN_TIME,
+		  "a message that comes after its successors is dropped", .bound = "delay" },
+		{ NOPAL_LATENESS, NOPAL_TIMING, NOPAL_GIVES, NOPAL_LATE_DROPPED,
+		  "a gap is waited for so long", .bound = "delay" }),
 	.parameters_size = sizeof(struct lossy_fifo_parameters),
-	.parameters = lossy_fifo_parameters,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(lossy_fifo, delay_ns, "delay", TIME, "100ms", "0ms", "5s",
+			     "how long a message waits for its predecessors"),
+		NOPAL_NUMBER(lossy_fifo, waiting, "waiting", COUNT, "1024", "1", "65536",
+			     "messages that may wait")),
 	.attributes = NOPAL_ATTRIBUTES([LOSSY_FIFO_FIRST] = { "order_first", NOPAL_READ },
 				       [LOSSY_FIFO_NEXT] = { "order_next", NOPAL_READ }),
-	.shared = lossy_fifo_shared,
-	.holds = lossy_fifo_holds,
+	.shared = NOPAL_SHARED([LOSSY_FIFO_PLAYOUT_DELAY] = { "playout_delay_ns", NOPAL_WRITE, 0,
+							      "the parameter delay" },
+			       [LOSSY_FIFO_INITIAL_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
+							     "number of the first message" }),
+	.holds = NOPAL_HOLDS({ "predecessors were delivered, or the delay has passed",
+			       NOPAL_DELIVER, NOPAL_DATA }),
 	.timers = NOPAL_TIMERS([LOSSY_FIFO_TIMED_OUT] = { "timed_out", lossy_fifo_when_timed_out }),
 	.bindings = NOPAL_BINDINGS(NOPAL_ON(SESSION_OPENED, lossy_fifo_on_opened),
 				   NOPAL_ON(MSG_FROM_NET, lossy_fifo_on_msg_from_net),

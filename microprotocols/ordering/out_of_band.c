@@ -20,19 +20,6 @@ static enum nopal_verdict out_of_band_on_from_net(struct nopal_at at, struct nop
 	return NOPAL_CONTINUE;
 }
 
-/* Flow control counts a message before it is consumed. */
-static const struct nopal_binding out_of_band_bindings[] = {
-	NOPAL_ON(MSG_FROM_NET, out_of_band_on_from_net, .before = "order|partial_order|jitter",
-		 .after = "flow_control"),
-	{ 0 },
-};
-
-static const struct nopal_attribute out_of_band_attributes[] = {
-	[OUT_OF_BAND_MARK] = { "out_of_band", NOPAL_PROPERTY, "not 0: delivered as it arrives",
-			       .wire_bytes = 1, .kinds = NOPAL_DATA },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_out_of_band = {
 	.abi = NOPAL_ABI,
 	.name = "out_of_band",
@@ -43,6 +30,12 @@ const struct nopal_microprotocol nopal_out_of_band = {
 		{ "coalesce", "a segment has the properties of its first message only" }),
 	.promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_FAN_OUT, NOPAL_LOWERS, 0,
 				     "it is delivered as it arrives", .of = "out_of_band" }),
-	.attributes = out_of_band_attributes,
-	.bindings = out_of_band_bindings,
+	.attributes =
+		NOPAL_ATTRIBUTES([OUT_OF_BAND_MARK] = { "out_of_band", NOPAL_PROPERTY,
+							"not 0: delivered as it arrives",
+							.wire_bytes = 1, .kinds = NOPAL_DATA }),
+	.bindings = NOPAL_BINDINGS(
+		/* Flow control counts a message before it is consumed. */
+		NOPAL_ON(MSG_FROM_NET, out_of_band_on_from_net,
+			 .before = "order|partial_order|jitter", .after = "flow_control")),
 };

@@ -165,40 +165,6 @@ static void reliable_fifo_idle(struct nopal_at at)
 	nopal_map_idle(at.session, &self->waiting);
 }
 
-static const struct nopal_parameter reliable_fifo_parameters[] = {
-	NOPAL_NUMBER(reliable_fifo, waiting, "waiting", COUNT, "65536", "1", "1048576",
-		     "messages that may wait for predecessors"),
-	{ 0 },
-};
-
-static const struct nopal_attribute reliable_fifo_attributes[] = {
-	[RELIABLE_FIFO_FIRST] = { "order_first", NOPAL_READ },
-	[RELIABLE_FIFO_NEXT] = { "order_next", NOPAL_READ },
-	[RELIABLE_FIFO_DESTINATION] = { "destination", NOPAL_READ_OPTIONAL },
-	{ 0 },
-};
-
-static const struct nopal_shared reliable_fifo_shared[] = {
-	[RELIABLE_FIFO_INITIAL_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
-					 "number of the first message" },
-	{ 0 },
-};
-
-static const struct nopal_promise reliable_fifo_promises[] = {
-	{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AS_SENT,
-	  "a message waits for all its predecessors" },
-	{ NOPAL_PROGRESS, NOPAL_ORDERING, NOPAL_LOWERS, 0,
-	  "a message waits for predecessors that nobody sends again", .unless = NOPAL_DELIVERY,
-	  .unless_has = NOPAL_ALL, .without = "partial_reliability" },
-	{ NOPAL_PROGRESS, NOPAL_ORDERING, NOPAL_LOWERS, 0,
-	  "a message waits for predecessors that a layer below gave up", .without = "reliability",
-	  .amid_partial = true },
-	{ NOPAL_DELIVERY, NOPAL_ORDERING, NOPAL_LOWERS, 0,
-	  "a message waits for predecessors that a layer below gave up", .without = "reliability",
-	  .amid_partial = true },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_reliable_fifo = {
 	.abi = NOPAL_ABI,
 	.name = "reliable_fifo",
@@ -209,11 +175,28 @@ const struct nopal_microprotocol nopal_reliable_fifo = {
 	.standard = "order",
 	.needs = NOPAL_RELATIONS(
 		{ "message_numbers|segment_numbers", "numbers say which message comes next" }),
-	.promises = reliable_fifo_promises,
+	.promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AS_SENT,
+				     "a message waits for all its predecessors" },
+				   { NOPAL_PROGRESS, NOPAL_ORDERING, NOPAL_LOWERS, 0,
+				     "a message waits for predecessors that nobody sends again",
+				     .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL,
+				     .without = "partial_reliability" },
+				   { NOPAL_PROGRESS, NOPAL_ORDERING, NOPAL_LOWERS, 0,
+				     "a message waits for predecessors that a layer below gave up",
+				     .without = "reliability", .amid_partial = true },
+				   { NOPAL_DELIVERY, NOPAL_ORDERING, NOPAL_LOWERS, 0,
+				     "a message waits for predecessors that a layer below gave up",
+				     .without = "reliability", .amid_partial = true }),
 	.parameters_size = sizeof(struct reliable_fifo_parameters),
-	.parameters = reliable_fifo_parameters,
-	.attributes = reliable_fifo_attributes,
-	.shared = reliable_fifo_shared,
+	.parameters = NOPAL_PARAMETERS(NOPAL_NUMBER(reliable_fifo, waiting, "waiting", COUNT,
+						    "65536", "1", "1048576",
+						    "messages that may wait for predecessors")),
+	.attributes = NOPAL_ATTRIBUTES([RELIABLE_FIFO_FIRST] = { "order_first", NOPAL_READ },
+				       [RELIABLE_FIFO_NEXT] = { "order_next", NOPAL_READ },
+				       [RELIABLE_FIFO_DESTINATION] = { "destination",
+								       NOPAL_READ_OPTIONAL }),
+	.shared = NOPAL_SHARED([RELIABLE_FIFO_INITIAL_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL,
+								1, "number of the first message" }),
 	.holds = NOPAL_HOLDS({ "all predecessors were delivered", NOPAL_DELIVER, NOPAL_DATA }),
 	.bindings = NOPAL_BINDINGS(NOPAL_ON(SESSION_OPENED, reliable_fifo_on_opened),
 				   NOPAL_ON(MSG_FROM_NET, reliable_fifo_on_msg_from_net),

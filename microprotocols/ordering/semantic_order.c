@@ -329,78 +329,54 @@ static const struct nopal_parameter semantic_order_parameters[] = {
 			.wire_bytes = SEMANTIC_ORDER_WIRE_BYTES, .kinds = NOPAL_DATA, __VA_ARGS__  \
 	}
 
-static const struct nopal_attribute semantic_order_attributes[] = {
-	[SEMANTIC_ORDER_LABEL] = { "label", NOPAL_PROPERTY,
-				   "by which others name it, 32 bits; 0: nobody does",
-				   .wire_bytes = SEMANTIC_ORDER_WIRE_BYTES, .kinds = NOPAL_DATA },
-	[SEMANTIC_ORDER_AFTER] = SEMANTIC_ORDER_PREDECESSOR("after"),
-	[SEMANTIC_ORDER_AFTER_2] = SEMANTIC_ORDER_PREDECESSOR("after_2", .when = "after_2"),
-	[SEMANTIC_ORDER_AFTER_3] = SEMANTIC_ORDER_PREDECESSOR("after_3", .when = "after_3"),
-	[SEMANTIC_ORDER_AFTER_4] = SEMANTIC_ORDER_PREDECESSOR("after_4", .when = "after_4"),
-	[SEMANTIC_ORDER_SEGMENT] = { "segment_number", NOPAL_READ_OPTIONAL },
-	{ 0 },
-};
-
-static const struct nopal_binding semantic_order_bindings[] = {
-	NOPAL_ON(MSG_FROM_USER, semantic_order_on_from_user,
-		 .before = "message_segments|message_numbers"),
-	NOPAL_ON(MSG_FROM_NET, semantic_order_on_from_net),
-	NOPAL_ON(MSG_TO_USER, semantic_order_on_to_user),
-	NOPAL_ON(FORWARD_RECEIVED, semantic_order_on_gave_up),
-	NOPAL_ON(PEER_CLOSED, semantic_order_on_peer_closed),
-	NOPAL_ON(TURN_END, semantic_order_on_turn_end),
-	{ 0 },
-};
-
-static const struct nopal_shared semantic_order_shared[] = {
-	[SEMANTIC_ORDER_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-				   "1: missing segments will come" },
-	[SEMANTIC_ORDER_FLOOR] = { "segment_floor", NOPAL_READ_OPTIONAL, 0,
-				   "segments below it are settled" },
-	{ 0 },
-};
-
-static const struct nopal_timer semantic_order_timers[] = {
-	[SEMANTIC_ORDER_TIMED_OUT] = { "timed_out", semantic_order_when_timed_out },
-	{ 0 },
-};
-
-static const struct nopal_relation semantic_order_needs[] = {
-	{ "application", "several segments of an upper layer have the label of one message" },
-	{ 0 },
-};
-
-static const struct nopal_promise semantic_order_promises[] = {
-	{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AFTER_NAMED,
-	  "a message waits for those that it names, up to a bound", .bound = "patience",
-	  .where = NOPAL_DELIVERY, .where_has = NOPAL_ALL },
-	{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_LOWERS, 0,
-	  "a predecessor may have been given up below", .without = "reliability",
-	  .amid_partial = true },
-	{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_LOWERS, NOPAL_AFTER_NAMED,
-	  "a message that waits is overtaken by those that do not" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_semantic_order = {
 	.abi = NOPAL_ABI,
 	.name = "semantic_order",
 	.family = "ordering",
 	.summary = "deliver a message after those that it says it follows",
 	.provides = NOPAL_ROLES({ "partial_order", true }),
-	.needs = semantic_order_needs,
+	.needs = NOPAL_RELATIONS(
+		{ "application",
+		  "several segments of an upper layer have the label of one message" }),
 	.excludes = NOPAL_RELATIONS(
 		{ "order", "it relates all messages already" },
 		{ "coalesce", "a segment has the labels of its first message only" }),
-	.promises = semantic_order_promises,
+	.promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AFTER_NAMED,
+				     "a message waits for those that it names, up to a bound",
+				     .bound = "patience", .where = NOPAL_DELIVERY,
+				     .where_has = NOPAL_ALL },
+				   { NOPAL_ORDER, NOPAL_ORDERING, NOPAL_LOWERS, 0,
+				     "a predecessor may have been given up below",
+				     .without = "reliability", .amid_partial = true },
+				   { NOPAL_ORDER, NOPAL_ORDERING, NOPAL_LOWERS, NOPAL_AFTER_NAMED,
+				     "a message that waits is overtaken by those that do not" }),
 	.parameters_size = sizeof(struct semantic_order_parameters),
 	.parameters = semantic_order_parameters,
-	.attributes = semantic_order_attributes,
-	.shared = semantic_order_shared,
+	.attributes = NOPAL_ATTRIBUTES(
+		[SEMANTIC_ORDER_LABEL] = { "label", NOPAL_PROPERTY,
+					   "by which others name it, 32 bits; 0: nobody does",
+					   .wire_bytes = SEMANTIC_ORDER_WIRE_BYTES,
+					   .kinds = NOPAL_DATA },
+		[SEMANTIC_ORDER_AFTER] = SEMANTIC_ORDER_PREDECESSOR("after"),
+		[SEMANTIC_ORDER_AFTER_2] = SEMANTIC_ORDER_PREDECESSOR("after_2", .when = "after_2"),
+		[SEMANTIC_ORDER_AFTER_3] = SEMANTIC_ORDER_PREDECESSOR("after_3", .when = "after_3"),
+		[SEMANTIC_ORDER_AFTER_4] = SEMANTIC_ORDER_PREDECESSOR("after_4", .when = "after_4"),
+		[SEMANTIC_ORDER_SEGMENT] = { "segment_number", NOPAL_READ_OPTIONAL }),
+	.shared = NOPAL_SHARED([SEMANTIC_ORDER_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL,
+							  0, "1: missing segments will come" },
+			       [SEMANTIC_ORDER_FLOOR] = { "segment_floor", NOPAL_READ_OPTIONAL, 0,
+							  "segments below it are settled" }),
 	.holds =
 		NOPAL_HOLDS({ "the named predecessors were delivered", NOPAL_DELIVER, NOPAL_DATA }),
-	.timers = semantic_order_timers,
-	.bindings = semantic_order_bindings,
+	.timers = NOPAL_TIMERS([SEMANTIC_ORDER_TIMED_OUT] = { "timed_out",
+							      semantic_order_when_timed_out }),
+	.bindings = NOPAL_BINDINGS(NOPAL_ON(MSG_FROM_USER, semantic_order_on_from_user,
+					    .before = "message_segments|message_numbers"),
+				   NOPAL_ON(MSG_FROM_NET, semantic_order_on_from_net),
+				   NOPAL_ON(MSG_TO_USER, semantic_order_on_to_user),
+				   NOPAL_ON(FORWARD_RECEIVED, semantic_order_on_gave_up),
+				   NOPAL_ON(PEER_CLOSED, semantic_order_on_peer_closed),
+				   NOPAL_ON(TURN_END, semantic_order_on_turn_end)),
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct semantic_order),
 	.idle = semantic_order_idle,

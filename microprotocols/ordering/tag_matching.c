@@ -338,46 +338,11 @@ static void tag_matching_idle(struct nopal_at at)
 
 /* --------------------------------------------------------------- descriptor */
 
-static const struct nopal_parameter tag_matching_parameters[] = {
-	NOPAL_NUMBER(tag_matching, unexpected, "unexpected", COUNT, "4096", "1", "1048576",
-		     "messages that may wait for a receive"),
-	NOPAL_NUMBER(tag_matching, posted, "posted", COUNT, "4096", "1", "1048576",
-		     "receives that may wait for a message"),
-	{ 0 },
-};
-
-/* Behind the parts that know which messages are late or out of band; before flow control, which
- * tells at the end of the turn which messages were consumed in it. */
-static const struct nopal_binding tag_matching_bindings[] = {
-	NOPAL_ON(MSG_FROM_USER, tag_matching_on_from_user, .before = "message_segments"),
-	NOPAL_ON(MSG_FROM_NET, tag_matching_on_from_net, .after = "order|out_of_band|flow_control"),
-	NOPAL_ON(FORWARD_RECEIVED, tag_matching_on_gave_up, .after = "order"),
-	NOPAL_ON(PEER_CLOSED, tag_matching_on_session, .after = "order"),
-	NOPAL_ON(TURN_END, tag_matching_on_session, .before = "flow_control"),
-	NOPAL_ON(RECEIVE_POSTED, tag_matching_on_posted),
-	{ 0 },
-};
-
-static const struct nopal_relation tag_matching_excludes[] = {
-	{ "coalesce", "a segment has the tag of its first message only" },
-	{ "partial_order", "it waits for deliveries, and these wait for receives" },
-	{ "jitter", "a message has one time: its own, or that of its receive" },
-	{ 0 },
-};
-
 static const struct nopal_attribute tag_matching_attributes[] = {
 	[TAG_MATCHING_TAG] = { "tag", NOPAL_PROPERTY, "the tag that receives match",
 			       .wire_bytes = TAG_MATCHING_WIRE_BYTES, .kinds = NOPAL_DATA },
 	[TAG_MATCHING_RECEIVE] = { "receive", NOPAL_PROPERTY, "cookie of the receive that got it" },
 	[TAG_MATCHING_FIRST] = { "order_first", NOPAL_READ_OPTIONAL },
-	{ 0 },
-};
-
-static const struct nopal_promise tag_matching_promises[] = {
-	{ NOPAL_ORDER, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_BY_TAG,
-	  "a message waits until its tag is asked for" },
-	{ NOPAL_PROGRESS, NOPAL_TIMING, NOPAL_LOWERS, 0,
-	  "a message whose tag nobody asks for waits", .of = "tag" },
 	{ 0 },
 };
 
@@ -388,13 +353,32 @@ const struct nopal_microprotocol nopal_tag_matching = {
 	.summary = "deliver the messages that the application asks for, by tag",
 	.provides = NOPAL_ROLES({ "tag_matching", true }),
 	.needs = NOPAL_RELATIONS({ "application", "nobody else posts receives" }),
-	.excludes = tag_matching_excludes,
-	.promises = tag_matching_promises,
+	.excludes = NOPAL_RELATIONS(
+		{ "coalesce", "a segment has the tag of its first message only" },
+		{ "partial_order", "it waits for deliveries, and these wait for receives" },
+		{ "jitter", "a message has one time: its own, or that of its receive" }),
+	.promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_TIMING, NOPAL_LOWERS, NOPAL_BY_TAG,
+				     "a message waits until its tag is asked for" },
+				   { NOPAL_PROGRESS, NOPAL_TIMING, NOPAL_LOWERS, 0,
+				     "a message whose tag nobody asks for waits", .of = "tag" }),
 	.parameters_size = sizeof(struct tag_matching_parameters),
-	.parameters = tag_matching_parameters,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(tag_matching, unexpected, "unexpected", COUNT, "4096", "1", "1048576",
+			     "messages that may wait for a receive"),
+		NOPAL_NUMBER(tag_matching, posted, "posted", COUNT, "4096", "1", "1048576",
+			     "receives that may wait for a message")),
 	.attributes = tag_matching_attributes,
 	.holds = NOPAL_HOLDS({ "a posted receive matches", NOPAL_DELIVER, NOPAL_DATA }),
-	.bindings = tag_matching_bindings,
+	.bindings = NOPAL_BINDINGS(
+		/* Behind the parts that know which messages are late or out of band; before flow control, which
+ * tells at the end of the turn which messages were consumed in it. */
+		NOPAL_ON(MSG_FROM_USER, tag_matching_on_from_user, .before = "message_segments"),
+		NOPAL_ON(MSG_FROM_NET, tag_matching_on_from_net,
+			 .after = "order|out_of_band|flow_control"),
+		NOPAL_ON(FORWARD_RECEIVED, tag_matching_on_gave_up, .after = "order"),
+		NOPAL_ON(PEER_CLOSED, tag_matching_on_session, .after = "order"),
+		NOPAL_ON(TURN_END, tag_matching_on_session, .before = "flow_control"),
+		NOPAL_ON(RECEIVE_POSTED, tag_matching_on_posted)),
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct tag_matching),
 	.idle = tag_matching_idle,

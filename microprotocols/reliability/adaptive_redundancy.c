@@ -189,54 +189,6 @@ static void adaptive_redundancy_validate(const void *parameters, struct nopal_pr
 			      "make most at least least");
 }
 
-static const struct nopal_parameter adaptive_redundancy_parameters[] = {
-	NOPAL_NUMBER(adaptive_redundancy, target_ppm, "target", PERCENT, "0.1%", "0.001%", "50%",
-		     "share of segments that may stay missing"),
-	NOPAL_NUMBER(adaptive_redundancy, min, "least", COUNT, "1", "0", "254",
-		     "parity of a block, whatever is lost"),
-	NOPAL_NUMBER(adaptive_redundancy, max, "most", COUNT, "16", "0", "254",
-		     "parity of a block, whatever is lost"),
-	NOPAL_NUMBER(adaptive_redundancy, every, "every", COUNT, "64", "1", "65535",
-		     "packets from report to report"),
-	NOPAL_NUMBER(adaptive_redundancy, reorder, "reorder", COUNT, "16", "1", "63",
-		     "packets that may overtake one before it counts as lost"),
-	NOPAL_NUMBER(adaptive_redundancy, memory, "memory", COUNT, "256", "1", "1000000",
-		     "packets after which the past is forgotten"),
-	{ 0 },
-};
-
-/* Before the duplicate filter: a resend is one more packet of the path. */
-static const struct nopal_binding adaptive_redundancy_bindings[] = {
-	NOPAL_ON(SEGMENT_FROM_NET, adaptive_redundancy_on_carried, .kinds = NOPAL_CARRIED,
-		 .before = "duplicate_filter"),
-	NOPAL_ON(SEGMENT_FROM_NET, adaptive_redundancy_on_report,
-		 .kinds = NOPAL_OWN_KIND + ADAPTIVE_REDUNDANCY_LOSS_REPORT),
-	NOPAL_ON(TURN_END, adaptive_redundancy_on_turn_end),
-	{ 0 },
-};
-
-static const struct nopal_attribute adaptive_redundancy_attributes[] = {
-	[ADAPTIVE_REDUNDANCY_PACKET] = { "packet_number", NOPAL_READ,
-					 .wire_bytes = ADAPTIVE_REDUNDANCY_NUMBER_BYTES,
-					 .kinds = NOPAL_CARRIED, .serial = true },
-	{ 0 },
-};
-
-static const struct nopal_shared adaptive_redundancy_shared[] = {
-	[ADAPTIVE_REDUNDANCY_SOURCES] = { "block_segments", NOPAL_READ, 0, "sources of a block" },
-	[ADAPTIVE_REDUNDANCY_PARITY] = { "parity_segments", NOPAL_WRITE, 255,
-					 "parity of blocks to come" },
-	[ADAPTIVE_REDUNDANCY_LOSS] = { "path_loss_ppm", NOPAL_WRITE, 0,
-				       "share of packets that the path loses" },
-	{ 0 },
-};
-
-static const struct nopal_kind adaptive_redundancy_kinds[] = {
-	[ADAPTIVE_REDUNDANCY_LOSS_REPORT] = { "loss_report", NOPAL_KIND_CONTROL,
-					      "packets that came of the path's" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_adaptive_redundancy = {
 	.abi = NOPAL_ABI,
 	.name = "adaptive_redundancy",
@@ -245,11 +197,40 @@ const struct nopal_microprotocol nopal_adaptive_redundancy = {
 	.provides = NOPAL_ROLES({ "redundancy_policy", true }),
 	.needs = NOPAL_RELATIONS({ "redundancy", "somebody has to make the parity" }),
 	.parameters_size = sizeof(struct adaptive_redundancy_parameters),
-	.parameters = adaptive_redundancy_parameters,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(adaptive_redundancy, target_ppm, "target", PERCENT, "0.1%", "0.001%",
+			     "50%", "share of segments that may stay missing"),
+		NOPAL_NUMBER(adaptive_redundancy, min, "least", COUNT, "1", "0", "254",
+			     "parity of a block, whatever is lost"),
+		NOPAL_NUMBER(adaptive_redundancy, max, "most", COUNT, "16", "0", "254",
+			     "parity of a block, whatever is lost"),
+		NOPAL_NUMBER(adaptive_redundancy, every, "every", COUNT, "64", "1", "65535",
+			     "packets from report to report"),
+		NOPAL_NUMBER(adaptive_redundancy, reorder, "reorder", COUNT, "16", "1", "63",
+			     "packets that may overtake one before it counts as lost"),
+		NOPAL_NUMBER(adaptive_redundancy, memory, "memory", COUNT, "256", "1", "1000000",
+			     "packets after which the past is forgotten")),
 	.validate = adaptive_redundancy_validate,
-	.attributes = adaptive_redundancy_attributes,
-	.shared = adaptive_redundancy_shared,
-	.kinds = adaptive_redundancy_kinds,
-	.bindings = adaptive_redundancy_bindings,
+	.attributes = NOPAL_ATTRIBUTES(
+		[ADAPTIVE_REDUNDANCY_PACKET] = { "packet_number", NOPAL_READ,
+						 .wire_bytes = ADAPTIVE_REDUNDANCY_NUMBER_BYTES,
+						 .kinds = NOPAL_CARRIED, .serial = true }),
+	.shared = NOPAL_SHARED(
+		[ADAPTIVE_REDUNDANCY_SOURCES] = { "block_segments", NOPAL_READ, 0,
+						  "sources of a block" },
+		[ADAPTIVE_REDUNDANCY_PARITY] = { "parity_segments", NOPAL_WRITE, 255,
+						 "parity of blocks to come" },
+		[ADAPTIVE_REDUNDANCY_LOSS] = { "path_loss_ppm", NOPAL_WRITE, 0,
+					       "share of packets that the path loses" }),
+	.kinds = NOPAL_KINDS(
+		[ADAPTIVE_REDUNDANCY_LOSS_REPORT] = { "loss_report", NOPAL_KIND_CONTROL,
+						      "packets that came of the path's" }),
+	.bindings = NOPAL_BINDINGS(
+		/* Before the duplicate filter: a resend is one more packet of the path. */
+		NOPAL_ON(SEGMENT_FROM_NET, adaptive_redundancy_on_carried, .kinds = NOPAL_CARRIED,
+			 .before = "duplicate_filter"),
+		NOPAL_ON(SEGMENT_FROM_NET, adaptive_redundancy_on_report,
+			 .kinds = NOPAL_OWN_KIND + ADAPTIVE_REDUNDANCY_LOSS_REPORT),
+		NOPAL_ON(TURN_END, adaptive_redundancy_on_turn_end)),
 	.state_size = sizeof(struct adaptive_redundancy),
 };

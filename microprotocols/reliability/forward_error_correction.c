@@ -158,77 +158,6 @@ static void forward_error_correction_validate(const void *parameters,
 			      "build with ISA-L, or set code = xor and k = n - 1");
 }
 
-static const struct nopal_parameter forward_error_correction_parameters[] = {
-	NOPAL_NUMBER(forward_error_correction, n, "n", COUNT, "5", "2", "255",
-		     "segments of a block, parity included, at most", .wire = true),
-	NOPAL_NUMBER(forward_error_correction, k, "k", COUNT, "4", "1", "254",
-		     "data segments of a block", .wire = true),
-	NOPAL_WORDS(forward_error_correction, code, "code", "xor", "xor|cauchy",
-		    "xor for one parity segment, or cauchy", .wire = true),
-	NOPAL_NUMBER(forward_error_correction, flush_ns, "flush", TIME, "20ms", "1ms", "10s",
-		     "age at which an incomplete block is closed"),
-	NOPAL_NUMBER(forward_error_correction, blocks, "blocks", COUNT, "64", "1", "1024",
-		     "blocks that the receiver keeps"),
-	{ 0 },
-};
-
-static const struct nopal_attribute forward_error_correction_attributes[] = {
-	[FEC_BLOCK] = { "fec_block", NOPAL_WRITE, "block that the segment belongs to",
-			.wire_bytes = FEC_BLOCK_BYTES, .kinds = NOPAL_CARRIED, .serial = true },
-	[FEC_INDEX] = { "fec_index", NOPAL_WRITE, "its place in the block; parity from k on",
-			.wire_bytes = 1, .kinds = NOPAL_CARRIED },
-	[FEC_CUMULATIVE_ACK] = { "cumulative_ack", NOPAL_READ_OPTIONAL },
-	[FEC_REPAIR_GROUP] = { "repair_group", NOPAL_WRITE,
-			       "group of segments that repairs it; 0: none" },
-	[FEC_DESTINATION] = { "destination", NOPAL_READ_OPTIONAL },
-	{ 0 },
-};
-
-/* Parity leaves before the connection says that there is no more, and nothing is coded twice that
- * arrives twice. */
-static const struct nopal_binding forward_error_correction_bindings[] = {
-	NOPAL_ON(SEND_SEGMENT, forward_error_correction_on_send),
-	NOPAL_ON(SEGMENT_ABANDONED, forward_error_correction_on_abandoned),
-	NOPAL_ON(SEGMENT_FROM_NET, forward_error_correction_on_data, .after = "duplicate_filter"),
-	NOPAL_ON(SEGMENT_FROM_NET, forward_error_correction_on_parity,
-		 .kinds = NOPAL_OWN_KIND + FEC_PARITY),
-	NOPAL_ON(SEGMENT_DONE, forward_error_correction_on_settled,
-		 .kinds = NOPAL_OWN_KIND + FEC_PARITY),
-	NOPAL_ON(CLOSE_SESSION, forward_error_correction_on_close, .before = "connection"),
-	{ 0 },
-};
-
-static const struct nopal_relation forward_error_correction_needs[] = {
-	{ "segment_numbers", "a rebuilt segment and its late original must be known as one" },
-	{ 0 },
-};
-
-static const struct nopal_shared forward_error_correction_shared[] = {
-	[FEC_PLAYOUT_DELAY] = { "playout_delay_ns", NOPAL_READ_OPTIONAL, 0, "bounds flush" },
-	[FEC_BLOCK_SEGMENTS] = { "block_segments", NOPAL_WRITE, 1, "sources of a block" },
-	[FEC_PARITY_SEGMENTS] = { "parity_segments", NOPAL_READ_OPTIONAL, NOPAL__ERASURE_MAX,
-				  "parity that blocks to come get" },
-	[FEC_RESENDS_WAIT] = { "resends_wait", NOPAL_READ_OPTIONAL, 0,
-			       "1: a segment that may be repaired is not resent" },
-	[FEC_GROUPS_SETTLED] = { "repair_groups_settled", NOPAL_WRITE, 0,
-				 "of blocks up to this no parity will come" },
-	{ 0 },
-};
-
-static const struct nopal_kind forward_error_correction_kinds[] = {
-	[FEC_PARITY] = { "parity", NOPAL_KIND_CARRIED, "redundancy of a block of data segments",
-			 .around = FEC_HEAD_BYTES + NOPAL__SYMBOL_LENGTH_BYTES },
-	{ 0 },
-};
-
-static const struct nopal_promise forward_error_correction_promises[] = {
-	{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_REPAIRED,
-	  "parity repairs losses of a block", .bound = "flush" },
-	{ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0, "a rebuilt segment comes after later ones",
-	  .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_forward_error_correction = {
 	.abi = NOPAL_ABI,
 	.name = "forward_error_correction",
@@ -238,17 +167,66 @@ const struct nopal_microprotocol nopal_forward_error_correction = {
 	.wire_version = 1 /* 0: every block had n - k parity segments */,
 	.provides = NOPAL_ROLES({ "redundancy", true }),
 	.standard = "redundancy",
-	.needs = forward_error_correction_needs,
-	.promises = forward_error_correction_promises,
+	.needs =
+		NOPAL_RELATIONS({ "segment_numbers",
+				  "a rebuilt segment and its late original must be known as one" }),
+	.promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_REPAIRED,
+				     "parity repairs losses of a block", .bound = "flush" },
+				   { NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0,
+				     "a rebuilt segment comes after later ones",
+				     .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL }),
 	.parameters_size = sizeof(struct forward_error_correction_parameters),
-	.parameters = forward_error_correction_parameters,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(forward_error_correction, n, "n", COUNT, "5", "2", "255",
+			     "segments of a block, parity included, at most", .wire = true),
+		NOPAL_NUMBER(forward_error_correction, k, "k", COUNT, "4", "1", "254",
+			     "data segments of a block", .wire = true),
+		NOPAL_WORDS(forward_error_correction, code, "code", "xor", "xor|cauchy",
+			    "xor for one parity segment, or cauchy", .wire = true),
+		NOPAL_NUMBER(forward_error_correction, flush_ns, "flush", TIME, "20ms", "1ms",
+			     "10s", "age at which an incomplete block is closed"),
+		NOPAL_NUMBER(forward_error_correction, blocks, "blocks", COUNT, "64", "1", "1024",
+			     "blocks that the receiver keeps")),
 	.validate = forward_error_correction_validate,
-	.attributes = forward_error_correction_attributes,
-	.shared = forward_error_correction_shared,
-	.kinds = forward_error_correction_kinds,
+	.attributes = NOPAL_ATTRIBUTES(
+		[FEC_BLOCK] = { "fec_block", NOPAL_WRITE, "block that the segment belongs to",
+				.wire_bytes = FEC_BLOCK_BYTES, .kinds = NOPAL_CARRIED,
+				.serial = true },
+		[FEC_INDEX] = { "fec_index", NOPAL_WRITE,
+				"its place in the block; parity from k on", .wire_bytes = 1,
+				.kinds = NOPAL_CARRIED },
+		[FEC_CUMULATIVE_ACK] = { "cumulative_ack", NOPAL_READ_OPTIONAL },
+		[FEC_REPAIR_GROUP] = { "repair_group", NOPAL_WRITE,
+				       "group of segments that repairs it; 0: none" },
+		[FEC_DESTINATION] = { "destination", NOPAL_READ_OPTIONAL }),
+	.shared = NOPAL_SHARED(
+		[FEC_PLAYOUT_DELAY] = { "playout_delay_ns", NOPAL_READ_OPTIONAL, 0,
+					"bounds flush" },
+		[FEC_BLOCK_SEGMENTS] = { "block_segments", NOPAL_WRITE, 1, "sources of a block" },
+		[FEC_PARITY_SEGMENTS] = { "parity_segments", NOPAL_READ_OPTIONAL,
+					  NOPAL__ERASURE_MAX, "parity that blocks to come get" },
+		[FEC_RESENDS_WAIT] = { "resends_wait", NOPAL_READ_OPTIONAL, 0,
+				       "1: a segment that may be repaired is not resent" },
+		[FEC_GROUPS_SETTLED] = { "repair_groups_settled", NOPAL_WRITE, 0,
+					 "of blocks up to this no parity will come" }),
+	.kinds = NOPAL_KINDS([FEC_PARITY] = { "parity", NOPAL_KIND_CARRIED,
+					      "redundancy of a block of data segments",
+					      .around = FEC_HEAD_BYTES +
+							NOPAL__SYMBOL_LENGTH_BYTES }),
 	.holds = NOPAL_HOLDS({ "parity is made of its block", NOPAL_DEALLOCATE, NOPAL_DATA }),
 	.timers = NOPAL_TIMERS([FEC_FLUSH] = { "flush", forward_error_correction_when_flush }),
-	.bindings = forward_error_correction_bindings,
+	.bindings = NOPAL_BINDINGS(
+		/* Parity leaves before the connection says that there is no more, and nothing is coded twice that
+ * arrives twice. */
+		NOPAL_ON(SEND_SEGMENT, forward_error_correction_on_send),
+		NOPAL_ON(SEGMENT_ABANDONED, forward_error_correction_on_abandoned),
+		NOPAL_ON(SEGMENT_FROM_NET, forward_error_correction_on_data,
+			 .after = "duplicate_filter"),
+		NOPAL_ON(SEGMENT_FROM_NET, forward_error_correction_on_parity,
+			 .kinds = NOPAL_OWN_KIND + FEC_PARITY),
+		NOPAL_ON(SEGMENT_DONE, forward_error_correction_on_settled,
+			 .kinds = NOPAL_OWN_KIND + FEC_PARITY),
+		NOPAL_ON(CLOSE_SESSION, forward_error_correction_on_close, .before = "connection")),
 	.raises = NOPAL_RAISES("SEGMENT_TO_NET", "SEGMENT_FROM_NET"),
 	.state_size = sizeof(struct forward_error_correction),
 	.open = forward_error_correction_open,

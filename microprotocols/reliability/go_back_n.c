@@ -112,117 +112,9 @@ static void go_back_n_idle(struct nopal_at at)
 	nopal_queue_idle(at.session, &self->waiting);
 }
 
-static const struct nopal_parameter go_back_n_parameters[] = {
-	/* A larger window would make numbers modulo 2^32 ambiguous. */
-	NOPAL_NUMBER(go_back_n, window, "window", COUNT, "128", "1", "2147483648",
-		     "segments that may be outstanding"),
-	NOPAL_NUMBER(go_back_n, timeout_ns, "timeout", TIME, "50ms", "1ms", "1min",
-		     "how long to wait where nobody measures"),
-	NOPAL_NUMBER(go_back_n, backoff, "backoff", COUNT, "6", "0", "16",
-		     "doublings of the wait while nothing moves"),
-	NOPAL_NUMBER(go_back_n, attempts, "attempts", COUNT, "16", "1", "1000",
-		     "waits in a row that may be in vain"),
-	NOPAL_ON_OFF(go_back_n, piggyback, "piggyback", "on", "data carries the acknowledgement",
-		     .wire = true),
-	NOPAL_NUMBER(go_back_n, buffer, "buffer", SIZE, "4MiB", "1B", "1GiB",
-		     "bytes of messages that the receiver holds; beyond it takes no segment"),
-	{ 0 },
-};
-
-static const struct nopal_attribute go_back_n_attributes[] = {
-	[GO_BACK_N_NUMBER] = { "segment_number", NOPAL_READ },
-	[GO_BACK_N_CUMULATIVE] = { "cumulative_ack", NOPAL_WRITE, "the number that is waited for",
-				   .wire_bytes = GO_BACK_N_NUMBER_BYTES, .kinds = NOPAL_DATA,
-				   .when = "piggyback" },
-	[GO_BACK_N_CUMULATIVE_ALONE] = { "cumulative_ack", NOPAL_WRITE, "the same",
-					 .wire_bytes = GO_BACK_N_NUMBER_BYTES,
-					 .kinds = NOPAL_OWN_KIND + GO_BACK_N_ACK },
-	[GO_BACK_N_CHARGE] = { "buffer_charge", NOPAL_WRITE,
-			       "bytes of the buffer that the message takes" },
-	{ 0 },
-};
-
-static const struct nopal_shared go_back_n_shared[] = {
-	[GO_BACK_N_UNMET] = { "reliability_unmet", NOPAL_WRITE, 1,
-			      "1: an unseen segment is still needed" },
-	[GO_BACK_N_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1, "our first number" },
-	[GO_BACK_N_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1, "the peer's first number" },
-	[GO_BACK_N_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL, 0,
-				"how long to wait for an acknowledgement" },
-	{ 0 },
-};
-
-static const struct nopal_binding go_back_n_bindings[] = {
-	NOPAL_ON(SESSION_OPENED, go_back_n_on_opened),
-	NOPAL_ON(SEGMENT_TO_NET, nopal__go_back_sender_on_to_net,
-		 .before = "flow_control|rate_mechanism|window_mechanism"),
-	NOPAL_ON(SEND_SEGMENT, nopal__go_back_sender_on_send),
-	NOPAL_ON(SEGMENT_RESEND, nopal__go_back_sender_on_resend,
-		 .before = "rate_mechanism|window_mechanism"),
-	/* A segment that is not taken now has not been seen. */
-	NOPAL_ON(SEGMENT_FROM_NET, go_back_n_on_from_net, .before = "segment_numbers"),
-	NOPAL_ON(SEGMENT_FROM_NET, nopal__go_back_sender_on_ack,
-		 .kinds = NOPAL_OWN_KIND + GO_BACK_N_ACK),
-	NOPAL_ON(SEGMENT_VERIFIED, go_back_n_on_verified, .before = "message_segments"),
-	NOPAL_ON(SEGMENT_RECEIVED, nopal__go_back_sender_on_settled),
-	NOPAL_ON(SEGMENT_LOST, nopal__go_back_sender_on_lost),
-	NOPAL_ON(MSG_FROM_NET, go_back_n_on_message, .before = "order|partial_order|jitter"),
-	NOPAL_ON(MSG_CONSUMED, go_back_n_on_consumed),
-	NOPAL_ON(TURN_END, nopal__go_back_sender_on_turn_end,
-		 .before = "flow_control|rate_mechanism|window_mechanism"),
-	NOPAL_ON(TURN_END, go_back_n_on_told, .after = "window_mechanism"),
-	{ 0 },
-};
-
 static const struct nopal_role go_back_n_provides[] = {
 	{ "reliability", true }, { "acknowledgement", true }, { "retransmission_timer", true },
 	{ "duplicate_filter" },	 { "in_sequence", true },     { 0 },
-};
-
-static const struct nopal_relation go_back_n_needs[] = {
-	{ "segment_numbers", "the next one is known by its number" },
-	{ 0 },
-};
-
-static const struct nopal_relation go_back_n_excludes[] = {
-	{ "redundancy", "a repaired segment was discarded with all behind it" },
-	{ "tfrc",
-	  "its rate rises by round trips, and resends, as all are after an outage, tell none" },
-	{ "partial_reliability",
-	  "the peer takes the next segment only, and would wait for one that was given up" },
-	{ 0 },
-};
-
-static const struct nopal_promise go_back_n_promises[] = {
-	{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
-	  "a segment that is not acknowledged is sent again, with all behind it" },
-	{ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_AT_TRANSPORT,
-	  "the peer acknowledges the segments that it took" },
-	{ NOPAL_DEATH, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_WHILE_SENDING, "resends have an end",
-	  .bound = "attempts" },
-	{ NOPAL_BUFFER, NOPAL_SENDING, NOPAL_GIVES, NOPAL_BOUNDED,
-	  "a receiver without room takes nothing", .bound = "buffer" },
-	NOPAL_NUMBERS_ONCE,
-	{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AS_SENT,
-	  "the peer takes only the next segment" },
-	{ 0 },
-};
-
-static const struct nopal_kind go_back_n_kinds[] = {
-	[GO_BACK_N_ACK] = { "ack", NOPAL_KIND_CONTROL, "the number that is waited for" },
-	{ 0 },
-};
-
-static const struct nopal_hold go_back_n_holds[] = {
-	{ "it is in the window", NOPAL_SEND, NOPAL_DATA },
-	{ "the peer has it", NOPAL_DONE, NOPAL_DATA },
-	{ "the peer has it", NOPAL_DEALLOCATE, NOPAL_DATA },
-	{ 0 },
-};
-
-static const struct nopal_timer go_back_n_timers[] = {
-	[GO_BACK_N_TIMED_OUT] = { "timed_out", nopal__go_back_sender_when_timed_out },
-	{ 0 },
 };
 
 const struct nopal_microprotocol nopal_go_back_n = {
@@ -232,17 +124,87 @@ const struct nopal_microprotocol nopal_go_back_n = {
 	.summary = "go-back-N retransmission: the peer takes only the next segment",
 	.provides = go_back_n_provides,
 	.standard = "in_sequence",
-	.needs = go_back_n_needs,
-	.excludes = go_back_n_excludes,
-	.promises = go_back_n_promises,
+	.needs = NOPAL_RELATIONS({ "segment_numbers", "the next one is known by its number" }),
+	.excludes = NOPAL_RELATIONS(
+		{ "redundancy", "a repaired segment was discarded with all behind it" },
+		{ "tfrc",
+		  "its rate rises by round trips, and resends, as all are after an outage, tell none" },
+		{ "partial_reliability",
+		  "the peer takes the next segment only, and would wait for one that was given up" }),
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
+		  "a segment that is not acknowledged is sent again, with all behind it" },
+		{ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_AT_TRANSPORT,
+		  "the peer acknowledges the segments that it took" },
+		{ NOPAL_DEATH, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_WHILE_SENDING,
+		  "resends have an end", .bound = "attempts" },
+		{ NOPAL_BUFFER, NOPAL_SENDING, NOPAL_GIVES, NOPAL_BOUNDED,
+		  "a receiver without room takes nothing", .bound = "buffer" },
+		NOPAL_NUMBERS_ONCE,
+		{ NOPAL_ORDER, NOPAL_ORDERING, NOPAL_GIVES, NOPAL_AS_SENT,
+		  "the peer takes only the next segment" }),
 	.parameters_size = sizeof(struct go_back_n_parameters),
-	.parameters = go_back_n_parameters,
-	.attributes = go_back_n_attributes,
-	.shared = go_back_n_shared,
-	.kinds = go_back_n_kinds,
-	.holds = go_back_n_holds,
-	.timers = go_back_n_timers,
-	.bindings = go_back_n_bindings,
+	.parameters = NOPAL_PARAMETERS(
+		/* A larger window would make numbers modulo 2^32 ambiguous. */
+		NOPAL_NUMBER(go_back_n, window, "window", COUNT, "128", "1", "2147483648",
+			     "segments that may be outstanding"),
+		NOPAL_NUMBER(go_back_n, timeout_ns, "timeout", TIME, "50ms", "1ms", "1min",
+			     "how long to wait where nobody measures"),
+		NOPAL_NUMBER(go_back_n, backoff, "backoff", COUNT, "6", "0", "16",
+			     "doublings of the wait while nothing moves"),
+		NOPAL_NUMBER(go_back_n, attempts, "attempts", COUNT, "16", "1", "1000",
+			     "waits in a row that may be in vain"),
+		NOPAL_ON_OFF(go_back_n, piggyback, "piggyback", "on",
+			     "data carries the acknowledgement", .wire = true),
+		NOPAL_NUMBER(
+			go_back_n, buffer, "buffer", SIZE, "4MiB", "1B", "1GiB",
+			"bytes of messages that the receiver holds; beyond it takes no segment")),
+	.attributes = NOPAL_ATTRIBUTES(
+		[GO_BACK_N_NUMBER] = { "segment_number", NOPAL_READ },
+		[GO_BACK_N_CUMULATIVE] = { "cumulative_ack", NOPAL_WRITE,
+					   "the number that is waited for",
+					   .wire_bytes = GO_BACK_N_NUMBER_BYTES,
+					   .kinds = NOPAL_DATA, .when = "piggyback" },
+		[GO_BACK_N_CUMULATIVE_ALONE] = { "cumulative_ack", NOPAL_WRITE, "the same",
+						 .wire_bytes = GO_BACK_N_NUMBER_BYTES,
+						 .kinds = NOPAL_OWN_KIND + GO_BACK_N_ACK },
+		[GO_BACK_N_CHARGE] = { "buffer_charge", NOPAL_WRITE,
+				       "bytes of the buffer that the message takes" }),
+	.shared = NOPAL_SHARED([GO_BACK_N_UNMET] = { "reliability_unmet", NOPAL_WRITE, 1,
+						     "1: an unseen segment is still needed" },
+			       [GO_BACK_N_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
+						     "our first number" },
+			       [GO_BACK_N_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
+						    "the peer's first number" },
+			       [GO_BACK_N_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL, 0,
+						       "how long to wait for an acknowledgement" }),
+	.kinds = NOPAL_KINDS([GO_BACK_N_ACK] = { "ack", NOPAL_KIND_CONTROL,
+						 "the number that is waited for" }),
+	.holds = NOPAL_HOLDS({ "it is in the window", NOPAL_SEND, NOPAL_DATA },
+			     { "the peer has it", NOPAL_DONE, NOPAL_DATA },
+			     { "the peer has it", NOPAL_DEALLOCATE, NOPAL_DATA }),
+	.timers = NOPAL_TIMERS([GO_BACK_N_TIMED_OUT] = { "timed_out",
+							 nopal__go_back_sender_when_timed_out }),
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(SESSION_OPENED, go_back_n_on_opened),
+		NOPAL_ON(SEGMENT_TO_NET, nopal__go_back_sender_on_to_net,
+			 .before = "flow_control|rate_mechanism|window_mechanism"),
+		NOPAL_ON(SEND_SEGMENT, nopal__go_back_sender_on_send),
+		NOPAL_ON(SEGMENT_RESEND, nopal__go_back_sender_on_resend,
+			 .before = "rate_mechanism|window_mechanism"),
+		/* A segment that is not taken now has not been seen. */
+		NOPAL_ON(SEGMENT_FROM_NET, go_back_n_on_from_net, .before = "segment_numbers"),
+		NOPAL_ON(SEGMENT_FROM_NET, nopal__go_back_sender_on_ack,
+			 .kinds = NOPAL_OWN_KIND + GO_BACK_N_ACK),
+		NOPAL_ON(SEGMENT_VERIFIED, go_back_n_on_verified, .before = "message_segments"),
+		NOPAL_ON(SEGMENT_RECEIVED, nopal__go_back_sender_on_settled),
+		NOPAL_ON(SEGMENT_LOST, nopal__go_back_sender_on_lost),
+		NOPAL_ON(MSG_FROM_NET, go_back_n_on_message,
+			 .before = "order|partial_order|jitter"),
+		NOPAL_ON(MSG_CONSUMED, go_back_n_on_consumed),
+		NOPAL_ON(TURN_END, nopal__go_back_sender_on_turn_end,
+			 .before = "flow_control|rate_mechanism|window_mechanism"),
+		NOPAL_ON(TURN_END, go_back_n_on_told, .after = "window_mechanism")),
 	.raises =
 		NOPAL_RAISES("ACK_FROM_NET", "SEGMENT_RECEIVED", "ACK_PROCESSED", "SEGMENT_TIMEOUT",
 			     "SEGMENT_LOST", "SEGMENT_RESEND", "SESSION_BROKEN"),

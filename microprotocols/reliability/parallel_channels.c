@@ -93,37 +93,6 @@ static enum nopal_verdict parallel_channels_on_response(struct nopal_at at,
 	return NOPAL_STOP;
 }
 
-static const struct nopal_binding parallel_channels_bindings[] = {
-	NOPAL_ON(SEGMENT_FROM_NET, parallel_channels_on_any, .kinds = NOPAL_EVERY_KIND,
-		 .before = "duplicate_filter"),
-	NOPAL_ON(SEGMENT_FROM_NET, parallel_channels_on_challenge,
-		 .kinds = NOPAL_OWN_KIND + PARALLEL_CHANNELS_CHALLENGE),
-	NOPAL_ON(SEGMENT_FROM_NET, parallel_channels_on_response,
-		 .kinds = NOPAL_OWN_KIND + PARALLEL_CHANNELS_RESPONSE),
-	{ 0 },
-};
-
-static const struct nopal_relation parallel_channels_excludes[] = {
-	{ "address_demux",
-	  "where addresses tell sessions apart, another address is another session" },
-	{ 0 },
-};
-
-static const struct nopal_shared parallel_channels_shared[] = {
-	[PARALLEL_CHANNELS_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
-					 "how often a challenge may leave" },
-	[PARALLEL_CHANNELS_BESIDE] = { "segments_beside", NOPAL_WRITE, 0,
-				       "arrived by other paths than the first" },
-	{ 0 },
-};
-
-static const struct nopal_kind parallel_channels_kinds[] = {
-	[PARALLEL_CHANNELS_CHALLENGE] = { "path_challenge", NOPAL_KIND_CONTROL,
-					  "asks a path for its bytes" },
-	[PARALLEL_CHANNELS_RESPONSE] = { "path_response", NOPAL_KIND_CONTROL, "brings them back" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_parallel_channels = {
 	.abi = NOPAL_ABI,
 	.name = "parallel_channels",
@@ -132,9 +101,24 @@ const struct nopal_microprotocol nopal_parallel_channels = {
 	.provides = NOPAL_ROLES({ "parallel_paths", true }),
 	.needs = NOPAL_RELATIONS({ "network", "paths are those of datagrams" },
 				 { "duplicate_filter", "each path brings a copy" }),
-	.excludes = parallel_channels_excludes,
-	.shared = parallel_channels_shared,
-	.kinds = parallel_channels_kinds,
-	.bindings = parallel_channels_bindings,
+	.excludes = NOPAL_RELATIONS(
+		{ "address_demux",
+		  "where addresses tell sessions apart, another address is another session" }),
+	.shared = NOPAL_SHARED(
+		[PARALLEL_CHANNELS_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
+						 "how often a challenge may leave" },
+		[PARALLEL_CHANNELS_BESIDE] = { "segments_beside", NOPAL_WRITE, 0,
+					       "arrived by other paths than the first" }),
+	.kinds = NOPAL_KINDS([PARALLEL_CHANNELS_CHALLENGE] = { "path_challenge", NOPAL_KIND_CONTROL,
+							       "asks a path for its bytes" },
+			     [PARALLEL_CHANNELS_RESPONSE] = { "path_response", NOPAL_KIND_CONTROL,
+							      "brings them back" }),
+	.bindings =
+		NOPAL_BINDINGS(NOPAL_ON(SEGMENT_FROM_NET, parallel_channels_on_any,
+					.kinds = NOPAL_EVERY_KIND, .before = "duplicate_filter"),
+			       NOPAL_ON(SEGMENT_FROM_NET, parallel_channels_on_challenge,
+					.kinds = NOPAL_OWN_KIND + PARALLEL_CHANNELS_CHALLENGE),
+			       NOPAL_ON(SEGMENT_FROM_NET, parallel_channels_on_response,
+					.kinds = NOPAL_OWN_KIND + PARALLEL_CHANNELS_RESPONSE)),
 	.state_size = sizeof(struct parallel_channels),
 };

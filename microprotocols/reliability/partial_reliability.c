@@ -194,111 +194,79 @@ static void partial_reliability_idle(struct nopal_at at)
 	expiry_rest(at.session, &self->expiry);
 }
 
-static const struct nopal_parameter partial_reliability_parameters[] = {
-	NOPAL_NUMBER(partial_reliability, deadline_ns, "deadline", TIME, "0ms", "0ms", "1h",
-		     "of messages that name none themselves; 0: they have none"),
-	NOPAL_NUMBER(partial_reliability, attempts, "attempts", COUNT, "0", "0", "1000",
-		     "transmissions of a segment of messages that say none; 0: no limit"),
-	{ 0 },
-};
-
-static const struct nopal_attribute partial_reliability_attributes[] = {
-	[PARTIAL_RELIABILITY_DEADLINE] = { "deadline", NOPAL_PROPERTY,
-					   "ns from sending until it is useless; NOPAL_NEVER: none" },
-	[PARTIAL_RELIABILITY_ATTEMPTS] = { "attempts", NOPAL_PROPERTY,
-					   "how often each of its segments may leave" },
-	[PARTIAL_RELIABILITY_EXPIRES] = { "expires_ns", NOPAL_WRITE, "when it is given up" },
-	[PARTIAL_RELIABILITY_FIRST] = { "first_segment", NOPAL_WRITE,
-					"number of its message's first segment" },
-	[PARTIAL_RELIABILITY_NEXT] = { "next_segment", NOPAL_WRITE,
-				       "one past that of the last one cut so far; 0: none is" },
-	[PARTIAL_RELIABILITY_NUMBER] = { "segment_number", NOPAL_READ },
-	[PARTIAL_RELIABILITY_MESSAGE] = { "message_number", NOPAL_READ_OPTIONAL },
-	{ 0 },
-};
-
-static const struct nopal_shared partial_reliability_shared[] = {
-	[PARTIAL_RELIABILITY_FORWARD_POINT] = { "forward_point", NOPAL_WRITE, 0,
-						"the peer's cumulative ack goes there without arrivals" },
-	[PARTIAL_RELIABILITY_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
-					"our first number" },
-	[PARTIAL_RELIABILITY_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
-				       "the peer's first number" },
-	[PARTIAL_RELIABILITY_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL, NOPAL_SECOND,
-					  "when to tell the point again" },
-	[PARTIAL_RELIABILITY_RTT] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
-				      "when to tell the point again; 0: not known" },
-	{ 0 },
-};
-
-/* Losses are judged here before anybody asks for a resend. */
-static const struct nopal_binding partial_reliability_bindings[] = {
-	NOPAL_ON(SESSION_OPENED, partial_reliability_on_opened),
-	NOPAL_ON(MSG_FROM_USER, partial_reliability_on_from_user, .before = "message_segments"),
-	NOPAL_ON(SEGMENT_FROM_USER, partial_reliability_on_cut, .before = "driver",
-		 .after = "segment_numbers"),
-	NOPAL_ON(SEND_SEGMENT, partial_reliability_on_send),
-	NOPAL_ON(SEGMENT_LOST, partial_reliability_on_missing, .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, partial_reliability_on_missing, .before = "reliability"),
-	NOPAL_ON(SEGMENT_DONE, partial_reliability_on_done),
-	NOPAL_ON(ACK_PROCESSED, nopal__forward_point_on_processed),
-	NOPAL_ON(TURN_END, nopal__forward_point_on_turn_end),
-	NOPAL_ON(SEGMENT_FROM_NET, nopal__forward_point_on_forward,
-		 .kinds = NOPAL_OWN_KIND + PARTIAL_RELIABILITY_FORWARD),
-	NOPAL_ON(SEGMENT_VERIFIED, nopal__forward_point_on_verified),
-	{ 0 },
-};
-
-static const struct nopal_relation partial_reliability_needs[] = {
-	{ "reliability", "without it nothing arrives for sure anyway" },
-	{ "acknowledgement", "its cumulative ack says whether the point was heard" },
-	{ "segment_numbers", "numbers say which segments will not come" },
-	{ 0 },
-};
-
-static const struct nopal_relation partial_reliability_excludes[] = {
-	{ "coalesce", "messages in one segment may have different deadlines" },
-	{ 0 },
-};
-
-static const struct nopal_promise partial_reliability_promises[] = {
-	{ NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS, NOPAL_IN_TIME,
-	  "a message is given up after its deadline or its attempts", .of = "deadline|attempts" },
-	{ NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS, NOPAL_IN_TIME,
-	  "every message has a deadline", .when = "deadline", .bound = "deadline" },
-	{ NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS, NOPAL_IN_TIME,
-	  "every message has a number of attempts", .when = "attempts", .bound = "attempts" },
-	{ 0 },
-};
-
-static const struct nopal_kind partial_reliability_kinds[] = {
-	[PARTIAL_RELIABILITY_FORWARD] = { "forward", NOPAL_KIND_CONTROL,
-					  "segments that will not come" },
-	{ 0 },
-};
-
-static const struct nopal_timer partial_reliability_timers[] = {
-	[PARTIAL_RELIABILITY_EXPIRED] = { "expired", partial_reliability_when_expired },
-	[PARTIAL_RELIABILITY_AGAIN] = { "again", nopal__forward_point_when_again },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_partial_reliability = {
 	.abi = NOPAL_ABI,
 	.name = "partial_reliability",
 	.family = "reliability",
 	.summary = "some messages need not arrive, or not after their time",
 	.provides = NOPAL_ROLES({ "partial_reliability", true }),
-	.needs = partial_reliability_needs,
-	.excludes = partial_reliability_excludes,
-	.promises = partial_reliability_promises,
+	.needs = NOPAL_RELATIONS(
+		{ "reliability", "without it nothing arrives for sure anyway" },
+		{ "acknowledgement", "its cumulative ack says whether the point was heard" },
+		{ "segment_numbers", "numbers say which segments will not come" }),
+	.excludes = NOPAL_RELATIONS(
+		{ "coalesce", "messages in one segment may have different deadlines" }),
+	.promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS, NOPAL_IN_TIME,
+				     "a message is given up after its deadline or its attempts",
+				     .of = "deadline|attempts" },
+				   { NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS, NOPAL_IN_TIME,
+				     "every message has a deadline", .when = "deadline",
+				     .bound = "deadline" },
+				   { NOPAL_DELIVERY, NOPAL_GIVING_UP, NOPAL_LOWERS, NOPAL_IN_TIME,
+				     "every message has a number of attempts", .when = "attempts",
+				     .bound = "attempts" }),
 	.parameters_size = sizeof(struct partial_reliability_parameters),
-	.parameters = partial_reliability_parameters,
-	.attributes = partial_reliability_attributes,
-	.shared = partial_reliability_shared,
-	.kinds = partial_reliability_kinds,
-	.timers = partial_reliability_timers,
-	.bindings = partial_reliability_bindings,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(partial_reliability, deadline_ns, "deadline", TIME, "0ms", "0ms", "1h",
+			     "of messages that name none themselves; 0: they have none"),
+		NOPAL_NUMBER(partial_reliability, attempts, "attempts", COUNT, "0", "0", "1000",
+			     "transmissions of a segment of messages that say none; 0: no limit")),
+	.attributes = NOPAL_ATTRIBUTES(
+		[PARTIAL_RELIABILITY_DEADLINE] = { "deadline", NOPAL_PROPERTY,
+						   "ns from sending until it is useless; NOPAL_NEVER: none" },
+		[PARTIAL_RELIABILITY_ATTEMPTS] = { "attempts", NOPAL_PROPERTY,
+						   "how often each of its segments may leave" },
+		[PARTIAL_RELIABILITY_EXPIRES] = { "expires_ns", NOPAL_WRITE,
+						  "when it is given up" },
+		[PARTIAL_RELIABILITY_FIRST] = { "first_segment", NOPAL_WRITE,
+						"number of its message's first segment" },
+		[PARTIAL_RELIABILITY_NEXT] = { "next_segment", NOPAL_WRITE,
+					       "one past that of the last one cut so far; 0: none is" },
+		[PARTIAL_RELIABILITY_NUMBER] = { "segment_number", NOPAL_READ },
+		[PARTIAL_RELIABILITY_MESSAGE] = { "message_number", NOPAL_READ_OPTIONAL }),
+	.shared = NOPAL_SHARED(
+		[PARTIAL_RELIABILITY_FORWARD_POINT] = { "forward_point", NOPAL_WRITE, 0,
+							"the peer's cumulative ack goes there without arrivals" },
+		[PARTIAL_RELIABILITY_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
+						"our first number" },
+		[PARTIAL_RELIABILITY_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
+					       "the peer's first number" },
+		[PARTIAL_RELIABILITY_TIMEOUT] = { "timeout_ns", NOPAL_READ_OPTIONAL, NOPAL_SECOND,
+						  "when to tell the point again" },
+		[PARTIAL_RELIABILITY_RTT] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
+					      "when to tell the point again; 0: not known" }),
+	.kinds = NOPAL_KINDS([PARTIAL_RELIABILITY_FORWARD] = { "forward", NOPAL_KIND_CONTROL,
+							       "segments that will not come" }),
+	.timers = NOPAL_TIMERS([PARTIAL_RELIABILITY_EXPIRED] = { "expired",
+								 partial_reliability_when_expired },
+			       [PARTIAL_RELIABILITY_AGAIN] = { "again",
+							       nopal__forward_point_when_again }),
+	.bindings = NOPAL_BINDINGS(
+		/* Losses are judged here before anybody asks for a resend. */
+		NOPAL_ON(SESSION_OPENED, partial_reliability_on_opened),
+		NOPAL_ON(MSG_FROM_USER, partial_reliability_on_from_user,
+			 .before = "message_segments"),
+		NOPAL_ON(SEGMENT_FROM_USER, partial_reliability_on_cut, .before = "driver",
+			 .after = "segment_numbers"),
+		NOPAL_ON(SEND_SEGMENT, partial_reliability_on_send),
+		NOPAL_ON(SEGMENT_LOST, partial_reliability_on_missing, .before = "reliability"),
+		NOPAL_ON(SEGMENT_TIMEOUT, partial_reliability_on_missing, .before = "reliability"),
+		NOPAL_ON(SEGMENT_DONE, partial_reliability_on_done),
+		NOPAL_ON(ACK_PROCESSED, nopal__forward_point_on_processed),
+		NOPAL_ON(TURN_END, nopal__forward_point_on_turn_end),
+		NOPAL_ON(SEGMENT_FROM_NET, nopal__forward_point_on_forward,
+			 .kinds = NOPAL_OWN_KIND + PARTIAL_RELIABILITY_FORWARD),
+		NOPAL_ON(SEGMENT_VERIFIED, nopal__forward_point_on_verified)),
 	.raises = NOPAL_RAISES("SEGMENT_ABANDONED", "FORWARD_RECEIVED", "SESSION_BROKEN"),
 	.state_size = sizeof(struct partial_reliability),
 	.idle = partial_reliability_idle,

@@ -119,30 +119,6 @@ static void repair_first_idle(struct nopal_at at)
 	nopal_queue_idle(at.session, &self->missing);
 }
 
-static const struct nopal_binding repair_first_bindings[] = {
-	NOPAL_ON(SEGMENT_LOST, repair_first_on_missing, .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, repair_first_on_missing, .before = "reliability"),
-	NOPAL_ON(ACK_PROCESSED, repair_first_on_processed),
-	NOPAL_ON(TURN_END, repair_first_on_turn_end,
-		 .before = "flow_control|rate_mechanism|window_mechanism"),
-	{ 0 },
-};
-
-static const struct nopal_attribute repair_first_attributes[] = {
-	[REPAIR_FIRST_GROUP] = { "repair_group", NOPAL_READ },
-	[REPAIR_FIRST_AWAITED] = { "repair_awaited", NOPAL_WRITE,
-				   "1: redundancy may repair it, and it is not resent" },
-	{ 0 },
-};
-
-static const struct nopal_shared repair_first_shared[] = {
-	[REPAIR_FIRST_WAIT] = { "resends_wait", NOPAL_WRITE, 1,
-				"1: a segment that may be repaired is not resent" },
-	[REPAIR_FIRST_SETTLED] = { "repair_groups_settled", NOPAL_READ, 0,
-				   "of groups up to this nothing more is repaired" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_repair_first = {
 	.abi = NOPAL_ABI,
 	.name = "repair_first",
@@ -151,11 +127,23 @@ const struct nopal_microprotocol nopal_repair_first = {
 	.needs = NOPAL_RELATIONS(
 		{ "retransmit", "it resends segments that redundancy cannot repair" },
 		{ "redundancy", "without it nothing is ever repaired" }),
-	.attributes = repair_first_attributes,
-	.shared = repair_first_shared,
+	.attributes = NOPAL_ATTRIBUTES(
+		[REPAIR_FIRST_GROUP] = { "repair_group", NOPAL_READ },
+		[REPAIR_FIRST_AWAITED] = { "repair_awaited", NOPAL_WRITE,
+					   "1: redundancy may repair it, and it is not resent" }),
+	.shared = NOPAL_SHARED(
+		[REPAIR_FIRST_WAIT] = { "resends_wait", NOPAL_WRITE, 1,
+					"1: a segment that may be repaired is not resent" },
+		[REPAIR_FIRST_SETTLED] = { "repair_groups_settled", NOPAL_READ, 0,
+					   "of groups up to this nothing more is repaired" }),
 	.timers =
 		NOPAL_TIMERS([REPAIR_FIRST_PATIENCE] = { "patience", repair_first_when_impatient }),
-	.bindings = repair_first_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(SEGMENT_LOST, repair_first_on_missing, .before = "reliability"),
+		NOPAL_ON(SEGMENT_TIMEOUT, repair_first_on_missing, .before = "reliability"),
+		NOPAL_ON(ACK_PROCESSED, repair_first_on_processed),
+		NOPAL_ON(TURN_END, repair_first_on_turn_end,
+			 .before = "flow_control|rate_mechanism|window_mechanism")),
 	.raises = NOPAL_RAISES("SEGMENT_RESEND", "SESSION_BROKEN"),
 	.state_size = sizeof(struct repair_first),
 	.idle = repair_first_idle,

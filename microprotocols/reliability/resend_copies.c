@@ -80,32 +80,6 @@ static void resend_copies_idle(struct nopal_at at)
 	nopal_queue_idle(at.session, &self->away);
 }
 
-static const struct nopal_parameter resend_copies_parameters[] = {
-	NOPAL_NUMBER(resend_copies, copies, "copies", COUNT, "2", "1", "7",
-		     "copies of each resend, where nothing else waits to leave"),
-	{ 0 },
-};
-
-/* Before the resend that may leave at once. */
-static const struct nopal_binding resend_copies_bindings[] = {
-	NOPAL_ON(SEGMENT_LOST, resend_copies_on_missing, .before = "reliability"),
-	NOPAL_ON(SEGMENT_TIMEOUT, resend_copies_on_missing, .before = "reliability"),
-	NOPAL_ON(SEND_SEGMENT, resend_copies_on_send),
-	{ 0 },
-};
-
-static const struct nopal_attribute resend_copies_attributes[] = {
-	[RESEND_COPIES_LEFT] = { "copies_left", NOPAL_WRITE,
-				 "copies of its resend that may leave" },
-	{ 0 },
-};
-
-static const struct nopal_shared resend_copies_shared[] = {
-	[RESEND_COPIES_APP_LIMITED] = { "app_limited", NOPAL_READ, 0,
-					"1: nothing else waits to leave" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_resend_copies = {
 	.abi = NOPAL_ABI,
 	.name = "resend_copies",
@@ -115,11 +89,20 @@ const struct nopal_microprotocol nopal_resend_copies = {
 		{ "retransmit", "it lets the copy leave" },
 		{ "window_mechanism", "it says whether anything else waits to leave" }),
 	.parameters_size = sizeof(struct resend_copies_parameters),
-	.parameters = resend_copies_parameters,
-	.attributes = resend_copies_attributes,
-	.shared = resend_copies_shared,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(resend_copies, copies, "copies", COUNT, "2", "1", "7",
+			     "copies of each resend, where nothing else waits to leave")),
+	.attributes =
+		NOPAL_ATTRIBUTES([RESEND_COPIES_LEFT] = { "copies_left", NOPAL_WRITE,
+							  "copies of its resend that may leave" }),
+	.shared = NOPAL_SHARED([RESEND_COPIES_APP_LIMITED] = { "app_limited", NOPAL_READ, 0,
+							       "1: nothing else waits to leave" }),
 	.timers = NOPAL_TIMERS([RESEND_COPIES_DUE] = { "due", resend_copies_when_due }),
-	.bindings = resend_copies_bindings,
+	.bindings = NOPAL_BINDINGS(
+		/* Before the resend that may leave at once. */
+		NOPAL_ON(SEGMENT_LOST, resend_copies_on_missing, .before = "reliability"),
+		NOPAL_ON(SEGMENT_TIMEOUT, resend_copies_on_missing, .before = "reliability"),
+		NOPAL_ON(SEND_SEGMENT, resend_copies_on_send)),
 	.raises = NOPAL_RAISES("SEGMENT_RESEND", "SESSION_BROKEN"),
 	.state_size = sizeof(struct resend_copies),
 	.idle = resend_copies_idle,

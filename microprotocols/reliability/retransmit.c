@@ -91,73 +91,6 @@ static enum nopal_verdict retransmit_on_settled(struct nopal_at at, struct nopal
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_parameter retransmit_parameters[] = {
-	NOPAL_NUMBER(retransmit, attempts, "attempts", COUNT, "16", "1", "1000",
-		     "how often one segment may time out before the session gives up"),
-	{ 0 },
-};
-
-static const struct nopal_moved retransmit_moved[] = {
-	{ "copies", "remove it, and add resend_copies { copies = N }" },
-	{ "arq", "remove it: `always` is how retransmit works; for `unrepaired` add "
-		 "repair_first {}; for `never` remove retransmit" },
-	{ 0 },
-};
-
-/* A resend is let go once the other gates have the segment in line: they let it go in turn. */
-static const struct nopal_binding retransmit_bindings[] = {
-	NOPAL_ON(SEGMENT_TO_NET, retransmit_on_wanted, .before = "window_mechanism"),
-	NOPAL_ON(SEGMENT_RESEND, retransmit_on_wanted, .after = "rate_mechanism|window_mechanism"),
-	NOPAL_ON(SEGMENT_LOST, retransmit_on_lost),
-	NOPAL_ON(SEGMENT_TIMEOUT, retransmit_on_timeout),
-	NOPAL_ON(SEGMENT_RECEIVED, retransmit_on_settled),
-	NOPAL_ON(SEGMENT_ABANDONED, retransmit_on_settled),
-	NOPAL_ON(ACK_PROCESSED, retransmit_on_processed),
-	{ 0 },
-};
-
-static const struct nopal_relation retransmit_needs[] = {
-	{ "acknowledgement", "without status nothing is known to be missing" },
-	{ "segment_numbers", "the peer must tell a resend from a new segment" },
-	{ 0 },
-};
-
-static const struct nopal_relation retransmit_excludes[] = {
-	{ "lossy_order", "messages that lossy ordering skips would be sent again for nothing" },
-	{ 0 },
-};
-
-static const struct nopal_promise retransmit_promises[] = {
-	{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
-	  "a lost or timed out segment is sent again" },
-	{ NOPAL_DEATH, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_WHILE_SENDING, "resends have an end",
-	  .bound = "attempts" },
-	{ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0,
-	  "a resend leaves after segments that were sent later" },
-	{ 0 },
-};
-
-static const struct nopal_attribute retransmit_attributes[] = {
-	[RETRANSMIT_TIMEOUTS] = { "timeouts", NOPAL_WRITE,
-				  "timeouts of the segment since the peer was seen to live" },
-	[RETRANSMIT_PROGRESS] = { "timeout_progress", NOPAL_WRITE,
-				  "at its last timeout: acks that had moved a cumulative ack" },
-	[RETRANSMIT_AWAITED] = { "repair_awaited", NOPAL_READ_OPTIONAL },
-	{ 0 },
-};
-
-static const struct nopal_shared retransmit_shared[] = {
-	{ "reliability_unmet", NOPAL_WRITE, 1, "1: an unseen segment is still needed" },
-	{ 0 },
-};
-
-static const struct nopal_hold retransmit_holds[] = {
-	{ "a transmission of the segment is asked for", NOPAL_SEND, NOPAL_DATA },
-	{ "the peer has it", NOPAL_DONE, NOPAL_DATA },
-	{ "the peer has it", NOPAL_DEALLOCATE, NOPAL_DATA },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_retransmit = {
 	.abi = NOPAL_ABI,
 	.name = "retransmit",
@@ -165,16 +98,48 @@ const struct nopal_microprotocol nopal_retransmit = {
 	.summary = "send a segment again when it is lost or timed out",
 	.provides = NOPAL_ROLES({ "reliability" }),
 	.standard = "reliability",
-	.needs = retransmit_needs,
-	.excludes = retransmit_excludes,
-	.promises = retransmit_promises,
+	.needs = NOPAL_RELATIONS(
+		{ "acknowledgement", "without status nothing is known to be missing" },
+		{ "segment_numbers", "the peer must tell a resend from a new segment" }),
+	.excludes = NOPAL_RELATIONS(
+		{ "lossy_order",
+		  "messages that lossy ordering skips would be sent again for nothing" }),
+	.promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_ALL,
+				     "a lost or timed out segment is sent again" },
+				   { NOPAL_DEATH, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_WHILE_SENDING,
+				     "resends have an end", .bound = "attempts" },
+				   { NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0,
+				     "a resend leaves after segments that were sent later" }),
 	.parameters_size = sizeof(struct retransmit_parameters),
-	.parameters = retransmit_parameters,
-	.moved = retransmit_moved,
-	.attributes = retransmit_attributes,
-	.shared = retransmit_shared,
-	.holds = retransmit_holds,
-	.bindings = retransmit_bindings,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(retransmit, attempts, "attempts", COUNT, "16", "1", "1000",
+			     "how often one segment may time out before the session gives up")),
+	.moved = NOPAL_MOVED({ "copies", "remove it, and add resend_copies { copies = N }" },
+			     { "arq",
+			       "remove it: `always` is how retransmit works; for `unrepaired` add "
+			       "repair_first {}; for `never` remove retransmit" }),
+	.attributes = NOPAL_ATTRIBUTES(
+		[RETRANSMIT_TIMEOUTS] = { "timeouts", NOPAL_WRITE,
+					  "timeouts of the segment since the peer was seen to live" },
+		[RETRANSMIT_PROGRESS] = { "timeout_progress", NOPAL_WRITE,
+					  "at its last timeout: acks that had moved a cumulative ack" },
+		[RETRANSMIT_AWAITED] = { "repair_awaited", NOPAL_READ_OPTIONAL }),
+	.shared = NOPAL_SHARED(
+		{ "reliability_unmet", NOPAL_WRITE, 1, "1: an unseen segment is still needed" }),
+	.holds = NOPAL_HOLDS(
+		{ "a transmission of the segment is asked for", NOPAL_SEND, NOPAL_DATA },
+		{ "the peer has it", NOPAL_DONE, NOPAL_DATA },
+		{ "the peer has it", NOPAL_DEALLOCATE, NOPAL_DATA }),
+	.bindings = NOPAL_BINDINGS(
+		/* A resend is let go once the other gates have the segment in line: they let it go in turn. */
+		NOPAL_ON(SEGMENT_TO_NET, retransmit_on_wanted, .before = "window_mechanism"),
+		NOPAL_ON(SEGMENT_RESEND, retransmit_on_wanted,
+			 .after = "rate_mechanism|window_mechanism"),
+		NOPAL_ON(SEGMENT_LOST, retransmit_on_lost),
+		NOPAL_ON(SEGMENT_TIMEOUT, retransmit_on_timeout),
+		NOPAL_ON(SEGMENT_RECEIVED, retransmit_on_settled),
+		NOPAL_ON(SEGMENT_ABANDONED, retransmit_on_settled),
+		NOPAL_ON(ACK_PROCESSED, retransmit_on_processed)),
 	.raises = NOPAL_RAISES("SEGMENT_RESEND", "SESSION_BROKEN"),
 	.state_size = sizeof(struct retransmit),
 };

@@ -90,88 +90,66 @@ static void sliding_window_fec_validate(const void *parameters, struct nopal_pro
 			      "make window at least sources");
 }
 
-static const struct nopal_parameter sliding_window_fec_parameters[] = {
-	NOPAL_NUMBER(sliding_window_fec, sources, "sources", COUNT, "4", "1", "128",
-		     "segments between repairs"),
-	NOPAL_NUMBER(sliding_window_fec, repairs, "repairs", COUNT, "1", "1", "16",
-		     "repairs that are made at a time, at most"),
-	NOPAL_NUMBER(sliding_window_fec, window, "window", COUNT, "20", "1", "128",
-		     "segments that a repair is about", .wire = true),
-	NOPAL_NUMBER(sliding_window_fec, flush_ns, "flush", TIME, "20ms", "1ms", "100ms",
-		     "age at which fewer than `sources` get repairs"),
-	{ 0 },
-};
-
-static const struct nopal_attribute sliding_window_fec_attributes[] = {
-	[SLIDING_SOURCE] = { "repair_source", NOPAL_WRITE, "counts segments that repairs are about",
-			     .wire_bytes = SLIDING_SOURCE_BYTES, .kinds = NOPAL_CARRIED,
-			     .serial = true },
-	[SLIDING_CUMULATIVE_ACK] = { "cumulative_ack", NOPAL_READ_OPTIONAL },
-	[SLIDING_REPAIR_GROUP] = { "repair_group", NOPAL_WRITE,
-				   "group of segments that repairs it; 0: none" },
-	{ 0 },
-};
-
-static const struct nopal_shared sliding_window_fec_shared[] = {
-	[SLIDING_PLAYOUT_DELAY] = { "playout_delay_ns", NOPAL_READ_OPTIONAL, 0, "bounds flush" },
-	[SLIDING_BLOCK_SEGMENTS] = { "block_segments", NOPAL_WRITE, 1, "sources between repairs" },
-	[SLIDING_PARITY_SEGMENTS] = { "parity_segments", NOPAL_READ_OPTIONAL, 255,
-				      "repairs from now on, at most `repairs`" },
-	[SLIDING_RESENDS_WAIT] = { "resends_wait", NOPAL_READ_OPTIONAL, 0,
-				   "1: a segment that may be repaired is not resent" },
-	[SLIDING_GROUPS_SETTLED] = { "repair_groups_settled", NOPAL_WRITE, 0,
-				     "up to this no repair is on its way" },
-	{ 0 },
-};
-
-/* Repairs leave before the connection says that there is no more, and nothing is coded twice that
- * arrives twice. */
-static const struct nopal_binding sliding_window_fec_bindings[] = {
-	NOPAL_ON(SEND_SEGMENT, sliding_window_fec_on_send),
-	NOPAL_ON(SEGMENT_FROM_NET, nopal__sliding_on_data, .after = "duplicate_filter"),
-	NOPAL_ON(SEGMENT_FROM_NET, nopal__sliding_on_repair,
-		 .kinds = NOPAL_OWN_KIND + SLIDING_REPAIR),
-	NOPAL_ON(SEGMENT_DONE, sliding_window_fec_on_settled,
-		 .kinds = NOPAL_OWN_KIND + SLIDING_REPAIR),
-	NOPAL_ON(CLOSE_SESSION, sliding_window_fec_on_close, .before = "connection"),
-	{ 0 },
-};
-
-static const struct nopal_relation sliding_window_fec_needs[] = {
-	{ "segment_numbers", "a rebuilt segment and its late original must be known as one" },
-	{ 0 },
-};
-
-static const struct nopal_promise sliding_window_fec_promises[] = {
-	{ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_REPAIRED,
-	  "repair segments repair losses of a window", .bound = "flush" },
-	{ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0, "a rebuilt segment comes after later ones",
-	  .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL },
-	{ 0 },
-};
-
-static const struct nopal_kind sliding_window_fec_kinds[] = {
-	[SLIDING_REPAIR] = { "repair", NOPAL_KIND_CARRIED, "a sum of the last data segments",
-			     .around = SLIDING_HEAD_BYTES + NOPAL__SYMBOL_LENGTH_BYTES },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_sliding_window_fec = {
 	.abi = NOPAL_ABI,
 	.name = "sliding_window_fec",
 	.family = "reliability",
 	.summary = "repair segments over the last segments that left",
 	.provides = NOPAL_ROLES({ "redundancy", true }),
-	.needs = sliding_window_fec_needs,
-	.promises = sliding_window_fec_promises,
+	.needs =
+		NOPAL_RELATIONS({ "segment_numbers",
+				  "a rebuilt segment and its late original must be known as one" }),
+	.promises =
+		NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_REPAIRED,
+				 "repair segments repair losses of a window", .bound = "flush" },
+			       { NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0,
+				 "a rebuilt segment comes after later ones",
+				 .unless = NOPAL_DELIVERY, .unless_has = NOPAL_ALL }),
 	.parameters_size = sizeof(struct sliding_window_fec_parameters),
-	.parameters = sliding_window_fec_parameters,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(sliding_window_fec, sources, "sources", COUNT, "4", "1", "128",
+			     "segments between repairs"),
+		NOPAL_NUMBER(sliding_window_fec, repairs, "repairs", COUNT, "1", "1", "16",
+			     "repairs that are made at a time, at most"),
+		NOPAL_NUMBER(sliding_window_fec, window, "window", COUNT, "20", "1", "128",
+			     "segments that a repair is about", .wire = true),
+		NOPAL_NUMBER(sliding_window_fec, flush_ns, "flush", TIME, "20ms", "1ms", "100ms",
+			     "age at which fewer than `sources` get repairs")),
 	.validate = sliding_window_fec_validate,
-	.attributes = sliding_window_fec_attributes,
-	.shared = sliding_window_fec_shared,
-	.kinds = sliding_window_fec_kinds,
+	.attributes = NOPAL_ATTRIBUTES(
+		[SLIDING_SOURCE] = { "repair_source", NOPAL_WRITE,
+				     "counts segments that repairs are about",
+				     .wire_bytes = SLIDING_SOURCE_BYTES, .kinds = NOPAL_CARRIED,
+				     .serial = true },
+		[SLIDING_CUMULATIVE_ACK] = { "cumulative_ack", NOPAL_READ_OPTIONAL },
+		[SLIDING_REPAIR_GROUP] = { "repair_group", NOPAL_WRITE,
+					   "group of segments that repairs it; 0: none" }),
+	.shared = NOPAL_SHARED(
+		[SLIDING_PLAYOUT_DELAY] = { "playout_delay_ns", NOPAL_READ_OPTIONAL, 0,
+					    "bounds flush" },
+		[SLIDING_BLOCK_SEGMENTS] = { "block_segments", NOPAL_WRITE, 1,
+					     "sources between repairs" },
+		[SLIDING_PARITY_SEGMENTS] = { "parity_segments", NOPAL_READ_OPTIONAL, 255,
+					      "repairs from now on, at most `repairs`" },
+		[SLIDING_RESENDS_WAIT] = { "resends_wait", NOPAL_READ_OPTIONAL, 0,
+					   "1: a segment that may be repaired is not resent" },
+		[SLIDING_GROUPS_SETTLED] = { "repair_groups_settled", NOPAL_WRITE, 0,
+					     "up to this no repair is on its way" }),
+	.kinds = NOPAL_KINDS([SLIDING_REPAIR] = { "repair", NOPAL_KIND_CARRIED,
+						  "a sum of the last data segments",
+						  .around = SLIDING_HEAD_BYTES +
+							    NOPAL__SYMBOL_LENGTH_BYTES }),
 	.timers = NOPAL_TIMERS([SLIDING_FLUSH] = { "flush", sliding_window_fec_when_flush }),
-	.bindings = sliding_window_fec_bindings,
+	.bindings = NOPAL_BINDINGS(
+		/* Repairs leave before the connection says that there is no more, and nothing is coded twice that
+ * arrives twice. */
+		NOPAL_ON(SEND_SEGMENT, sliding_window_fec_on_send),
+		NOPAL_ON(SEGMENT_FROM_NET, nopal__sliding_on_data, .after = "duplicate_filter"),
+		NOPAL_ON(SEGMENT_FROM_NET, nopal__sliding_on_repair,
+			 .kinds = NOPAL_OWN_KIND + SLIDING_REPAIR),
+		NOPAL_ON(SEGMENT_DONE, sliding_window_fec_on_settled,
+			 .kinds = NOPAL_OWN_KIND + SLIDING_REPAIR),
+		NOPAL_ON(CLOSE_SESSION, sliding_window_fec_on_close, .before = "connection")),
 	.raises = NOPAL_RAISES("SEGMENT_TO_NET", "SEGMENT_FROM_NET"),
 	.state_size = sizeof(struct sliding_window_fec),
 	.open = sliding_window_fec_open,

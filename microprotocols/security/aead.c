@@ -176,32 +176,6 @@ static void aead_validate(const void *parameters, struct nopal_problems *problem
 			      "build again, or leave aead out");
 }
 
-static const struct nopal_parameter aead_table[] = {
-	[AEAD_CIPHER] =
-		NOPAL_WORDS(aead, cipher, "cipher", "aes_128_gcm", "chacha20_poly1305|aes_128_gcm",
-			    "cipher of datagrams; chacha20_poly1305 where the processor has no AES",
-			    .wire = true),
-	[AEAD_PSK_FILE] = { .name = "psk_file",
-			    .unit = NOPAL_FILE,
-			    .offset = offsetof(struct aead_parameters, psk_file),
-			    .initial = "",
-			    .doc = "a key that both sides had before, of 16 bytes at least" },
-	[AEAD_UPDATE] = NOPAL_NUMBER(aead, update, "update", COUNT, "4194304", "2", "8388607",
-				     "datagrams until the key changes"),
-	[AEAD_FORGERIES] =
-		NOPAL_NUMBER(aead, forgeries, "forgeries", COUNT, "68719476736", "1", "68719476736",
-			     "datagrams that do not open, until the session ends"),
-	{ 0 },
-};
-
-static const struct nopal_promise aead_promises[] = {
-	{ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES, NOPAL_READERS,
-	  "every datagram is encrypted and authenticated" },
-	{ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_KNOWN_PEER,
-	  "the peer has the key of the file", .when = "psk_file" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_aead = {
 	.abi = NOPAL_ABI,
 	.name = "aead",
@@ -211,9 +185,27 @@ const struct nopal_microprotocol nopal_aead = {
 	.needs = NOPAL_RELATIONS(
 		{ "network", "it seals datagrams, which leave from the lowest layer" },
 		{ "connection", "keys are agreed on while a session opens" }),
-	.promises = aead_promises,
+	.promises =
+		NOPAL_PROMISES({ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES, NOPAL_READERS,
+				 "every datagram is encrypted and authenticated" },
+			       { NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_KNOWN_PEER,
+				 "the peer has the key of the file", .when = "psk_file" }),
 	.parameters_size = sizeof(struct aead_parameters),
-	.parameters = aead_table,
+	.parameters = NOPAL_PARAMETERS(
+		[AEAD_CIPHER] = NOPAL_WORDS(
+			aead, cipher, "cipher", "aes_128_gcm", "chacha20_poly1305|aes_128_gcm",
+			"cipher of datagrams; chacha20_poly1305 where the processor has no AES",
+			.wire = true),
+		[AEAD_PSK_FILE] = { .name = "psk_file",
+				    .unit = NOPAL_FILE,
+				    .offset = offsetof(struct aead_parameters, psk_file),
+				    .initial = "",
+				    .doc = "a key that both sides had before, of 16 bytes at least" },
+		[AEAD_UPDATE] = NOPAL_NUMBER(aead, update, "update", COUNT, "4194304", "2",
+					     "8388607", "datagrams until the key changes"),
+		[AEAD_FORGERIES] = NOPAL_NUMBER(
+			aead, forgeries, "forgeries", COUNT, "68719476736", "1", "68719476736",
+			"datagrams that do not open, until the session ends")),
 	.validate = aead_validate,
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct aead),

@@ -55,12 +55,6 @@ static bool checksum_open(struct nopal_at at, uint8_t *bytes, size_t length)
 	return nopal_read(&trailer, CHECKSUM_BYTES) == checksum_of(at, bytes, length);
 }
 
-static const struct nopal_parameter checksum_parameters[] = {
-	NOPAL_WORDS(checksum, algorithm, "algorithm", "crc32c", "crc32c|ones_complement",
-		    "how the checksum is made", .wire = true),
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_checksum = {
 	.abi = NOPAL_ABI,
 	.name = "checksum",
@@ -73,7 +67,9 @@ const struct nopal_microprotocol nopal_checksum = {
 	.promises = NOPAL_PROMISES({ NOPAL_INTEGRITY, NOPAL_SEAL_STAGE, NOPAL_GIVES,
 				     NOPAL_ACCIDENTS, "every datagram has a checksum" }),
 	.parameters_size = sizeof(struct checksum_parameters),
-	.parameters = checksum_parameters,
+	.parameters = NOPAL_PARAMETERS(NOPAL_WORDS(checksum, algorithm, "algorithm", "crc32c",
+						   "crc32c|ones_complement",
+						   "how the checksum is made", .wire = true)),
 	.seal = &(const struct nopal_seal){ .overhead = CHECKSUM_BYTES,
 					    .close = checksum_close,
 					    .open = checksum_open },

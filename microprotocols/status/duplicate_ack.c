@@ -260,14 +260,6 @@ static void duplicate_ack_when_judge(struct nopal_at at)
 		duplicate_ack_overtaken(at);
 }
 
-static const struct nopal_parameter duplicate_ack_parameters[] = {
-	/* RFC 5681, section 3.2 */
-	NOPAL_NUMBER(duplicate_ack, threshold, "threshold", COUNT, "3", "1", "1000",
-		     "transmissions that overtook one before it counts as lost"),
-	NOPAL_ON_OFF(duplicate_ack, adapt, "adapt", "on", "wait longer where the path reorders"),
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_duplicate_ack = {
 	.abi = NOPAL_ABI,
 	.name = "duplicate_ack",
@@ -277,7 +269,12 @@ const struct nopal_microprotocol nopal_duplicate_ack = {
 	.standard = "loss_detection",
 	.needs = NOPAL_RELATIONS({ "acknowledgement", "losses are judged by acks" }),
 	.parameters_size = sizeof(struct duplicate_ack_parameters),
-	.parameters = duplicate_ack_parameters,
+	.parameters = NOPAL_PARAMETERS(
+		/* RFC 5681, section 3.2 */
+		NOPAL_NUMBER(duplicate_ack, threshold, "threshold", COUNT, "3", "1", "1000",
+			     "transmissions that overtook one before it counts as lost"),
+		NOPAL_ON_OFF(duplicate_ack, adapt, "adapt", "on",
+			     "wait longer where the path reorders")),
 	.attributes = NOPAL_ATTRIBUTES(FOUND_LOST_ATTRIBUTES),
 	.shared = NOPAL_SHARED(
 		[DUPLICATE_ACK_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,

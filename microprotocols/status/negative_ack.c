@@ -372,37 +372,6 @@ static void negative_ack_idle(struct nopal_at at)
 	outstanding_idle(at.session, &self->sent);
 }
 
-static const struct nopal_parameter negative_ack_parameters[] = {
-	/* as RFC 5681, section 3.2 */
-	NOPAL_NUMBER(negative_ack, reorder, "reorder", COUNT, "3", "0", "1000",
-		     "segments that may overtake one before it counts as missing"),
-	NOPAL_NUMBER(negative_ack, repeat_ns, "repeat", TIME, "100ms", "1ms", "60s",
-		     "wait before asking again, and two round trips at least"),
-	NOPAL_NUMBER(negative_ack, attempts, "attempts", COUNT, "3", "1", "100",
-		     "requests for a segment, where segments are resent"),
-	{ 0 },
-};
-
-static const struct nopal_binding negative_ack_bindings[] = {
-	NOPAL_ON(SESSION_OPENED, negative_ack_on_opened),
-	NOPAL_ON(SEND_SEGMENT, negative_ack_on_send),
-	NOPAL_ON(SEGMENT_FROM_NET, negative_ack_on_nak, .kinds = NOPAL_OWN_KIND + NEGATIVE_ACK_NAK),
-	NOPAL_ON(SEGMENT_VERIFIED, negative_ack_on_verified, .before = "message_segments"),
-	NOPAL_ON(SEGMENT_DONE, negative_ack_on_done),
-	NOPAL_ON(FORWARD_RECEIVED, negative_ack_on_gave_up),
-	NOPAL_ON(TURN_END, negative_ack_on_turn_end),
-	{ 0 },
-};
-
-static const struct nopal_shared negative_ack_shared[] = {
-	[NEGATIVE_ACK_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1, "our first number" },
-	[NEGATIVE_ACK_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1, "the peer's first number" },
-	[NEGATIVE_ACK_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-				 "1: missing segments will be sent again" },
-	[NEGATIVE_ACK_RTT] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0, "a round trip" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_negative_ack = {
 	.abi = NOPAL_ABI,
 	.name = "negative_ack",
@@ -413,13 +382,35 @@ const struct nopal_microprotocol nopal_negative_ack = {
 		{ "segment_numbers", "missing segments are a gap in numbers" },
 		{ "acknowledgement", "without status a segment is forgotten as it leaves" }),
 	.parameters_size = sizeof(struct negative_ack_parameters),
-	.parameters = negative_ack_parameters,
+	.parameters = NOPAL_PARAMETERS(
+		/* as RFC 5681, section 3.2 */
+		NOPAL_NUMBER(negative_ack, reorder, "reorder", COUNT, "3", "0", "1000",
+			     "segments that may overtake one before it counts as missing"),
+		NOPAL_NUMBER(negative_ack, repeat_ns, "repeat", TIME, "100ms", "1ms", "60s",
+			     "wait before asking again, and two round trips at least"),
+		NOPAL_NUMBER(negative_ack, attempts, "attempts", COUNT, "3", "1", "100",
+			     "requests for a segment, where segments are resent")),
 	.attributes = NOPAL_ATTRIBUTES([NEGATIVE_ACK_NUMBER] = { "segment_number", NOPAL_READ }),
-	.shared = negative_ack_shared,
+	.shared = NOPAL_SHARED([NEGATIVE_ACK_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
+							"our first number" },
+			       [NEGATIVE_ACK_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
+						       "the peer's first number" },
+			       [NEGATIVE_ACK_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+							"1: missing segments will be sent again" },
+			       [NEGATIVE_ACK_RTT] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL, 0,
+						      "a round trip" }),
 	.kinds = NOPAL_KINDS([NEGATIVE_ACK_NAK] = { "nak", NOPAL_KIND_CONTROL,
 						    "the segments that are missing" }),
 	.timers = NOPAL_TIMERS([NEGATIVE_ACK_REPEAT] = { "repeat", negative_ack_when_repeat }),
-	.bindings = negative_ack_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(SESSION_OPENED, negative_ack_on_opened),
+		NOPAL_ON(SEND_SEGMENT, negative_ack_on_send),
+		NOPAL_ON(SEGMENT_FROM_NET, negative_ack_on_nak,
+			 .kinds = NOPAL_OWN_KIND + NEGATIVE_ACK_NAK),
+		NOPAL_ON(SEGMENT_VERIFIED, negative_ack_on_verified, .before = "message_segments"),
+		NOPAL_ON(SEGMENT_DONE, negative_ack_on_done),
+		NOPAL_ON(FORWARD_RECEIVED, negative_ack_on_gave_up),
+		NOPAL_ON(TURN_END, negative_ack_on_turn_end)),
 	.raises = NOPAL_RAISES("SEGMENT_LOST", "SESSION_BROKEN"),
 	.state_size = sizeof(struct negative_ack),
 	.idle = negative_ack_idle,

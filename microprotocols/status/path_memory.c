@@ -206,16 +206,6 @@ static int path_memory_open(struct nopal_at at)
 	return 0;
 }
 
-static const struct nopal_binding path_memory_bindings[] = {
-	NOPAL_ON(SEGMENT_LOST, path_memory_on_missing, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(SEGMENT_TIMEOUT, path_memory_on_missing, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(CONGESTION_MARKED, path_memory_on_marked),
-	NOPAL_ON(ACK_PROCESSED, path_memory_on_ack),
-	NOPAL_ON(SESSION_CLOSED, path_memory_on_closed),
-	NOPAL_ON(SESSION_BROKEN, path_memory_on_broken),
-	{ 0 },
-};
-
 static const struct nopal_shared path_memory_shared[] = {
 	[PATH_MEMORY_RTT] = { "known_rtt_ns", NOPAL_WRITE, 0, "of earlier sessions; 0: not known" },
 	[PATH_MEMORY_VARIANCE] = { "known_rtt_variance_ns", NOPAL_WRITE, 0,
@@ -250,7 +240,13 @@ const struct nopal_microprotocol nopal_path_memory = {
 		NOPAL_NUMBER(path_memory, expire_ns, "expire", TIME, "1h", "1s", "24h",
 			     "facts that are older are not used")),
 	.shared = path_memory_shared,
-	.bindings = path_memory_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(SEGMENT_LOST, path_memory_on_missing, .kinds = NOPAL_CARRIED),
+		NOPAL_ON(SEGMENT_TIMEOUT, path_memory_on_missing, .kinds = NOPAL_CARRIED),
+		NOPAL_ON(CONGESTION_MARKED, path_memory_on_marked),
+		NOPAL_ON(ACK_PROCESSED, path_memory_on_ack),
+		NOPAL_ON(SESSION_CLOSED, path_memory_on_closed),
+		NOPAL_ON(SESSION_BROKEN, path_memory_on_broken)),
 	.state_size = sizeof(struct path_memory),
 	.open = path_memory_open,
 };

@@ -55,58 +55,6 @@ static void positive_ack_validate(const void *parameters, struct nopal_problems 
 			      "set delay, or make every at least 1");
 }
 
-static const struct nopal_parameter positive_ack_parameters[] = {
-	NOPAL_NUMBER(positive_ack, every, "every", COUNT, "2", "0", "65536",
-		     "segments that are acknowledged at once; 0: none, acks go by the clock"),
-	NOPAL_NUMBER(positive_ack, delay_ns, "delay", TIME, "25ms", "0ms", "250ms",
-		     "longest wait for that many"),
-	NOPAL_ON_OFF(positive_ack, selective, "selective", "off",
-		     "report what lies above the cumulative ack", .wire = true),
-	NOPAL_ON_OFF(positive_ack, piggyback, "piggyback", "off", "data carries the cumulative ack",
-		     .wire = true),
-	NOPAL_NUMBER(positive_ack, window, "window", COUNT, "65536", "1", "1048576",
-		     "segments that may be outstanding"),
-	{ 0 },
-};
-
-static const struct nopal_binding positive_ack_bindings[] = {
-	NOPAL_ON(SESSION_OPENED, positive_ack_on_opened),
-	NOPAL_ON(SEGMENT_TO_NET, nopal__ack_sender_on_to_net,
-		 .before = "flow_control|rate_mechanism|window_mechanism"),
-	NOPAL_ON(SEND_SEGMENT, nopal__ack_sender_on_send, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(SEGMENT_FROM_NET, nopal__ack_receiver_on_carried, .kinds = NOPAL_CARRIED,
-		 .before = "duplicate_filter"),
-	NOPAL_ON(SEGMENT_FROM_NET, nopal__ack_sender_on_ack,
-		 .kinds = NOPAL_OWN_KIND + POSITIVE_ACK_ACK),
-	NOPAL_ON(SEGMENT_VERIFIED, nopal__ack_receiver_on_verified, .before = "message_segments"),
-	NOPAL_ON(SEGMENT_RECEIVED, nopal__ack_sender_on_received),
-	NOPAL_ON(SEGMENT_LOST, nopal__ack_sender_on_missing, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(SEGMENT_TIMEOUT, nopal__ack_sender_on_missing, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(SEGMENT_ABANDONED, nopal__ack_sender_on_abandoned),
-	NOPAL_ON(FORWARD_RECEIVED, nopal__ack_receiver_on_gave_up),
-	NOPAL_ON(TURN_END, nopal__ack_sender_on_turn_end, .before = "window_mechanism"),
-	NOPAL_ON(TURN_END, nopal__ack_receiver_on_turn_end, .after = "window_mechanism"),
-	{ 0 },
-};
-
-static const struct nopal_promise positive_ack_promises[] = {
-	{ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_AT_TRANSPORT,
-	  "the peer acknowledges what arrived" },
-	{ 0 },
-};
-
-static const struct nopal_shared positive_ack_shared[] = {
-	[POSITIVE_ACK_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1, "our first number" },
-	[POSITIVE_ACK_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1, "the peer's first number" },
-	[POSITIVE_ACK_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
-				 "1: an unseen segment is still needed" },
-	[POSITIVE_ACK_WINDOW] = { "segment_window", NOPAL_READ_OPTIONAL, 65536,
-				  "numbers that the peer's filter remembers" },
-	[POSITIVE_ACK_TOLD] = { "arrivals_told", NOPAL_WRITE, 1,
-				"1: acks name a packet number that arrived" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_positive_ack = {
 	.abi = NOPAL_ABI,
 	.name = "positive_ack",
@@ -119,9 +67,21 @@ const struct nopal_microprotocol nopal_positive_ack = {
 		{ "segment_numbers", "numbers are what it acknowledges" },
 		{ "retransmission_timer",
 		  "acks can get lost: the last segments would be waited for without end" }),
-	.promises = positive_ack_promises,
+	.promises = NOPAL_PROMISES({ NOPAL_OUTCOME, NOPAL_RECOVERY, NOPAL_GIVES, NOPAL_AT_TRANSPORT,
+				     "the peer acknowledges what arrived" }),
 	.parameters_size = sizeof(struct positive_ack_parameters),
-	.parameters = positive_ack_parameters,
+	.parameters = NOPAL_PARAMETERS(
+		NOPAL_NUMBER(
+			positive_ack, every, "every", COUNT, "2", "0", "65536",
+			"segments that are acknowledged at once; 0: none, acks go by the clock"),
+		NOPAL_NUMBER(positive_ack, delay_ns, "delay", TIME, "25ms", "0ms", "250ms",
+			     "longest wait for that many"),
+		NOPAL_ON_OFF(positive_ack, selective, "selective", "off",
+			     "report what lies above the cumulative ack", .wire = true),
+		NOPAL_ON_OFF(positive_ack, piggyback, "piggyback", "off",
+			     "data carries the cumulative ack", .wire = true),
+		NOPAL_NUMBER(positive_ack, window, "window", COUNT, "65536", "1", "1048576",
+			     "segments that may be outstanding")),
 	.moved = NOPAL_MOVED(
 		{ "timeout_min", "write it into retransmission_timer { timeout_min = TIME }" },
 		{ "timeout_max", "write it into retransmission_timer { timeout_max = TIME }" },
@@ -137,7 +97,17 @@ const struct nopal_microprotocol nopal_positive_ack = {
 		[POSITIVE_ACK_PACKET] = { "packet_number", NOPAL_READ,
 					  .wire_bytes = ACK_REPORT_NUMBER_BYTES,
 					  .kinds = NOPAL_CARRIED, .serial = true }),
-	.shared = positive_ack_shared,
+	.shared =
+		NOPAL_SHARED([POSITIVE_ACK_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
+						      "our first number" },
+			     [POSITIVE_ACK_PEER] = { "initial_peer", NOPAL_READ_OPTIONAL, 1,
+						     "the peer's first number" },
+			     [POSITIVE_ACK_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,
+						      "1: an unseen segment is still needed" },
+			     [POSITIVE_ACK_WINDOW] = { "segment_window", NOPAL_READ_OPTIONAL, 65536,
+						       "numbers that the peer's filter remembers" },
+			     [POSITIVE_ACK_TOLD] = { "arrivals_told", NOPAL_WRITE, 1,
+						     "1: acks name a packet number that arrived" }),
 	.kinds = NOPAL_KINDS([POSITIVE_ACK_ACK] = { "ack", NOPAL_KIND_CONTROL,
 						    "the segments that arrived" }),
 	.holds = NOPAL_HOLDS(
@@ -146,7 +116,24 @@ const struct nopal_microprotocol nopal_positive_ack = {
 		{ "its status is known", NOPAL_DEALLOCATE, NOPAL_DATA }),
 	.timers =
 		NOPAL_TIMERS([POSITIVE_ACK_DELAY] = { "delay", nopal__ack_receiver_when_delayed }),
-	.bindings = positive_ack_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(SESSION_OPENED, positive_ack_on_opened),
+		NOPAL_ON(SEGMENT_TO_NET, nopal__ack_sender_on_to_net,
+			 .before = "flow_control|rate_mechanism|window_mechanism"),
+		NOPAL_ON(SEND_SEGMENT, nopal__ack_sender_on_send, .kinds = NOPAL_CARRIED),
+		NOPAL_ON(SEGMENT_FROM_NET, nopal__ack_receiver_on_carried, .kinds = NOPAL_CARRIED,
+			 .before = "duplicate_filter"),
+		NOPAL_ON(SEGMENT_FROM_NET, nopal__ack_sender_on_ack,
+			 .kinds = NOPAL_OWN_KIND + POSITIVE_ACK_ACK),
+		NOPAL_ON(SEGMENT_VERIFIED, nopal__ack_receiver_on_verified,
+			 .before = "message_segments"),
+		NOPAL_ON(SEGMENT_RECEIVED, nopal__ack_sender_on_received),
+		NOPAL_ON(SEGMENT_LOST, nopal__ack_sender_on_missing, .kinds = NOPAL_CARRIED),
+		NOPAL_ON(SEGMENT_TIMEOUT, nopal__ack_sender_on_missing, .kinds = NOPAL_CARRIED),
+		NOPAL_ON(SEGMENT_ABANDONED, nopal__ack_sender_on_abandoned),
+		NOPAL_ON(FORWARD_RECEIVED, nopal__ack_receiver_on_gave_up),
+		NOPAL_ON(TURN_END, nopal__ack_sender_on_turn_end, .before = "window_mechanism"),
+		NOPAL_ON(TURN_END, nopal__ack_receiver_on_turn_end, .after = "window_mechanism")),
 	.raises =
 		NOPAL_RAISES("ACK_FROM_NET", "SEGMENT_RECEIVED", "ACK_PROCESSED", "SESSION_BROKEN"),
 	.state_size = sizeof(struct positive_ack),

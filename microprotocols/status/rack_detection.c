@@ -202,13 +202,6 @@ static void rack_detection_when_judge(struct nopal_at at)
 		rack_judge_cumulative(at);
 }
 
-static const struct nopal_parameter rack_detection_parameters[] = {
-	/* RFC 8985, section 6.2: DupThresh */
-	NOPAL_NUMBER(rack_detection, threshold, "threshold", COUNT, "3", "1", "1000",
-		     "transmissions that overtook one, at which no window is needed in order"),
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_rack_detection = {
 	.abi = NOPAL_ABI,
 	.name = "rack_detection",
@@ -219,7 +212,11 @@ const struct nopal_microprotocol nopal_rack_detection = {
 				 { "rtt", "its window is a part of the round trip" }),
 	.excludes = NOPAL_RELATIONS({ "duplicate_ack", "one judge of losses is enough" }),
 	.parameters_size = sizeof(struct rack_detection_parameters),
-	.parameters = rack_detection_parameters,
+	.parameters = NOPAL_PARAMETERS(
+		/* RFC 8985, section 6.2: DupThresh */
+		NOPAL_NUMBER(
+			rack_detection, threshold, "threshold", COUNT, "3", "1", "1000",
+			"transmissions that overtook one, at which no window is needed in order")),
 	.attributes = NOPAL_ATTRIBUTES(FOUND_LOST_ATTRIBUTES),
 	.shared =
 		NOPAL_SHARED([RACK_MINIMUM] = { "minimum_rtt_ns", NOPAL_READ, 0, "the least one" }),

@@ -211,21 +211,6 @@ static void rtt_estimation_validate(const void *parameters, struct nopal_problem
 			      "make timeout_max at least timeout_min");
 }
 
-static const struct nopal_shared rtt_estimation_shared[] = {
-	[RTT_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_WRITE, 0, "0 before the first sample" },
-	[RTT_VARIANCE] = { "rtt_variance_ns", NOPAL_WRITE, 0, "mean deviation of samples" },
-	[RTT_MINIMUM] = { "minimum_rtt_ns", NOPAL_WRITE, 0, "the shortest seen" },
-	[RTT_LATEST] = { "latest_rtt_ns", NOPAL_WRITE, 0, "the last sample" },
-	[RTT_TIMEOUT] = { "timeout_ns", NOPAL_WRITE, NOPAL_SECOND, "longest wait for a status" },
-	[RTT_FORWARD] = { "forward_point", NOPAL_READ_OPTIONAL, 0,
-			  "up to there the cumulative ack moves without an arrival" },
-	[RTT_KNOWN] = { "known_rtt_ns", NOPAL_READ_OPTIONAL, 0,
-			"of earlier sessions: a first sample for the timeout" },
-	[RTT_KNOWN_VARIANCE] = { "known_rtt_variance_ns", NOPAL_READ_OPTIONAL, 0,
-				 "of earlier sessions" },
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_rtt_estimation = {
 	.abi = NOPAL_ABI,
 	.name = "rtt_estimation",
@@ -244,7 +229,19 @@ const struct nopal_microprotocol nopal_rtt_estimation = {
 			     "the longest timeout")),
 	.validate = rtt_estimation_validate,
 	.attributes = NOPAL_ATTRIBUTES([RTT_LATE] = { "late_left_ns", NOPAL_READ_OPTIONAL }),
-	.shared = rtt_estimation_shared,
+	.shared = NOPAL_SHARED(
+		[RTT_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_WRITE, 0, "0 before the first sample" },
+		[RTT_VARIANCE] = { "rtt_variance_ns", NOPAL_WRITE, 0, "mean deviation of samples" },
+		[RTT_MINIMUM] = { "minimum_rtt_ns", NOPAL_WRITE, 0, "the shortest seen" },
+		[RTT_LATEST] = { "latest_rtt_ns", NOPAL_WRITE, 0, "the last sample" },
+		[RTT_TIMEOUT] = { "timeout_ns", NOPAL_WRITE, NOPAL_SECOND,
+				  "longest wait for a status" },
+		[RTT_FORWARD] = { "forward_point", NOPAL_READ_OPTIONAL, 0,
+				  "up to there the cumulative ack moves without an arrival" },
+		[RTT_KNOWN] = { "known_rtt_ns", NOPAL_READ_OPTIONAL, 0,
+				"of earlier sessions: a first sample for the timeout" },
+		[RTT_KNOWN_VARIANCE] = { "known_rtt_variance_ns", NOPAL_READ_OPTIONAL, 0,
+					 "of earlier sessions" }),
 	.bindings = NOPAL_BINDINGS(
 		NOPAL_ON(OPEN_SESSION, rtt_estimation_on_open_session, .before = "connection"),
 		NOPAL_ON(ACK_FROM_NET, rtt_estimation_on_ack),

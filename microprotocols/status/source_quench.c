@@ -106,17 +106,6 @@ static enum nopal_verdict source_quench_on_turn_end(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static const struct nopal_binding source_quench_bindings[] = {
-	NOPAL_ON(SEGMENT_FROM_NET, source_quench_on_quench,
-		 .kinds = NOPAL_OWN_KIND + SOURCE_QUENCH_QUENCH),
-	NOPAL_ON(SEGMENT_VERIFIED, source_quench_on_verified, .before = "message_segments"),
-	/* A message that an order discards was charged, and is credited. */
-	NOPAL_ON(MSG_FROM_NET, source_quench_on_message, .before = "order|partial_order|jitter"),
-	NOPAL_ON(MSG_CONSUMED, source_quench_on_consumed),
-	NOPAL_ON(TURN_END, source_quench_on_turn_end),
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_source_quench = {
 	.abi = NOPAL_ABI,
 	.name = "source_quench",
@@ -136,7 +125,15 @@ const struct nopal_microprotocol nopal_source_quench = {
 							    0, "a round trip" }),
 	.kinds = NOPAL_KINDS([SOURCE_QUENCH_QUENCH] = { "quench", NOPAL_KIND_CONTROL,
 							"asks for less" }),
-	.bindings = source_quench_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(SEGMENT_FROM_NET, source_quench_on_quench,
+			 .kinds = NOPAL_OWN_KIND + SOURCE_QUENCH_QUENCH),
+		NOPAL_ON(SEGMENT_VERIFIED, source_quench_on_verified, .before = "message_segments"),
+		/* A message that an order discards was charged, and is credited. */
+		NOPAL_ON(MSG_FROM_NET, source_quench_on_message,
+			 .before = "order|partial_order|jitter"),
+		NOPAL_ON(MSG_CONSUMED, source_quench_on_consumed),
+		NOPAL_ON(TURN_END, source_quench_on_turn_end)),
 	.raises = NOPAL_RAISES("CONGESTION_MARKED"),
 	.state_size = sizeof(struct source_quench),
 };
