@@ -261,10 +261,7 @@ static uint64_t coalesce_message_limit(const void *parameters, uint32_t body_byt
 }
 
 const struct nopal_microprotocol nopal_coalesce = {
-	.abi = NOPAL_ABI,
-	.name = "coalesce",
-	.family = "base",
-	.summary = "several small messages in one segment",
+	NOPAL_DESCRIBE(coalesce, base, "several small messages in one segment"),
 	.provides = NOPAL_ROLES({ "message_segments", true }),
 	.needs = NOPAL_RELATIONS(
 		{ "message_numbers", "messages of one segment are told apart by their numbers" }),

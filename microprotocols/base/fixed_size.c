@@ -64,11 +64,8 @@ static enum nopal_verdict fixed_size_on_verified(struct nopal_at at, struct nopa
 }
 
 const struct nopal_microprotocol nopal_fixed_size = {
-	.abi = NOPAL_ABI,
-	.name = "fixed_size",
-	.family = "base",
+	NOPAL_DESCRIBE(fixed_size, base, "one segment for each message"),
 	.whole = true,
-	.summary = "one segment for each message",
 	.provides = NOPAL_ROLES({ "message_segments", true }),
 	.promises = NOPAL_PROMISES({ NOPAL_MESSAGE_SIZE, NOPAL_REASSEMBLY, NOPAL_LOWERS, 0,
 				     "a message is no longer than a segment" }),

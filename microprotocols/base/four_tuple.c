@@ -12,10 +12,7 @@
 #include <nopal/microprotocol.h>
 
 const struct nopal_microprotocol nopal_four_tuple = {
-	.abi = NOPAL_ABI,
-	.name = "four_tuple",
-	.family = "base",
-	.summary = "tell sessions apart by addresses and ports alone",
+	NOPAL_DESCRIBE(four_tuple, base, "tell sessions apart by addresses and ports alone"),
 	.provides = NOPAL_ROLES({ "address_demux", true }),
 	.needs = NOPAL_RELATIONS({ "network", "addresses are those of datagrams" }),
 };

@@ -115,10 +115,7 @@ static void keep_alive_validate(const void *parameters, struct nopal_problems *p
 }
 
 const struct nopal_microprotocol nopal_keep_alive = {
-	.abi = NOPAL_ABI,
-	.name = "keep_alive",
-	.family = "base",
-	.summary = "find out that a silent peer is gone",
+	NOPAL_DESCRIBE(keep_alive, base, "find out that a silent peer is gone"),
 	.provides = NOPAL_ROLES({ "liveness" }),
 	.promises = NOPAL_PROMISES({ NOPAL_DEATH, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_NOTICED,
 				     "a silent peer is probed", .bound = "timeout" }),

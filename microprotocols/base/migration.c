@@ -111,10 +111,7 @@ static enum nopal_verdict migration_on_elsewhere(struct nopal_at at, struct nopa
 }
 
 const struct nopal_microprotocol nopal_migration = {
-	.abi = NOPAL_ABI,
-	.name = "migration",
-	.family = "base",
-	.summary = "follow a peer whose address changes",
+	NOPAL_DESCRIBE(migration, base, "follow a peer whose address changes"),
 	.provides = NOPAL_ROLES({ "path_change", true }),
 	.needs = NOPAL_RELATIONS(
 		{ "network", "addresses are those of datagrams" },

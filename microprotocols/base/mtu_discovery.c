@@ -311,10 +311,7 @@ static int mtu_discovery_open(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_mtu_discovery = {
-	.abi = NOPAL_ABI,
-	.name = "mtu_discovery",
-	.family = "base",
-	.summary = "find the longest datagram that the path takes",
+	NOPAL_DESCRIBE(mtu_discovery, base, "find the longest datagram that the path takes"),
 	.provides = NOPAL_ROLES({ "path_limit", true }),
 	.needs = NOPAL_RELATIONS({ "network", "the longest datagram is that of a path" }),
 	.parameters_size = sizeof(struct mtu_discovery_parameters),

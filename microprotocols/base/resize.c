@@ -254,11 +254,8 @@ static const struct nopal_attribute resize_attributes[] = {
 };
 
 const struct nopal_microprotocol nopal_resize = {
-	.abi = NOPAL_ABI,
-	.name = "resize",
-	.family = "base",
+	NOPAL_DESCRIBE(resize, base, "cut messages into segments, and put them together again"),
 	.many = true,
-	.summary = "cut messages into segments, and put them together again",
 	.provides = NOPAL_ROLES({ "message_segments", true }),
 	.standard = "message_segments",
 	.needs = NOPAL_RELATIONS({ "message_numbers|segment_numbers",

@@ -67,11 +67,8 @@ static enum nopal_verdict sequenced_messages_on_verified(struct nopal_at at,
 }
 
 const struct nopal_microprotocol nopal_sequenced_messages = {
-	.abi = NOPAL_ABI,
-	.name = "sequenced_messages",
-	.family = "base",
+	NOPAL_DESCRIBE(sequenced_messages, base, "number every message"),
 	.many = true /* of what comes it keeps how far numbers are at all */,
-	.summary = "number every message",
 	.provides = NOPAL_ROLES({ "message_numbers", true }),
 	.standard = "message_numbers",
 	.attributes = NOPAL_ATTRIBUTES(

@@ -146,10 +146,8 @@ static int sequenced_segments_open(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_sequenced_segments = {
-	.abi = NOPAL_ABI,
-	.name = "sequenced_segments",
-	.family = "base",
-	.summary = "number every segment, and let each number in once",
+	NOPAL_DESCRIBE(sequenced_segments, base,
+		       "number every segment, and let each number in once"),
 	.provides = NOPAL_ROLES({ "segment_numbers", true }, { "duplicate_filter" }),
 	.standard = "segment_numbers|duplicate_filter",
 	.promises = NOPAL_PROMISES(NOPAL_NUMBERS_ONCE),

@@ -120,10 +120,7 @@ static enum nopal_verdict stream_end_on_broken(struct nopal_at at, struct nopal_
 }
 
 const struct nopal_microprotocol nopal_stream_end = {
-	.abi = NOPAL_ABI,
-	.name = "stream_end",
-	.family = "base",
-	.summary = "a stream opens at once, and tells the peer when it ends",
+	NOPAL_DESCRIBE(stream_end, base, "a stream opens at once, and tells the peer when it ends"),
 	.wire_version = 1,
 	.many = true,
 	.provides = NOPAL_ROLES({ "connection", true }),

@@ -302,10 +302,8 @@ static const struct nopal_role three_way_provides[] = {
 };
 
 const struct nopal_microprotocol nopal_three_way = {
-	.abi = NOPAL_ABI,
-	.name = "three_way",
-	.family = "base",
-	.summary = "open and close a session as the one-to-many protocol does, in its header",
+	NOPAL_DESCRIBE(three_way, base,
+		       "open and close a session as the one-to-many protocol does, in its header"),
 	.provides = three_way_provides,
 	.needs = NOPAL_RELATIONS({ "one_to_many", "its packets exist in that header alone" }),
 	.promises = NOPAL_PROMISES({ NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_GIVES, NOPAL_PROVEN,

@@ -24,11 +24,9 @@ static enum nopal_verdict transport_driver_on_to_net(struct nopal_at at,
 }
 
 const struct nopal_microprotocol nopal_transport_driver = {
-	.abi = NOPAL_ABI,
-	.name = "transport_driver",
-	.family = "base",
+	NOPAL_DESCRIBE(transport_driver, base,
+		       "carry every segment from the session to the network"),
 	.many = true,
-	.summary = "carry every segment from the session to the network",
 	.provides = NOPAL_ROLES({ "driver", true }),
 	.standard = "driver",
 	.promises = NOPAL_PROMISES({ NOPAL_ORDER, NOPAL_SENDING, NOPAL_LOWERS, 0,

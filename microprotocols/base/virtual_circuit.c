@@ -359,10 +359,7 @@ static const struct nopal_kind virtual_circuit_kinds[] = {
 };
 
 const struct nopal_microprotocol nopal_virtual_circuit = {
-	.abi = NOPAL_ABI,
-	.name = "virtual_circuit",
-	.family = "base",
-	.summary = "open and close a session by handshake",
+	NOPAL_DESCRIBE(virtual_circuit, base, "open and close a session by handshake"),
 	.provides = NOPAL_ROLES({ "connection", true }),
 	.standard = "connection",
 	.needs = NOPAL_RELATIONS({ "network", "a listener meets openers where datagrams arrive" }),

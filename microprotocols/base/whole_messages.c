@@ -50,11 +50,9 @@ static uint64_t whole_messages_limit(const void *parameters, uint32_t body_bytes
 }
 
 const struct nopal_microprotocol nopal_whole_messages = {
-	.abi = NOPAL_ABI,
-	.name = "whole_messages",
-	.family = "base",
+	NOPAL_DESCRIBE(whole_messages, base,
+		       "one segment for each message, which the layer below cuts"),
 	.many = true,
-	.summary = "one segment for each message, which the layer below cuts",
 	.provides = NOPAL_ROLES({ "message_segments", true }),
 	.needs = NOPAL_RELATIONS({ "layer_below", "a datagram does not hold every message" }),
 	.bindings = NOPAL_BINDINGS(NOPAL_ON(MSG_FROM_USER, whole_messages_on_from_user),

@@ -37,10 +37,7 @@ static enum nopal_verdict check_fifo_on_msg_to_user(struct nopal_at at,
 }
 
 const struct nopal_microprotocol nopal_check_fifo = {
-	.abi = NOPAL_ABI,
-	.name = "check_fifo",
-	.family = "check",
-	.summary = "watch that deliveries keep the order of sending",
+	NOPAL_DESCRIBE(check_fifo, check, "watch that deliveries keep the order of sending"),
 	.provides = NOPAL_ROLES({ "checker" }),
 	.needs = NOPAL_RELATIONS(
 		{ "message_numbers|segment_numbers", "numbers are the order that is watched" }),

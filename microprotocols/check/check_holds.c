@@ -131,10 +131,7 @@ static void check_holds_when_stalled(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_check_holds = {
-	.abi = NOPAL_ABI,
-	.name = "check_holds",
-	.family = "check",
-	.summary = "watch the rules of the barriers on every segment",
+	NOPAL_DESCRIBE(check_holds, check, "watch the rules of the barriers on every segment"),
 	.provides = NOPAL_ROLES({ "checker" }),
 	.parameters_size = sizeof(struct check_holds_parameters),
 	.parameters = NOPAL_PARAMETERS(NOPAL_NUMBER(check_holds, stall_ns, "stall", TIME, "60s",

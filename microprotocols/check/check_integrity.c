@@ -41,10 +41,7 @@ static enum nopal_verdict check_integrity_on_verified(struct nopal_at at,
 }
 
 const struct nopal_microprotocol nopal_check_integrity = {
-	.abi = NOPAL_ABI,
-	.name = "check_integrity",
-	.family = "check",
-	.summary = "watch that segments arrive as they were sent",
+	NOPAL_DESCRIBE(check_integrity, check, "watch that segments arrive as they were sent"),
 	.provides = NOPAL_ROLES({ "checker" }),
 	.attributes =
 		NOPAL_ATTRIBUTES([CHECK_INTEGRITY_HASH] = { "check_hash", NOPAL_WRITE,

@@ -193,10 +193,7 @@ static void compression_validate(const void *parameters, struct nopal_problems *
 }
 
 const struct nopal_microprotocol nopal_compression = {
-	.abi = NOPAL_ABI,
-	.name = "compression",
-	.family = "compression",
-	.summary = "messages travel shorter where they can",
+	NOPAL_DESCRIBE(compression, compression, "messages travel shorter where they can"),
 	.provides = NOPAL_ROLES({ "compression", true }),
 	.excludes = NOPAL_RELATIONS({ "confidentiality",
 				      "how short a message became tells of its secrets",

@@ -45,10 +45,7 @@ static enum nopal_verdict ack_aggregation_on_ack(struct nopal_at at, struct nopa
 }
 
 const struct nopal_microprotocol nopal_ack_aggregation = {
-	.abi = NOPAL_ABI,
-	.name = "ack_aggregation",
-	.family = "congestion",
-	.summary = "room in the window of BBR for bursts of acks",
+	NOPAL_DESCRIBE(ack_aggregation, congestion, "room in the window of BBR for bursts of acks"),
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
 	.shared = NOPAL_SHARED([ACK_AGGREGATION_BURST] = { BBR_BURST(NOPAL_WRITE) },

@@ -84,10 +84,8 @@ static enum nopal_verdict ack_train_on_ack(struct nopal_at at, struct nopal_ack 
 }
 
 const struct nopal_microprotocol nopal_ack_train = {
-	.abi = NOPAL_ABI,
-	.name = "ack_train",
-	.family = "congestion",
-	.summary = "rate of the acks of the first window, which BBR starts with",
+	NOPAL_DESCRIBE(ack_train, congestion,
+		       "rate of the acks of the first window, which BBR starts with"),
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
 	.shared = NOPAL_SHARED([ACK_TRAIN_MIN_BPS] = { BBR_STARTUP_MIN(NOPAL_WRITE) },

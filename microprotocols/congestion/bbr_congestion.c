@@ -478,10 +478,7 @@ static const struct nopal_role bbr_congestion_provides[] = {
 };
 
 const struct nopal_microprotocol nopal_bbr_congestion = {
-	.abi = NOPAL_ABI,
-	.name = "bbr_congestion",
-	.family = "congestion",
-	.summary = "BBR congestion control, version 1",
+	NOPAL_DESCRIBE(bbr_congestion, congestion, "BBR congestion control, version 1"),
 	.provides = bbr_congestion_provides,
 	.standard = "path_model",
 	.needs = NOPAL_RELATIONS({ "acknowledgement", "its model is made of what arrived when" },

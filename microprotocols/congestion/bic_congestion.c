@@ -72,10 +72,9 @@ static const struct window_rules bic_congestion_rules = {
 };
 
 const struct nopal_microprotocol nopal_bic_congestion = {
+	NOPAL_DESCRIBE(bic_congestion, congestion,
+		       "BIC congestion control: a search for the largest window without loss"),
 	WINDOW_RULES(bic_congestion, window_rules_needs),
-	.name = "bic_congestion",
-	.family = "congestion",
-	.summary = "BIC congestion control: a search for the largest window without loss",
 	.parameters_size = sizeof(struct window_parameters),
 	.parameters = window_rules_table,
 	.shared = window_rules_shared,

@@ -24,10 +24,8 @@ static enum nopal_verdict constant_rate_on_open(struct nopal_at at, struct nopal
 }
 
 const struct nopal_microprotocol nopal_constant_rate = {
-	.abi = NOPAL_ABI,
-	.name = "constant_rate",
-	.family = "congestion",
-	.summary = "constant sending rate from the config, whatever the network does",
+	NOPAL_DESCRIBE(constant_rate, congestion,
+		       "constant sending rate from the config, whatever the network does"),
 	.provides = given_rate_provides,
 	.needs = given_rate_needs,
 	.promises = NOPAL_PROMISES({ NOPAL_PACE, NOPAL_SENDING, NOPAL_GIVES, NOPAL_FIXED_RATE,

@@ -82,10 +82,8 @@ static const struct window_rules cubic_congestion_rules = {
 };
 
 const struct nopal_microprotocol nopal_cubic_congestion = {
+	NOPAL_DESCRIBE(cubic_congestion, congestion, "CUBIC congestion control (RFC 9438)"),
 	WINDOW_RULES(cubic_congestion, window_rules_needs_rtt),
-	.name = "cubic_congestion",
-	.family = "congestion",
-	.summary = "CUBIC congestion control (RFC 9438)",
 	.standard = "congestion_policy|window_policy",
 	.parameters_size = sizeof(struct hystart_parameters),
 	.parameters = NOPAL_PARAMETERS(HYSTART_PARAMETERS),

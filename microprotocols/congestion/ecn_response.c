@@ -201,10 +201,8 @@ static int ecn_response_open(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_ecn_response = {
-	.abi = NOPAL_ABI,
-	.name = "ecn_response",
-	.family = "congestion",
-	.summary = "ECN (RFC 3168): marks of congestion, from the network back to the sender",
+	NOPAL_DESCRIBE(ecn_response, congestion,
+		       "ECN (RFC 3168): marks of congestion, from the network back to the sender"),
 	.provides = NOPAL_ROLES({ "congestion_marks", true }),
 	.needs = NOPAL_RELATIONS(
 		{ "network", "marks are on datagrams" },

@@ -67,10 +67,9 @@ static const struct window_rules fast_congestion_rules = {
 };
 
 const struct nopal_microprotocol nopal_fast_congestion = {
+	NOPAL_DESCRIBE(fast_congestion, congestion,
+		       "FAST TCP congestion control: straight to `alpha` bytes in queues"),
 	WINDOW_RULES(fast_congestion, window_rules_needs_rtt),
-	.name = "fast_congestion",
-	.family = "congestion",
-	.summary = "FAST TCP congestion control: straight to `alpha` bytes in queues",
 	.parameters_size = sizeof(struct fast_congestion_parameters),
 	.parameters = NOPAL_PARAMETERS(WINDOW_INITIAL,
 				       WINDOW_SEGMENTS(fast_congestion_parameters, alpha, "20seg",

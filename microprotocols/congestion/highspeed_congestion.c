@@ -100,10 +100,9 @@ static const struct window_rules highspeed_congestion_rules = {
 };
 
 const struct nopal_microprotocol nopal_highspeed_congestion = {
+	NOPAL_DESCRIBE(highspeed_congestion, congestion,
+		       "HighSpeed TCP congestion control (RFC 3649)"),
 	WINDOW_RULES(highspeed_congestion, window_rules_needs),
-	.name = "highspeed_congestion",
-	.family = "congestion",
-	.summary = "HighSpeed TCP congestion control (RFC 3649)",
 	.parameters_size = sizeof(struct window_parameters),
 	.parameters = window_rules_table,
 	.shared = window_rules_shared,

@@ -108,10 +108,8 @@ static enum nopal_verdict loss_compensation_on_ack(struct nopal_at at, struct no
 }
 
 const struct nopal_microprotocol nopal_loss_compensation = {
-	.abi = NOPAL_ABI,
-	.name = "loss_compensation",
-	.family = "congestion",
-	.summary = "random loss counted as passed by the bottleneck, for BBR",
+	NOPAL_DESCRIBE(loss_compensation, congestion,
+		       "random loss counted as passed by the bottleneck, for BBR"),
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
 	.attributes = NOPAL_ATTRIBUTES(

@@ -30,10 +30,7 @@ static enum nopal_verdict marked_drain_on_marked(struct nopal_at at, struct nopa
 }
 
 const struct nopal_microprotocol nopal_marked_drain = {
-	.abi = NOPAL_ABI,
-	.name = "marked_drain",
-	.family = "congestion",
-	.summary = "marks of congestion drain the queue of BBR",
+	NOPAL_DESCRIBE(marked_drain, congestion, "marks of congestion drain the queue of BBR"),
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
 	.shared = NOPAL_SHARED([MARKED_DRAIN_REQUESTS] = { BBR_DRAINS(NOPAL_WRITE) },

@@ -58,10 +58,8 @@ static enum nopal_verdict pacing_on_turn_end(struct nopal_at at, struct nopal_se
 }
 
 const struct nopal_microprotocol nopal_pacing = {
-	.abi = NOPAL_ABI,
-	.name = "pacing",
-	.family = "congestion",
-	.summary = "spread of a window over a round trip, in place of bursts",
+	NOPAL_DESCRIBE(pacing, congestion,
+		       "spread of a window over a round trip, in place of bursts"),
 	.provides = NOPAL_ROLES({ "pacing", true }, { "rate_policy" }),
 	.needs = NOPAL_RELATIONS({ "congestion_policy", "a policy has to set the window" },
 				 { "rtt", "a window is spread over a round trip" },

@@ -28,10 +28,8 @@ static int queue_drain_open(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_queue_drain = {
-	.abi = NOPAL_ABI,
-	.name = "queue_drain",
-	.family = "congestion",
-	.summary = "slow phases of BBR that last until the queue is gone",
+	NOPAL_DESCRIBE(queue_drain, congestion,
+		       "slow phases of BBR that last until the queue is gone"),
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
 	.parameters_size = sizeof(struct queue_drain_parameters),

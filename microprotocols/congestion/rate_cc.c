@@ -252,11 +252,10 @@ static void rate_cc_idle(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_rate_cc = {
-	.abi = NOPAL_ABI,
-	.name = "rate_cc",
-	.family = "congestion",
+	NOPAL_DESCRIBE(
+		rate_cc, congestion,
+		"rate-based congestion control: segments leave no faster than the sending rate"),
 	.many = true,
-	.summary = "rate-based congestion control: segments leave no faster than the sending rate",
 	.provides = NOPAL_ROLES({ "rate_mechanism", true }),
 	.standard = "rate_mechanism",
 	.needs = NOPAL_RELATIONS({ "rate_policy", "a policy has to set the rate" }),

@@ -41,10 +41,8 @@ static enum nopal_verdict reserved_rate_on_opened(struct nopal_at at, struct nop
 }
 
 const struct nopal_microprotocol nopal_reserved_rate = {
-	.abi = NOPAL_ABI,
-	.name = "reserved_rate",
-	.family = "congestion",
-	.summary = "reserved sending rate, granted by the application",
+	NOPAL_DESCRIBE(reserved_rate, congestion,
+		       "reserved sending rate, granted by the application"),
 	.provides = given_rate_provides,
 	.needs = given_rate_needs,
 	.promises = NOPAL_PROMISES({ NOPAL_PACE, NOPAL_SENDING, NOPAL_GIVES, NOPAL_FIXED_RATE,

@@ -56,10 +56,10 @@ static const struct window_rules scalable_congestion_rules = {
 };
 
 const struct nopal_microprotocol nopal_scalable_congestion = {
+	NOPAL_DESCRIBE(
+		scalable_congestion, congestion,
+		"Scalable TCP congestion control: growth and reduction by shares of the window"),
 	WINDOW_RULES(scalable_congestion, window_rules_needs),
-	.name = "scalable_congestion",
-	.family = "congestion",
-	.summary = "Scalable TCP congestion control: growth and reduction by shares of the window",
 	.parameters_size = sizeof(struct window_parameters),
 	.parameters = window_rules_table,
 	.shared = window_rules_shared,

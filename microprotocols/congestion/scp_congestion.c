@@ -88,10 +88,9 @@ static const struct window_rules scp_congestion_rules = {
 };
 
 const struct nopal_microprotocol nopal_scp_congestion = {
+	NOPAL_DESCRIBE(scp_congestion, congestion,
+		       "SCP congestion control: a constant few bytes queued, for smooth streaming"),
 	WINDOW_RULES_PACED(scp_congestion),
-	.name = "scp_congestion",
-	.family = "congestion",
-	.summary = "SCP congestion control: a constant few bytes queued, for smooth streaming",
 	.parameters_size = sizeof(struct scp_congestion_parameters),
 	.parameters = NOPAL_PARAMETERS(
 		WINDOW_SEGMENTS(window_parameters, initial, "4seg", "first window"),

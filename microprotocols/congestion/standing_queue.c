@@ -56,10 +56,8 @@ static int standing_queue_open(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_standing_queue = {
-	.abi = NOPAL_ABI,
-	.name = "standing_queue",
-	.family = "congestion",
-	.summary = "a queue that stands for a round trip ends the startup of BBR",
+	NOPAL_DESCRIBE(standing_queue, congestion,
+		       "a queue that stands for a round trip ends the startup of BBR"),
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
 	.shared = NOPAL_SHARED([STANDING_QUEUE_STANDS] = { BBR_QUEUE_STANDS(NOPAL_WRITE) },

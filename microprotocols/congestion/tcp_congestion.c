@@ -90,10 +90,9 @@ static const struct window_rules tcp_congestion_rules = {
 };
 
 const struct nopal_microprotocol nopal_tcp_congestion = {
+	NOPAL_DESCRIBE(tcp_congestion, congestion,
+		       "TCP congestion control (RFC 5681): tahoe, reno, newreno"),
 	WINDOW_RULES(tcp_congestion, window_rules_needs),
-	.name = "tcp_congestion",
-	.family = "congestion",
-	.summary = "TCP congestion control (RFC 5681): tahoe, reno, newreno",
 	.parameters_size = sizeof(struct tcp_congestion_parameters),
 	.parameters = NOPAL_PARAMETERS(NOPAL_WORDS(tcp_congestion, variant, "variant", "newreno",
 						   "tahoe|reno|newreno", "the reaction to a loss"),

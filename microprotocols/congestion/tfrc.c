@@ -379,10 +379,8 @@ static enum nopal_verdict tfrc_on_open_session(struct nopal_at at, struct nopal_
 }
 
 const struct nopal_microprotocol nopal_tfrc = {
-	.abi = NOPAL_ABI,
-	.name = "tfrc",
-	.family = "congestion",
-	.summary = "TFRC (RFC 5348): no faster than TCP would be on such a path, but smoothly",
+	NOPAL_DESCRIBE(tfrc, congestion,
+		       "TFRC (RFC 5348): no faster than TCP would be on such a path, but smoothly"),
 	.provides = NOPAL_ROLES({ "congestion_policy", true }, { "rate_policy" }),
 	.standard = "rate_policy",
 	.needs = NOPAL_RELATIONS({ "acknowledgement", "policies act on arrivals and losses" },

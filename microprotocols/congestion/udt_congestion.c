@@ -355,10 +355,8 @@ static enum nopal_verdict udt_congestion_on_open_session(struct nopal_at at,
 }
 
 const struct nopal_microprotocol nopal_udt_congestion = {
-	.abi = NOPAL_ABI,
-	.name = "udt_congestion",
-	.family = "congestion",
-	.summary = "UDT congestion control: growth by the spare capacity of the link",
+	NOPAL_DESCRIBE(udt_congestion, congestion,
+		       "UDT congestion control: growth by the spare capacity of the link"),
 	.provides =
 		NOPAL_ROLES({ "congestion_policy", true }, { "window_policy" }, { "rate_policy" }),
 	.needs = NOPAL_RELATIONS({ "acknowledgement", "policies act on arrivals and losses" },

@@ -129,10 +129,7 @@ static enum nopal_verdict usual_rtt_on_ack(struct nopal_at at, struct nopal_ack 
 }
 
 const struct nopal_microprotocol nopal_usual_rtt = {
-	.abi = NOPAL_ABI,
-	.name = "usual_rtt",
-	.family = "congestion",
-	.summary = "round trip that most packets have, for BBR",
+	NOPAL_DESCRIBE(usual_rtt, congestion, "round trip that most packets have, for BBR"),
 	.provides = bbr_modifier_provides,
 	.needs = bbr_modifier_needs,
 	.attributes = NOPAL_ATTRIBUTES([USUAL_RTT_LATE] = { "late_left_ns", NOPAL_READ_OPTIONAL }),

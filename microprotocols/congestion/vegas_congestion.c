@@ -93,10 +93,9 @@ static void vegas_validate(const void *parameters, struct nopal_problems *proble
 }
 
 const struct nopal_microprotocol nopal_vegas_congestion = {
+	NOPAL_DESCRIBE(vegas_congestion, congestion,
+		       "Vegas congestion control: a few segments queued, and no more"),
 	WINDOW_RULES(vegas_congestion, window_rules_needs_rtt),
-	.name = "vegas_congestion",
-	.family = "congestion",
-	.summary = "Vegas congestion control: a few segments queued, and no more",
 	.parameters_size = sizeof(struct vegas_parameters),
 	.parameters = NOPAL_PARAMETERS(
 		WINDOW_INITIAL,

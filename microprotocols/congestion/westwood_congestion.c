@@ -93,10 +93,10 @@ static const struct window_rules westwood_congestion_rules = {
 };
 
 const struct nopal_microprotocol nopal_westwood_congestion = {
+	NOPAL_DESCRIBE(
+		westwood_congestion, congestion,
+		"Westwood+ congestion control: a loss leaves the window that the path carried"),
 	WINDOW_RULES(westwood_congestion, window_rules_needs_rtt),
-	.name = "westwood_congestion",
-	.family = "congestion",
-	.summary = "Westwood+ congestion control: a loss leaves the window that the path carried",
 	.parameters_size = sizeof(struct window_parameters),
 	.parameters = window_rules_table,
 	.shared = window_rules_shared_smoothed,

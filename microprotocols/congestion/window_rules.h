@@ -355,7 +355,7 @@ static const struct nopal_parameter window_rules_table[] = {
 
 /* The part of the descriptor that all these policies share. */
 #define WINDOW_RULES_BASE(policy)                                                                  \
-	.abi = NOPAL_ABI, .promises = window_rules_promises, .bindings = window_rules_bindings,    \
+	.promises = window_rules_promises, .bindings = window_rules_bindings,                      \
 	.rules = &policy##_rules, .open = window_rules_open, .state_size = sizeof(struct policy)
 #define WINDOW_RULES(policy, roles)                                                                \
 	WINDOW_RULES_BASE(policy), .provides = window_rules_provides, .needs = roles

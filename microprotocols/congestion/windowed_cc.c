@@ -149,10 +149,8 @@ static void windowed_cc_idle(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_windowed_cc = {
-	.abi = NOPAL_ABI,
-	.name = "windowed_cc",
-	.family = "congestion",
-	.summary = "windowed congestion control: no more in flight than the congestion window",
+	NOPAL_DESCRIBE(windowed_cc, congestion,
+		       "windowed congestion control: no more in flight than the congestion window"),
 	.provides = NOPAL_ROLES({ "window_mechanism", true }),
 	.standard = "window_mechanism",
 	.needs =

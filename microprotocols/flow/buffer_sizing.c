@@ -185,10 +185,8 @@ static void buffer_sizing_idle(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_buffer_sizing = {
-	.abi = NOPAL_ABI,
-	.name = "buffer_sizing",
-	.family = "flow",
-	.summary = "send buffer sizing: as much under way as the path can use",
+	NOPAL_DESCRIBE(buffer_sizing, flow,
+		       "send buffer sizing: as much under way as the path can use"),
 	.needs = NOPAL_RELATIONS(
 		{ "acknowledgement", "acknowledged bytes tell the need of the path" }),
 	.parameters_size = sizeof(struct buffer_sizing_parameters),

@@ -172,10 +172,8 @@ static enum nopal_verdict rate_feedback_on_turn_end(struct nopal_at at,
 }
 
 const struct nopal_microprotocol nopal_rate_feedback = {
-	.abi = NOPAL_ABI,
-	.name = "rate_feedback",
-	.family = "flow",
-	.summary = "limit on the rate of the sender, set by the receiving application",
+	NOPAL_DESCRIBE(rate_feedback, flow,
+		       "limit on the rate of the sender, set by the receiving application"),
 	.provides = NOPAL_ROLES({ "receiver_rate", true }),
 	.needs = NOPAL_RELATIONS(
 		{ "rate_mechanism", "a mechanism has to keep to the receiver's rate" }),

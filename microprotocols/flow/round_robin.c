@@ -64,10 +64,8 @@ static void round_robin_idle(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_round_robin = {
-	.abi = NOPAL_ABI,
-	.name = "round_robin",
-	.family = "flow",
-	.summary = "streams of one flow send in turns, so many segments each",
+	NOPAL_DESCRIBE(round_robin, flow,
+		       "streams of one flow send in turns, so many segments each"),
 	.provides = NOPAL_ROLES({ "stream_turns", true }),
 	.needs = NOPAL_RELATIONS({ "flow", "turns are taken by those that stand on one" }),
 	.parameters_size = sizeof(struct round_robin_parameters),

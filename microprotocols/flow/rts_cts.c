@@ -367,10 +367,8 @@ static const struct nopal_binding rts_cts_bindings[] = {
 };
 
 const struct nopal_microprotocol nopal_rts_cts = {
-	.abi = NOPAL_ABI,
-	.name = "rts_cts",
-	.family = "flow",
-	.summary = "RTS/CTS flow control: the sender asks for the right to send",
+	NOPAL_DESCRIBE(rts_cts, flow,
+		       "RTS/CTS flow control: the sender asks for the right to send"),
 	.provides = NOPAL_ROLES({ "flow_control", true }),
 	.promises = NOPAL_PROMISES(NOPAL_FLOW_CONTROLLED),
 	.parameters_size = sizeof(struct rts_cts_parameters),

@@ -390,10 +390,8 @@ static void windowed_flow_idle(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_windowed_flow = {
-	.abi = NOPAL_ABI,
-	.name = "windowed_flow",
-	.family = "flow",
-	.summary = "windowed flow control: the receiver says how far the sender may go",
+	NOPAL_DESCRIBE(windowed_flow, flow,
+		       "windowed flow control: the receiver says how far the sender may go"),
 	.provides = NOPAL_ROLES({ "flow_control", true }),
 	.standard = "flow_control",
 	.needs = NOPAL_RELATIONS({ "segment_numbers", "grants are segment numbers" }),

@@ -283,10 +283,8 @@ static const struct nopal_binding xon_xoff_bindings[] = {
 };
 
 const struct nopal_microprotocol nopal_xon_xoff = {
-	.abi = NOPAL_ABI,
-	.name = "xon_xoff",
-	.family = "flow",
-	.summary = "XON/XOFF flow control: the receiver suspends and resumes the sender",
+	NOPAL_DESCRIBE(xon_xoff, flow,
+		       "XON/XOFF flow control: the receiver suspends and resumes the sender"),
 	.provides = NOPAL_ROLES({ "flow_control", true }),
 	.promises = NOPAL_PROMISES(NOPAL_FLOW_CONTROLLED),
 	.parameters_size = sizeof(struct xon_xoff_parameters),

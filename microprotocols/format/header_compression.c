@@ -195,10 +195,8 @@ static bool header_compression_unpack(struct nopal_at at, struct nopal_segment *
 }
 
 const struct nopal_microprotocol nopal_header_compression = {
-	.abi = NOPAL_ABI,
-	.name = "header_compression",
-	.family = "format",
-	.summary = "header compression: fields that follow from earlier headers do not travel",
+	NOPAL_DESCRIBE(header_compression, format,
+		       "header compression: fields that follow from earlier headers do not travel"),
 	.provides = NOPAL_ROLES({ "data_format", true }),
 	.needs = NOPAL_RELATIONS({ "network", "it writes headers of datagrams" }),
 	.parameters_size = sizeof(struct header_compression_parameters),

@@ -336,10 +336,8 @@ static enum nopal_verdict one_to_many_on_verified(struct nopal_at at, struct nop
 }
 
 const struct nopal_microprotocol nopal_one_to_many = {
-	.abi = NOPAL_ABI,
-	.name = "one_to_many",
-	.family = "format",
-	.summary = "the header of the one-to-many protocol: 20 bytes for all it sends",
+	NOPAL_DESCRIBE(one_to_many, format,
+		       "the header of the one-to-many protocol: 20 bytes for all it sends"),
 	.provides = NOPAL_ROLES({ "data_format", true }),
 	.needs = NOPAL_RELATIONS(
 		{ "network", "it writes headers of datagrams" },

@@ -28,10 +28,7 @@ static bool plain_udp_unpack(struct nopal_at at, struct nopal_segment *segment,
 }
 
 const struct nopal_microprotocol nopal_plain_udp = {
-	.abi = NOPAL_ABI,
-	.name = "plain_udp",
-	.family = "format",
-	.summary = "speak with programs that know UDP alone",
+	NOPAL_DESCRIBE(plain_udp, format, "speak with programs that know UDP alone"),
 	.provides = NOPAL_ROLES({ "data_format", true }),
 	.needs = NOPAL_RELATIONS({ "network", "it writes headers of datagrams" }),
 	.excludes =

@@ -178,10 +178,7 @@ static int rtp_open(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_rtp = {
-	.abi = NOPAL_ABI,
-	.name = "rtp",
-	.family = "format",
-	.summary = "speak with programs that know RTP",
+	NOPAL_DESCRIBE(rtp, format, "speak with programs that know RTP"),
 	.provides = NOPAL_ROLES({ "data_format", true }, { "message_numbers", true }),
 	.needs = NOPAL_RELATIONS({ "network", "it writes headers of datagrams" }),
 	.excludes =

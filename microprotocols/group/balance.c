@@ -268,11 +268,8 @@ static void balance_idle(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_balance = {
-	.abi = NOPAL_ABI,
-	.name = "balance",
-	.family = "group",
+	NOPAL_DESCRIBE(balance, group, "each message goes to the few least loaded destinations"),
 	.many = true,
-	.summary = "each message goes to the few least loaded destinations",
 	.provides = NOPAL_ROLES({ "destination_choice", true }),
 	.needs = NOPAL_RELATIONS({ "destinations", "it chooses among them" },
 				 { "fan_out", "those that have a message are counted" }),

@@ -57,10 +57,9 @@ static const struct nopal_kind channel_repair_kinds[] = {
 };
 
 const struct nopal_microprotocol nopal_channel_repair = {
-	.abi = NOPAL_ABI,
-	.name = "channel_repair",
-	.family = "group",
-	.summary = "NACK-based repair: segments that a destination misses are multicast once more",
+	NOPAL_DESCRIBE(
+		channel_repair, group,
+		"NACK-based repair: segments that a destination misses are multicast once more"),
 	.wire_version = 1,
 	.many = true,
 	.provides = NOPAL_ROLES({ "channel_repair", true }, { "segment_numbers", true },

@@ -154,11 +154,8 @@ static const struct nopal_binding fan_out_bindings[] = {
 };
 
 const struct nopal_microprotocol nopal_fan_out = {
-	.abi = NOPAL_ABI,
-	.name = "fan_out",
-	.family = "group",
+	NOPAL_DESCRIBE(fan_out, group, "a message to many is done when all, or so many, have it"),
 	.many = true,
-	.summary = "a message to many is done when all, or so many, have it",
 	.provides = NOPAL_ROLES({ "fan_out", true }),
 	.standard = "fan_out",
 	.needs = NOPAL_RELATIONS({ "destinations", "it counts those that have a message" },

@@ -157,10 +157,7 @@ static void multicast_validate(const void *parameters, struct nopal_problems *pr
 }
 
 const struct nopal_microprotocol nopal_multicast = {
-	.abi = NOPAL_ABI,
-	.name = "multicast",
-	.family = "group",
-	.summary = "messages for all leave once, to a multicast address",
+	NOPAL_DESCRIBE(multicast, group, "messages for all leave once, to a multicast address"),
 	.many = true,
 	.provides = NOPAL_ROLES({ "channel", true }),
 	.standard = "channel",

@@ -244,10 +244,8 @@ static int slowest_receiver_open(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_slowest_receiver = {
-	.abi = NOPAL_ABI,
-	.name = "slowest_receiver",
-	.family = "group",
-	.summary = "one rate for all, which the slowest of them can take",
+	NOPAL_DESCRIBE(slowest_receiver, group,
+		       "one rate for all, which the slowest of them can take"),
 	.many = true,
 	.provides = NOPAL_ROLES({ "congestion_policy", true }, { "rate_policy" }),
 	.needs = NOPAL_RELATIONS({ "rate_mechanism", "somebody must keep to the rate" },

@@ -82,10 +82,7 @@ static enum nopal_verdict fixed_rate_jitter_on_message(struct nopal_at at,
 static const struct nopal_shared fixed_rate_jitter_shared[] = { PLAYOUT_DROPPED_ROW, { 0 } };
 
 const struct nopal_microprotocol nopal_fixed_rate_jitter = {
-	.abi = NOPAL_ABI,
-	.name = "fixed_rate_jitter",
-	.family = "jitter",
-	.summary = "deliver messages a fixed time apart",
+	NOPAL_DESCRIBE(fixed_rate_jitter, jitter, "deliver messages a fixed time apart"),
 	.provides = NOPAL_ROLES({ "jitter", true }),
 	.needs = NOPAL_RELATIONS(
 		{ "message_numbers", "numbers are places in time" },

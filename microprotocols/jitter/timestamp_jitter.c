@@ -93,10 +93,8 @@ static enum nopal_verdict timestamp_jitter_on_message(struct nopal_at at,
 }
 
 const struct nopal_microprotocol nopal_timestamp_jitter = {
-	.abi = NOPAL_ABI,
-	.name = "timestamp_jitter",
-	.family = "jitter",
-	.summary = "deliver messages with the intervals of their timestamps",
+	NOPAL_DESCRIBE(timestamp_jitter, jitter,
+		       "deliver messages with the intervals of their timestamps"),
 	.provides = NOPAL_ROLES({ "jitter", true }),
 	.needs = NOPAL_RELATIONS(
 		{ "application", "a segment that another layer sends again has lost its place" }),

@@ -172,10 +172,8 @@ static void lossy_fifo_idle(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_lossy_fifo = {
-	.abi = NOPAL_ABI,
-	.name = "lossy_fifo",
-	.family = "ordering",
-	.summary = "deliver in order, and wait a bounded time for missing messages",
+	NOPAL_DESCRIBE(lossy_fifo, ordering,
+		       "deliver in order, and wait a bounded time for missing messages"),
 	.provides = NOPAL_ROLES({ "order", true }, { "lossy_order" }),
 	.needs = NOPAL_RELATIONS(
 		{ "message_numbers|segment_numbers", "numbers say which message comes next" }),

@@ -21,10 +21,8 @@ static enum nopal_verdict out_of_band_on_from_net(struct nopal_at at, struct nop
 }
 
 const struct nopal_microprotocol nopal_out_of_band = {
-	.abi = NOPAL_ABI,
-	.name = "out_of_band",
-	.family = "ordering",
-	.summary = "urgent data out of band: delivered on arrival, past any order",
+	NOPAL_DESCRIBE(out_of_band, ordering,
+		       "urgent data out of band: delivered on arrival, past any order"),
 	.provides = NOPAL_ROLES({ "out_of_band", true }),
 	.excludes = NOPAL_RELATIONS(
 		{ "coalesce", "a segment has the properties of its first message only" }),

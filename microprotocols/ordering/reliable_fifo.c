@@ -166,11 +166,8 @@ static void reliable_fifo_idle(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_reliable_fifo = {
-	.abi = NOPAL_ABI,
-	.name = "reliable_fifo",
-	.family = "ordering",
+	NOPAL_DESCRIBE(reliable_fifo, ordering, "deliver every message in the order of sending"),
 	.many = true,
-	.summary = "deliver every message in the order of sending",
 	.provides = NOPAL_ROLES({ "order", true }, { "reliable_order" }),
 	.standard = "order",
 	.needs = NOPAL_RELATIONS(

@@ -330,10 +330,8 @@ static const struct nopal_parameter semantic_order_parameters[] = {
 	}
 
 const struct nopal_microprotocol nopal_semantic_order = {
-	.abi = NOPAL_ABI,
-	.name = "semantic_order",
-	.family = "ordering",
-	.summary = "deliver a message after those that it says it follows",
+	NOPAL_DESCRIBE(semantic_order, ordering,
+		       "deliver a message after those that it says it follows"),
 	.provides = NOPAL_ROLES({ "partial_order", true }),
 	.needs = NOPAL_RELATIONS(
 		{ "application",

@@ -347,10 +347,8 @@ static const struct nopal_attribute tag_matching_attributes[] = {
 };
 
 const struct nopal_microprotocol nopal_tag_matching = {
-	.abi = NOPAL_ABI,
-	.name = "tag_matching",
-	.family = "ordering",
-	.summary = "deliver the messages that the application asks for, by tag",
+	NOPAL_DESCRIBE(tag_matching, ordering,
+		       "deliver the messages that the application asks for, by tag"),
 	.provides = NOPAL_ROLES({ "tag_matching", true }),
 	.needs = NOPAL_RELATIONS({ "application", "nobody else posts receives" }),
 	.excludes = NOPAL_RELATIONS(

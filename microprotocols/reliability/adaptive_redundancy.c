@@ -190,10 +190,8 @@ static void adaptive_redundancy_validate(const void *parameters, struct nopal_pr
 }
 
 const struct nopal_microprotocol nopal_adaptive_redundancy = {
-	.abi = NOPAL_ABI,
-	.name = "adaptive_redundancy",
-	.family = "reliability",
-	.summary = "adaptive redundancy: as much parity as the measured losses need",
+	NOPAL_DESCRIBE(adaptive_redundancy, reliability,
+		       "adaptive redundancy: as much parity as the measured losses need"),
 	.provides = NOPAL_ROLES({ "redundancy_policy", true }),
 	.needs = NOPAL_RELATIONS({ "redundancy", "somebody has to make the parity" }),
 	.parameters_size = sizeof(struct adaptive_redundancy_parameters),

@@ -159,11 +159,9 @@ static void forward_error_correction_validate(const void *parameters,
 }
 
 const struct nopal_microprotocol nopal_forward_error_correction = {
-	.abi = NOPAL_ABI,
-	.name = "forward_error_correction",
-	.family = "reliability",
+	NOPAL_DESCRIBE(forward_error_correction, reliability,
+		       "send parity so that losses need no resend"),
 	.many = true,
-	.summary = "send parity so that losses need no resend",
 	.wire_version = 1 /* 0: every block had n - k parity segments */,
 	.provides = NOPAL_ROLES({ "redundancy", true }),
 	.standard = "redundancy",

@@ -118,10 +118,8 @@ static const struct nopal_role go_back_n_provides[] = {
 };
 
 const struct nopal_microprotocol nopal_go_back_n = {
-	.abi = NOPAL_ABI,
-	.name = "go_back_n",
-	.family = "reliability",
-	.summary = "go-back-N retransmission: the peer takes only the next segment",
+	NOPAL_DESCRIBE(go_back_n, reliability,
+		       "go-back-N retransmission: the peer takes only the next segment"),
 	.provides = go_back_n_provides,
 	.standard = "in_sequence",
 	.needs = NOPAL_RELATIONS({ "segment_numbers", "the next one is known by its number" }),

@@ -94,10 +94,7 @@ static enum nopal_verdict parallel_channels_on_response(struct nopal_at at,
 }
 
 const struct nopal_microprotocol nopal_parallel_channels = {
-	.abi = NOPAL_ABI,
-	.name = "parallel_channels",
-	.family = "reliability",
-	.summary = "send everything by several paths at once",
+	NOPAL_DESCRIBE(parallel_channels, reliability, "send everything by several paths at once"),
 	.provides = NOPAL_ROLES({ "parallel_paths", true }),
 	.needs = NOPAL_RELATIONS({ "network", "paths are those of datagrams" },
 				 { "duplicate_filter", "each path brings a copy" }),

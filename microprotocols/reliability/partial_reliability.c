@@ -195,10 +195,8 @@ static void partial_reliability_idle(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_partial_reliability = {
-	.abi = NOPAL_ABI,
-	.name = "partial_reliability",
-	.family = "reliability",
-	.summary = "some messages need not arrive, or not after their time",
+	NOPAL_DESCRIBE(partial_reliability, reliability,
+		       "some messages need not arrive, or not after their time"),
 	.provides = NOPAL_ROLES({ "partial_reliability", true }),
 	.needs = NOPAL_RELATIONS(
 		{ "reliability", "without it nothing arrives for sure anyway" },

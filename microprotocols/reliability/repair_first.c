@@ -120,10 +120,8 @@ static void repair_first_idle(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_repair_first = {
-	.abi = NOPAL_ABI,
-	.name = "repair_first",
-	.family = "reliability",
-	.summary = "a loss that redundancy may still repair is not resent",
+	NOPAL_DESCRIBE(repair_first, reliability,
+		       "a loss that redundancy may still repair is not resent"),
 	.needs = NOPAL_RELATIONS(
 		{ "retransmit", "it resends segments that redundancy cannot repair" },
 		{ "redundancy", "without it nothing is ever repaired" }),

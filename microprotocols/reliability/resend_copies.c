@@ -81,10 +81,8 @@ static void resend_copies_idle(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_resend_copies = {
-	.abi = NOPAL_ABI,
-	.name = "resend_copies",
-	.family = "reliability",
-	.summary = "a resend leaves with copies while nothing else waits to leave",
+	NOPAL_DESCRIBE(resend_copies, reliability,
+		       "a resend leaves with copies while nothing else waits to leave"),
 	.needs = NOPAL_RELATIONS(
 		{ "retransmit", "it lets the copy leave" },
 		{ "window_mechanism", "it says whether anything else waits to leave" }),

@@ -92,10 +92,8 @@ static enum nopal_verdict retransmit_on_settled(struct nopal_at at, struct nopal
 }
 
 const struct nopal_microprotocol nopal_retransmit = {
-	.abi = NOPAL_ABI,
-	.name = "retransmit",
-	.family = "reliability",
-	.summary = "send a segment again when it is lost or timed out",
+	NOPAL_DESCRIBE(retransmit, reliability,
+		       "send a segment again when it is lost or timed out"),
 	.provides = NOPAL_ROLES({ "reliability" }),
 	.standard = "reliability",
 	.needs = NOPAL_RELATIONS(

@@ -91,10 +91,8 @@ static void sliding_window_fec_validate(const void *parameters, struct nopal_pro
 }
 
 const struct nopal_microprotocol nopal_sliding_window_fec = {
-	.abi = NOPAL_ABI,
-	.name = "sliding_window_fec",
-	.family = "reliability",
-	.summary = "repair segments over the last segments that left",
+	NOPAL_DESCRIBE(sliding_window_fec, reliability,
+		       "repair segments over the last segments that left"),
 	.provides = NOPAL_ROLES({ "redundancy", true }),
 	.needs =
 		NOPAL_RELATIONS({ "segment_numbers",

@@ -177,10 +177,8 @@ static void aead_validate(const void *parameters, struct nopal_problems *problem
 }
 
 const struct nopal_microprotocol nopal_aead = {
-	.abi = NOPAL_ABI,
-	.name = "aead",
-	.family = "security",
-	.summary = "nobody else reads, changes, repeats or turns back a datagram",
+	NOPAL_DESCRIBE(aead, security,
+		       "nobody else reads, changes, repeats or turns back a datagram"),
 	.provides = NOPAL_ROLES({ "integrity", true }, { "confidentiality", true }),
 	.needs = NOPAL_RELATIONS(
 		{ "network", "it seals datagrams, which leave from the lowest layer" },

@@ -56,10 +56,7 @@ static bool checksum_open(struct nopal_at at, uint8_t *bytes, size_t length)
 }
 
 const struct nopal_microprotocol nopal_checksum = {
-	.abi = NOPAL_ABI,
-	.name = "checksum",
-	.family = "security",
-	.summary = "drop every datagram that was damaged on its way",
+	NOPAL_DESCRIBE(checksum, security, "drop every datagram that was damaged on its way"),
 	.provides = NOPAL_ROLES({ "integrity", true }),
 	.standard = "integrity",
 	.needs = NOPAL_RELATIONS(

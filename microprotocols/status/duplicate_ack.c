@@ -261,10 +261,8 @@ static void duplicate_ack_when_judge(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_duplicate_ack = {
-	.abi = NOPAL_ABI,
-	.name = "duplicate_ack",
-	.family = "status",
-	.summary = "duplicate ACK loss detection: a segment that later ones overtook is lost",
+	NOPAL_DESCRIBE(duplicate_ack, status,
+		       "duplicate ACK loss detection: a segment that later ones overtook is lost"),
 	.provides = NOPAL_ROLES({ "loss_detection" }),
 	.standard = "loss_detection",
 	.needs = NOPAL_RELATIONS({ "acknowledgement", "losses are judged by acks" }),

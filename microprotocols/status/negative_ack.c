@@ -373,10 +373,9 @@ static void negative_ack_idle(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_negative_ack = {
-	.abi = NOPAL_ABI,
-	.name = "negative_ack",
-	.family = "status",
-	.summary = "negative acknowledgement (NAK): the receiver asks for missing segments at once",
+	NOPAL_DESCRIBE(
+		negative_ack, status,
+		"negative acknowledgement (NAK): the receiver asks for missing segments at once"),
 	.provides = NOPAL_ROLES({ "loss_detection" }),
 	.needs = NOPAL_RELATIONS(
 		{ "segment_numbers", "missing segments are a gap in numbers" },

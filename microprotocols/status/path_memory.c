@@ -226,10 +226,8 @@ static const struct nopal_shared path_memory_shared[] = {
 };
 
 const struct nopal_microprotocol nopal_path_memory = {
-	.abi = NOPAL_ABI,
-	.name = "path_memory",
-	.family = "status",
-	.summary = "measurements of earlier sessions, for a session to begin with",
+	NOPAL_DESCRIBE(path_memory, status,
+		       "measurements of earlier sessions, for a session to begin with"),
 	.needs = NOPAL_RELATIONS({ "rtt|path_limit", "another part has to measure the path" }),
 	.parameters_size = sizeof(struct path_memory_parameters),
 	.parameters = NOPAL_PARAMETERS(

@@ -56,11 +56,9 @@ static void positive_ack_validate(const void *parameters, struct nopal_problems 
 }
 
 const struct nopal_microprotocol nopal_positive_ack = {
-	.abi = NOPAL_ABI,
-	.name = "positive_ack",
+	NOPAL_DESCRIBE(positive_ack, status,
+		       "positive acknowledgement (ACK, SACK) of segments, at both ends"),
 	.wire_version = 1 /* 0: a report that did not fit was cut */,
-	.family = "status",
-	.summary = "positive acknowledgement (ACK, SACK) of segments, at both ends",
 	.provides = NOPAL_ROLES({ "acknowledgement", true }),
 	.standard = "acknowledgement",
 	.needs = NOPAL_RELATIONS(

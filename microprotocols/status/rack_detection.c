@@ -203,10 +203,9 @@ static void rack_detection_when_judge(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_rack_detection = {
-	.abi = NOPAL_ABI,
-	.name = "rack_detection",
-	.family = "status",
-	.summary = "RACK loss detection (RFC 8985): a segment that was overtaken is lost, in time",
+	NOPAL_DESCRIBE(
+		rack_detection, status,
+		"RACK loss detection (RFC 8985): a segment that was overtaken is lost, in time"),
 	.provides = NOPAL_ROLES({ "loss_detection" }),
 	.needs = NOPAL_RELATIONS({ "acknowledgement", "losses are judged by acks" },
 				 { "rtt", "its window is a part of the round trip" }),

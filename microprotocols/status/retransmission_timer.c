@@ -159,10 +159,8 @@ static void retransmission_timer_validate(const void *parameters, struct nopal_p
 }
 
 const struct nopal_microprotocol nopal_retransmission_timer = {
-	.abi = NOPAL_ABI,
-	.name = "retransmission_timer",
-	.family = "status",
-	.summary = "retransmission timer (RFC 6298): a segment without an ack times out",
+	NOPAL_DESCRIBE(retransmission_timer, status,
+		       "retransmission timer (RFC 6298): a segment without an ack times out"),
 	.provides = NOPAL_ROLES({ "retransmission_timer", true }),
 	.standard = "retransmission_timer",
 	.needs = NOPAL_RELATIONS({ "acknowledgement", "without acks each segment would time out" }),

@@ -212,10 +212,8 @@ static void rtt_estimation_validate(const void *parameters, struct nopal_problem
 }
 
 const struct nopal_microprotocol nopal_rtt_estimation = {
-	.abi = NOPAL_ABI,
-	.name = "rtt_estimation",
-	.family = "status",
-	.summary = "round-trip time estimation, and the timeout by it (RFC 6298)",
+	NOPAL_DESCRIBE(rtt_estimation, status,
+		       "round-trip time estimation, and the timeout by it (RFC 6298)"),
 	.provides = NOPAL_ROLES({ "rtt", true }),
 	.standard = "rtt",
 	.needs = NOPAL_RELATIONS({ "acknowledgement", "acknowledgements are its samples" }),

@@ -107,10 +107,8 @@ static enum nopal_verdict source_quench_on_turn_end(struct nopal_at at,
 }
 
 const struct nopal_microprotocol nopal_source_quench = {
-	.abi = NOPAL_ABI,
-	.name = "source_quench",
-	.family = "status",
-	.summary = "a receiver that holds too much asks the sender for less",
+	NOPAL_DESCRIBE(source_quench, status,
+		       "a receiver that holds too much asks the sender for less"),
 	.provides = NOPAL_ROLES({ "congestion_marks" }),
 	.needs = NOPAL_RELATIONS({ "congestion_policy", "a policy has to reduce" }),
 	.parameters_size = sizeof(struct source_quench_parameters),

@@ -135,10 +135,9 @@ static void tail_probe_when_due(struct nopal_at at)
 }
 
 const struct nopal_microprotocol nopal_tail_probe = {
-	.abi = NOPAL_ABI,
-	.name = "tail_probe",
-	.family = "status",
-	.summary = "tail loss probe (RFC 8985): the last segment leaves again for want of an ack",
+	NOPAL_DESCRIBE(
+		tail_probe, status,
+		"tail loss probe (RFC 8985): the last segment leaves again for want of an ack"),
 	.provides = NOPAL_ROLES({ "tail_probe", true }),
 	.needs = NOPAL_RELATIONS({ "acknowledgement", "its ack is what a probe is for" },
 				 { "loss_detection", "the ack of a probe must be judged" },

@@ -3,8 +3,9 @@
  * descriptor.h -- what a microprotocol declares, all of it in its const descriptor, which is at the
  * end; and what it is in a plan.  Part of microprotocol.h, which includes it.
  *
- * A table of a descriptor is a named static array above it, which ends with { 0 }: a row an entry,
- * its first members by position up to its doc, the others by name.
+ * A table of a descriptor is written in it, by the macro of its rows, or is a named static array
+ * above it, which ends with { 0 }: a row an entry, its first members by position up to its doc, the
+ * others by name.
  */
 #include "microprotocol.h" /* which includes this page in its place */
 
@@ -171,7 +172,7 @@ struct nopal_role {
 	bool exclusive;	  /* at most one provider in a layer */
 };
 
-/* Tables of a few rows, written in their descriptor. */
+/* Tables that are written in their descriptor. */
 #define NOPAL_ROLES(...)      ((const struct nopal_role[]){ __VA_ARGS__, { 0 } })
 #define NOPAL_RELATIONS(...)  ((const struct nopal_relation[]){ __VA_ARGS__, { 0 } })
 #define NOPAL_PARAMETERS(...) ((const struct nopal_parameter[]){ __VA_ARGS__, { 0 } })
@@ -183,6 +184,10 @@ struct nopal_role {
 #define NOPAL_HOLDS(...)      ((const struct nopal_hold[]){ __VA_ARGS__, { 0 } })
 #define NOPAL_TIMERS(...)     ((const struct nopal_timer[]){ __VA_ARGS__, { 0 } })
 #define NOPAL_RAISES(...)     ((const char *const[]){ __VA_ARGS__, NULL })
+
+/* The first line of a descriptor: name, family, and the summary. */
+#define NOPAL_DESCRIBE(name_, family_, summary_)                                                   \
+	.abi = NOPAL_ABI, .name = #name_, .family = #family_, .summary = (summary_)
 
 /* A sealing stage: the last to touch a datagram that leaves, the first to touch one that arrives.
  * `overhead` trailing bytes belong to it.  It may change all bytes but the first NOPAL_CLEAR_BYTES,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# names SOURCE BUILD -- one name, five places: the config word (.name), the
+# names SOURCE BUILD -- one name, five places: the config word, the
 # file, the symbol, the test and the page of each microprotocol.  Tests of the runtime stand
 # in the room of their file: tests/runtime/ROOM/test_NAME.c, and test_NAME_MORE.c beside it.
 set -eu
@@ -17,10 +17,8 @@ for name in $listed; do
 	[ -n "$file" ] || { fault "$name: no file microprotocols/*/$name.c"; continue; }
 	grep -q "^const struct nopal_microprotocol nopal_$name = {" "$file" ||
 		fault "$file: no symbol nopal_$name"
-	grep -q "^	\.name = \"$name\"" "$file" ||
-		fault "$file: .name is not \"$name\""
-	grep -q "^	\.family = \"$(basename "$(dirname "$file")")\"" "$file" ||
-		fault "$file: .family is not its folder"
+	grep -q "^	NOPAL_DESCRIBE($name, $(basename "$(dirname "$file")")," "$file" ||
+		fault "$file: its descriptor does not begin with its name and its folder"
 	[ -f "tests/microprotocols/test_$name.c" ] ||
 		fault "$name: no test tests/microprotocols/test_$name.c"
 	[ -s "$build/docs/$name.md" ] || [ -s "$build/docs/microprotocols/$name.md" ] ||
