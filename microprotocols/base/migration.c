@@ -132,6 +132,5 @@ const struct nopal_microprotocol nopal_migration = {
 	.state_size = sizeof(struct migration),
 	.bindings = NOPAL_BINDINGS(
 		NOPAL_ON(SEGMENT_FROM_ELSEWHERE, migration_on_elsewhere, .kinds = NOPAL_EVERY_KIND),
-		NOPAL_ON(SEGMENT_FROM_NET, migration_on_ask,
-			 .kinds = NOPAL_OWN_KIND + MIGRATION_ASK)),
+		NOPAL_ON_OWN(MIGRATION_ASK, migration_on_ask)),
 };

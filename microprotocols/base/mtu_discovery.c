@@ -340,10 +340,8 @@ const struct nopal_microprotocol nopal_mtu_discovery = {
 	.bindings = NOPAL_BINDINGS(
 		NOPAL_ON(OPEN_SESSION, mtu_discovery_on_open_session, .before = "connection"),
 		NOPAL_ON(SEND_SEGMENT, mtu_discovery_on_send),
-		NOPAL_ON(SEGMENT_FROM_NET, mtu_discovery_on_probe,
-			 .kinds = NOPAL_OWN_KIND + MTU_DISCOVERY_PROBE),
-		NOPAL_ON(SEGMENT_FROM_NET, mtu_discovery_on_answer,
-			 .kinds = NOPAL_OWN_KIND + MTU_DISCOVERY_ANSWER),
+		NOPAL_ON_OWN(MTU_DISCOVERY_PROBE, mtu_discovery_on_probe),
+		NOPAL_ON_OWN(MTU_DISCOVERY_ANSWER, mtu_discovery_on_answer),
 		NOPAL_ON(SEGMENT_RECEIVED, mtu_discovery_on_received),
 		NOPAL_ON(SEGMENT_TIMEOUT, mtu_discovery_on_missing),
 		NOPAL_ON(SEGMENT_LOST, mtu_discovery_on_missing),

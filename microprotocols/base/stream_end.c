@@ -141,9 +141,7 @@ const struct nopal_microprotocol nopal_stream_end = {
 				   NOPAL_ON(SESSION_BROKEN, stream_end_on_broken),
 				   NOPAL_ON(SEGMENT_DONE, stream_end_on_done,
 					    .kinds = NOPAL_OWN_KIND + STREAM_END_END),
-				   NOPAL_ON(SEGMENT_FROM_NET, stream_end_on_end,
-					    .kinds = NOPAL_OWN_KIND + STREAM_END_END),
-				   NOPAL_ON(SEGMENT_FROM_NET, stream_end_on_reset,
-					    .kinds = NOPAL_OWN_KIND + STREAM_END_RESET)),
+				   NOPAL_ON_OWN(STREAM_END_END, stream_end_on_end),
+				   NOPAL_ON_OWN(STREAM_END_RESET, stream_end_on_reset)),
 	.raises = NOPAL_RAISES("SEGMENT_TO_NET", "SESSION_OPENED", "PEER_CLOSED", "SESSION_BROKEN"),
 };

@@ -226,8 +226,7 @@ const struct nopal_microprotocol nopal_ecn_response = {
 				   /* A duplicate was marked no less. */
 				   NOPAL_ON(SEGMENT_FROM_NET, ecn_response_on_carried,
 					    .kinds = NOPAL_CARRIED, .before = "duplicate_filter"),
-				   NOPAL_ON(SEGMENT_FROM_NET, ecn_response_on_marks,
-					    .kinds = NOPAL_OWN_KIND + ECN_RESPONSE_MARKS),
+				   NOPAL_ON_OWN(ECN_RESPONSE_MARKS, ecn_response_on_marks),
 				   NOPAL_ON(SEGMENT_RECEIVED, ecn_response_on_received),
 				   NOPAL_ON(SEGMENT_TIMEOUT, ecn_response_on_timeout),
 				   NOPAL_ON(TURN_END, ecn_response_on_turn_end)),

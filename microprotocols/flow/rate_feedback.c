@@ -189,10 +189,8 @@ const struct nopal_microprotocol nopal_rate_feedback = {
 						      "the rate that is kept to" }),
 	.timers = NOPAL_TIMERS([RATE_FEEDBACK_REPEAT] = { "repeat", rate_feedback_when_repeat }),
 	.bindings = NOPAL_BINDINGS(NOPAL_ON(RATE_FROM_USER, rate_feedback_on_rate_from_user),
-				   NOPAL_ON(SEGMENT_FROM_NET, rate_feedback_on_rate,
-					    .kinds = NOPAL_OWN_KIND + RATE_FEEDBACK_RATE),
-				   NOPAL_ON(SEGMENT_FROM_NET, rate_feedback_on_echo,
-					    .kinds = NOPAL_OWN_KIND + RATE_FEEDBACK_ECHO),
+				   NOPAL_ON_OWN(RATE_FEEDBACK_RATE, rate_feedback_on_rate),
+				   NOPAL_ON_OWN(RATE_FEEDBACK_ECHO, rate_feedback_on_echo),
 				   NOPAL_ON(TURN_END, rate_feedback_on_turn_end)),
 	.state_size = sizeof(struct rate_feedback),
 };

@@ -356,8 +356,8 @@ static const struct nopal_binding rts_cts_bindings[] = {
 	NOPAL_ON(SEGMENT_TO_NET, rts_cts_on_to_net, .before = "window_mechanism"),
 	NOPAL_ON(SEND_SEGMENT, rts_cts_on_send),
 	NOPAL_ON(SEGMENT_DONE, rts_cts_on_done),
-	NOPAL_ON(SEGMENT_FROM_NET, rts_cts_on_request, .kinds = NOPAL_OWN_KIND + RTS_CTS_REQUEST),
-	NOPAL_ON(SEGMENT_FROM_NET, rts_cts_on_grant, .kinds = NOPAL_OWN_KIND + RTS_CTS_GRANT),
+	NOPAL_ON_OWN(RTS_CTS_REQUEST, rts_cts_on_request),
+	NOPAL_ON_OWN(RTS_CTS_GRANT, rts_cts_on_grant),
 	NOPAL_ON(SEGMENT_VERIFIED, rts_cts_on_verified, .before = "message_segments"),
 	/* A message that an order discards was charged, and is credited. */
 	NOPAL_ON(MSG_FROM_NET, rts_cts_on_message, .before = "order|partial_order|jitter"),

@@ -438,10 +438,8 @@ const struct nopal_microprotocol nopal_windowed_flow = {
 		NOPAL_ON(SEGMENT_TO_NET, windowed_flow_on_to_net, .before = "window_mechanism"),
 		NOPAL_ON(SEND_SEGMENT, windowed_flow_on_send, .before = "redundancy"),
 		NOPAL_ON(SEGMENT_FROM_NET, windowed_flow_on_ridden, .before = "duplicate_filter"),
-		NOPAL_ON(SEGMENT_FROM_NET, windowed_flow_on_window,
-			 .kinds = NOPAL_OWN_KIND + WINDOWED_FLOW_WINDOW),
-		NOPAL_ON(SEGMENT_FROM_NET, windowed_flow_on_probe,
-			 .kinds = NOPAL_OWN_KIND + WINDOWED_FLOW_PROBE),
+		NOPAL_ON_OWN(WINDOWED_FLOW_WINDOW, windowed_flow_on_window),
+		NOPAL_ON_OWN(WINDOWED_FLOW_PROBE, windowed_flow_on_probe),
 		NOPAL_ON(SEGMENT_VERIFIED, windowed_flow_on_verified, .before = "message_segments"),
 		NOPAL_ON(FORWARD_RECEIVED, windowed_flow_on_gave_up),
 		/* A message that an order discards was charged, and is credited. */

@@ -271,9 +271,9 @@ static const struct nopal_binding xon_xoff_bindings[] = {
 	NOPAL_ON(SEGMENT_TO_NET, xon_xoff_on_to_net, .before = "window_mechanism"),
 	NOPAL_ON(SEND_SEGMENT, xon_xoff_on_gone),
 	NOPAL_ON(SEGMENT_DONE, xon_xoff_on_gone),
-	NOPAL_ON(SEGMENT_FROM_NET, xon_xoff_on_xoff, .kinds = NOPAL_OWN_KIND + XON_XOFF_XOFF),
-	NOPAL_ON(SEGMENT_FROM_NET, xon_xoff_on_xon, .kinds = NOPAL_OWN_KIND + XON_XOFF_XON),
-	NOPAL_ON(SEGMENT_FROM_NET, xon_xoff_on_probe, .kinds = NOPAL_OWN_KIND + XON_XOFF_PROBE),
+	NOPAL_ON_OWN(XON_XOFF_XOFF, xon_xoff_on_xoff),
+	NOPAL_ON_OWN(XON_XOFF_XON, xon_xoff_on_xon),
+	NOPAL_ON_OWN(XON_XOFF_PROBE, xon_xoff_on_probe),
 	NOPAL_ON(SEGMENT_VERIFIED, xon_xoff_on_verified, .before = "message_segments"),
 	/* A message that an order discards was charged, and is credited. */
 	NOPAL_ON(MSG_FROM_NET, xon_xoff_on_message, .before = "order|partial_order|jitter"),

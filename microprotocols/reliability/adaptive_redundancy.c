@@ -227,8 +227,7 @@ const struct nopal_microprotocol nopal_adaptive_redundancy = {
 		/* Before the duplicate filter: a resend is one more packet of the path. */
 		NOPAL_ON(SEGMENT_FROM_NET, adaptive_redundancy_on_carried, .kinds = NOPAL_CARRIED,
 			 .before = "duplicate_filter"),
-		NOPAL_ON(SEGMENT_FROM_NET, adaptive_redundancy_on_report,
-			 .kinds = NOPAL_OWN_KIND + ADAPTIVE_REDUNDANCY_LOSS_REPORT),
+		NOPAL_ON_OWN(ADAPTIVE_REDUNDANCY_LOSS_REPORT, adaptive_redundancy_on_report),
 		NOPAL_ON(TURN_END, adaptive_redundancy_on_turn_end)),
 	.state_size = sizeof(struct adaptive_redundancy),
 };

@@ -192,8 +192,7 @@ const struct nopal_microprotocol nopal_go_back_n = {
 			 .before = "rate_mechanism|window_mechanism"),
 		/* A segment that is not taken now has not been seen. */
 		NOPAL_ON(SEGMENT_FROM_NET, go_back_n_on_from_net, .before = "segment_numbers"),
-		NOPAL_ON(SEGMENT_FROM_NET, nopal__go_back_sender_on_ack,
-			 .kinds = NOPAL_OWN_KIND + GO_BACK_N_ACK),
+		NOPAL_ON_OWN(GO_BACK_N_ACK, nopal__go_back_sender_on_ack),
 		NOPAL_ON(SEGMENT_VERIFIED, go_back_n_on_verified, .before = "message_segments"),
 		NOPAL_ON(SEGMENT_RECEIVED, nopal__go_back_sender_on_settled),
 		NOPAL_ON(SEGMENT_LOST, nopal__go_back_sender_on_lost),

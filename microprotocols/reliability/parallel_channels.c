@@ -110,12 +110,10 @@ const struct nopal_microprotocol nopal_parallel_channels = {
 							       "asks a path for its bytes" },
 			     [PARALLEL_CHANNELS_RESPONSE] = { "path_response", NOPAL_KIND_CONTROL,
 							      "brings them back" }),
-	.bindings =
-		NOPAL_BINDINGS(NOPAL_ON(SEGMENT_FROM_NET, parallel_channels_on_any,
-					.kinds = NOPAL_EVERY_KIND, .before = "duplicate_filter"),
-			       NOPAL_ON(SEGMENT_FROM_NET, parallel_channels_on_challenge,
-					.kinds = NOPAL_OWN_KIND + PARALLEL_CHANNELS_CHALLENGE),
-			       NOPAL_ON(SEGMENT_FROM_NET, parallel_channels_on_response,
-					.kinds = NOPAL_OWN_KIND + PARALLEL_CHANNELS_RESPONSE)),
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(SEGMENT_FROM_NET, parallel_channels_on_any, .kinds = NOPAL_EVERY_KIND,
+			 .before = "duplicate_filter"),
+		NOPAL_ON_OWN(PARALLEL_CHANNELS_CHALLENGE, parallel_channels_on_challenge),
+		NOPAL_ON_OWN(PARALLEL_CHANNELS_RESPONSE, parallel_channels_on_response)),
 	.state_size = sizeof(struct parallel_channels),
 };

@@ -143,8 +143,7 @@ const struct nopal_microprotocol nopal_sliding_window_fec = {
  * arrives twice. */
 		NOPAL_ON(SEND_SEGMENT, sliding_window_fec_on_send),
 		NOPAL_ON(SEGMENT_FROM_NET, nopal__sliding_on_data, .after = "duplicate_filter"),
-		NOPAL_ON(SEGMENT_FROM_NET, nopal__sliding_on_repair,
-			 .kinds = NOPAL_OWN_KIND + SLIDING_REPAIR),
+		NOPAL_ON_OWN(SLIDING_REPAIR, nopal__sliding_on_repair),
 		NOPAL_ON(SEGMENT_DONE, sliding_window_fec_on_settled,
 			 .kinds = NOPAL_OWN_KIND + SLIDING_REPAIR),
 		NOPAL_ON(CLOSE_SESSION, sliding_window_fec_on_close, .before = "connection")),

@@ -404,8 +404,7 @@ const struct nopal_microprotocol nopal_negative_ack = {
 	.bindings = NOPAL_BINDINGS(
 		NOPAL_ON(SESSION_OPENED, negative_ack_on_opened),
 		NOPAL_ON(SEND_SEGMENT, negative_ack_on_send),
-		NOPAL_ON(SEGMENT_FROM_NET, negative_ack_on_nak,
-			 .kinds = NOPAL_OWN_KIND + NEGATIVE_ACK_NAK),
+		NOPAL_ON_OWN(NEGATIVE_ACK_NAK, negative_ack_on_nak),
 		NOPAL_ON(SEGMENT_VERIFIED, negative_ack_on_verified, .before = "message_segments"),
 		NOPAL_ON(SEGMENT_DONE, negative_ack_on_done),
 		NOPAL_ON(FORWARD_RECEIVED, negative_ack_on_gave_up),

@@ -124,8 +124,7 @@ const struct nopal_microprotocol nopal_source_quench = {
 	.kinds = NOPAL_KINDS([SOURCE_QUENCH_QUENCH] = { "quench", NOPAL_KIND_CONTROL,
 							"asks for less" }),
 	.bindings = NOPAL_BINDINGS(
-		NOPAL_ON(SEGMENT_FROM_NET, source_quench_on_quench,
-			 .kinds = NOPAL_OWN_KIND + SOURCE_QUENCH_QUENCH),
+		NOPAL_ON_OWN(SOURCE_QUENCH_QUENCH, source_quench_on_quench),
 		NOPAL_ON(SEGMENT_VERIFIED, source_quench_on_verified, .before = "message_segments"),
 		/* A message that an order discards was charged, and is credited. */
 		NOPAL_ON(MSG_FROM_NET, source_quench_on_message,

@@ -40,6 +40,10 @@ struct nopal_binding {
 		.event = NOPAL_##name, .run.name = (handler), __VA_ARGS__                          \
 	}
 
+/* An arriving segment of a kind that is declared here. */
+#define NOPAL_ON_OWN(kind, handler)                                                                \
+	NOPAL_ON(SEGMENT_FROM_NET, handler, .kinds = NOPAL_OWN_KIND + (kind))
+
 enum nopal_barrier {
 	NOPAL_SEND,	  /* a segment leaves when all send bits are released */
 	NOPAL_DONE,	  /* the done bits: SEGMENT_DONE when all are released */
