@@ -11,7 +11,7 @@
  * Wire:      body of data: for each message its length (varint) and its bytes.
  *            The segment's message_number is that of the first.
  */
-#include <nopal/microprotocol.h>
+#include "one_body.h"
 
 struct coalesce_parameters {
 	int64_t mtu_bytes; /* the runtime reads it */
@@ -48,45 +48,35 @@ static enum nopal_verdict coalesce_break(struct nopal_session *session)
 	return NOPAL_STOP;
 }
 
-/* A segment whose outcome is that of all messages in it. */
-static struct nopal_segment *coalesce_segment(struct nopal_session *session, struct coalesce *self)
-{
-	struct nopal_writer *writer = &self->writer;
-	struct nopal_body body = { self->buffer, writer->start, nopal_written(writer) };
-	struct nopal_message *message = nopal_message_find(session, self->message[0]);
-	struct nopal_segment *segment = NULL;
-
-	self->buffer = NULL;
-	if (message)
-		segment = nopal_segment_new(session, message, body);
-	else
-		nopal_buffer_unref(body.buffer);
-	for (uint32_t i = 1; segment && i < self->count; i++) {
-		message = nopal_message_find(session, self->message[i]);
-		if (message)
-			nopal_segment_also(session, segment, message);
-	}
-	return segment;
-}
-
-/* Ends the segment that is being filled.  Its messages are cut before it goes:
- * the list may be filled anew while it does.  NULL: nothing to send, or the session is broken. */
+/* Ends the segment that is being filled, whose outcome is that of all messages in it.  These are cut
+ * before it goes: the list may be filled anew while it does.  NULL: nothing to send, or the session
+ * is broken. */
 static struct nopal_segment *coalesce_end(struct nopal_at at)
 {
 	struct coalesce *self = nopal_state(at);
-	struct nopal_segment *segment;
+	struct nopal_body body = { self->buffer, self->writer.start, nopal_written(&self->writer) };
+	struct nopal_message *message = nopal_message_find(at.session, self->message[0]);
+	struct nopal_segment *segment = NULL;
 	uint32_t count = self->count;
 
 	nopal_timer_stop(at, COALESCE_FLUSH);
 	if (!count)
 		return NULL;
-	segment = coalesce_segment(at.session, self);
+	self->buffer = NULL;
+	if (message)
+		segment = nopal_segment_new(at.session, message, body);
+	else
+		nopal_buffer_unref(body.buffer);
+	for (uint32_t i = 1; segment && i < count; i++) {
+		message = nopal_message_find(at.session, self->message[i]);
+		if (message)
+			nopal_segment_also(at.session, segment, message);
+	}
 	self->count = 0;
 	if (!segment)
 		coalesce_break(at.session);
 	for (uint32_t i = 0; segment && i < count; i++) {
-		struct nopal_message *message = nopal_message_find(at.session, self->message[i]);
-
+		message = nopal_message_find(at.session, self->message[i]);
 		if (message)
 			nopal_message_is_cut(at.session, message);
 	}
@@ -110,34 +100,27 @@ static uint32_t coalesce_length_bytes(uint64_t length)
 	return bytes;
 }
 
-/* Room for a segment that the path takes, or for a message that is longer: the network fragments
- * that one. */
-static bool coalesce_prepare(struct nopal_session *session, struct coalesce *self,
-			     const struct nopal_message *message)
-{
-	uint64_t alone = coalesce_length_bytes(message->length) + message->length;
-	uint32_t room = nopal_body_limit(session);
-
-	if (self->buffer)
-		return true;
-	if (alone > nopal_body_max(session))
-		return false;
-	if (alone > room)
-		room = (uint32_t)alone;
-	self->buffer = nopal_body_buffer(session, room);
-	if (!self->buffer)
-		return false;
-	self->writer = nopal_writer_over(self->buffer->bytes, room);
-	return true;
-}
-
-/* Adds the message whole or not at all: there may be no room, or messages of another kind. */
+/* Adds the message whole or not at all: there may be no room, or messages of another kind.  A new
+ * segment has the room that the path takes, or that of a message that is longer: the network
+ * fragments that one. */
 static bool coalesce_add(struct nopal_at at, const struct nopal_message *message)
 {
 	struct coalesce *self = nopal_state(at);
+	uint64_t alone = coalesce_length_bytes(message->length) + message->length;
+	uint32_t room = nopal_body_limit(at.session);
 	struct nopal_writer writer;
 
-	if (!coalesce_prepare(at.session, self, message) || self->count == COALESCE_MESSAGES)
+	if (!self->buffer) {
+		if (alone > nopal_body_max(at.session))
+			return false;
+		if (alone > room)
+			room = (uint32_t)alone;
+		self->buffer = nopal_body_buffer(at.session, room);
+		if (!self->buffer)
+			return false;
+		self->writer = nopal_writer_over(self->buffer->bytes, room);
+	}
+	if (self->count == COALESCE_MESSAGES)
 		return false;
 	if (self->count) {
 		const struct nopal_message *first =
@@ -206,24 +189,6 @@ static uint64_t coalesce_count(struct nopal_reader reader)
 	return nopal_read_complete(&reader) ? count : 0;
 }
 
-static bool coalesce_deliver(struct nopal_at at, const struct nopal_segment *segment,
-			     struct nopal_body body, uint64_t number)
-{
-	struct nopal_message *message = nopal_message_arriving(at.session, segment);
-
-	if (!message)
-		return false;
-	if (!nopal_message_put(at.session, message, 0, body)) {
-		nopal_message_discard(at.session, message);
-		return false;
-	}
-	nopal_set(at, message, COALESCE_MESSAGE, number);
-	nopal_set(at, message, COALESCE_FIRST, number);
-	nopal_set(at, message, COALESCE_NEXT, number + 1);
-	nopal_raise_MSG_FROM_NET(at.session, message);
-	return true;
-}
-
 static enum nopal_verdict coalesce_on_verified(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
@@ -231,12 +196,20 @@ static enum nopal_verdict coalesce_on_verified(struct nopal_at at, struct nopal_
 	uint64_t count = coalesce_count(reader);
 	bool kept = true;
 
-	for (uint64_t i = 0; i < count; i++) {
+	for (uint64_t end = number + count; number < end; number++) {
 		struct nopal_body body = { .buffer = segment->body.buffer };
+		struct nopal_message *message;
 
 		body.length = (uint32_t)nopal_read_varint(&reader);
 		body.bytes = nopal_read_bytes(&reader, body.length);
-		kept = coalesce_deliver(at, segment, body, number + i) && kept;
+		message = one_body_arriving(at.session, segment, body, false);
+		kept = kept && message;
+		if (!message)
+			continue;
+		nopal_set(at, message, COALESCE_MESSAGE, number);
+		nopal_set(at, message, COALESCE_FIRST, number);
+		nopal_set(at, message, COALESCE_NEXT, number + 1);
+		nopal_raise_MSG_FROM_NET(at.session, message);
 	}
 	if (!kept && nopal_shared_get(at, COALESCE_UNMET))
 		nopal_session_break(at.session, NOPAL_RESOURCE,

@@ -6,7 +6,7 @@
  * Differs:   a message that one datagram cannot carry is refused when it is
  *            sent, not cut.
  */
-#include <nopal/microprotocol.h>
+#include "one_body.h"
 
 struct fixed_size_parameters {
 	int64_t mtu_bytes; /* the runtime reads it */
@@ -23,18 +23,7 @@ enum { FIXED_SIZE_UNMET }; /* shared variables */
 
 static enum nopal_verdict fixed_size_on_from_user(struct nopal_at at, struct nopal_message *message)
 {
-	struct nopal_segment *segment = NULL;
-
-	if (message->length <= nopal_body_max(at.session))
-		segment = nopal_segment_cut(at.session, message, 0, (uint32_t)message->length);
-	if (!segment) {
-		nopal_session_break(at.session, NOPAL_RESOURCE,
-				    "no segment could be made of a message");
-		return NOPAL_STOP;
-	}
-	nopal_raise_SEGMENT_FROM_USER(at.session, segment);
-	nopal_message_is_cut(at.session, message);
-	return NOPAL_CONTINUE;
+	return one_body_send(at.session, message, nopal_body_max(at.session));
 }
 
 /* The message's place in the order is its message number, else its segment number. */
@@ -47,15 +36,10 @@ static enum nopal_verdict fixed_size_on_verified(struct nopal_at at, struct nopa
 
 	if (nopal_segment_rise(at.session, segment))
 		return NOPAL_CONTINUE;
-	message = nopal_message_arriving(at.session, segment);
-	if (!message || !nopal_message_put(at.session, message, 0, segment->body)) {
-		if (message)
-			nopal_message_discard(at.session, message);
-		if (nopal_shared_get(at, FIXED_SIZE_UNMET))
-			nopal_session_break(at.session, NOPAL_RESOURCE,
-					    "no room for a message that arrived");
+	message = one_body_arriving(at.session, segment, segment->body,
+				    nopal_shared_get(at, FIXED_SIZE_UNMET));
+	if (!message)
 		return NOPAL_STOP;
-	}
 	first = nopal_get(at, message, by_message ? FIXED_SIZE_MESSAGE : FIXED_SIZE_SEGMENT);
 	nopal_set(at, message, FIXED_SIZE_FIRST, first);
 	nopal_set(at, message, FIXED_SIZE_NEXT, numbered ? first + 1 : 0);

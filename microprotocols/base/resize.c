@@ -8,6 +8,7 @@
  *            Above many destinations only messages for all are cut.
  * Wire:      fragment: bit 15, last of its message; bits 0 to 14, its place in the message.
  */
+#include "one_body.h"
 #include "reassembly.h"
 
 struct resize_parameters {
@@ -38,20 +39,6 @@ enum {
 
 /* --------------------------------------------------------------- to the net */
 
-static bool resize_cut(struct nopal_at at, struct nopal_message *message, uint64_t from,
-		       uint32_t limit)
-{
-	uint64_t left = message->length - from;
-	uint32_t length = left < limit ? (uint32_t)left : limit;
-	struct nopal_segment *segment = nopal_segment_cut(at.session, message, from, length);
-
-	if (!segment)
-		return false;
-	nopal_set(at, segment, RESIZE_FRAGMENT, from / limit | (length == left ? RESIZE_LAST : 0));
-	nopal_raise_SEGMENT_FROM_USER(at.session, segment);
-	return true;
-}
-
 /* Among many destinations, a message for one alone has no part in a common numbering that would
  * bring its pieces together: the layer below cuts it. */
 static uint32_t resize_limit(struct nopal_at at, const struct nopal_message *message)
@@ -69,9 +56,20 @@ static enum nopal_verdict resize_on_from_user(struct nopal_at at, struct nopal_m
 	bool good = limit && message->length <= (uint64_t)limit * RESIZE_FRAGMENTS;
 
 	do {
-		good = good && resize_cut(at, message, from, limit);
+		uint64_t left = message->length - from;
+		uint32_t length = left < limit ? (uint32_t)left : limit;
+		struct nopal_segment *segment = NULL;
+
+		if (good)
+			segment = nopal_segment_cut(at.session, message, from, length);
+		good = segment != NULL;
+		if (!good)
+			break;
+		nopal_set(at, segment, RESIZE_FRAGMENT,
+			  from / limit | (length == left ? RESIZE_LAST : 0));
+		nopal_raise_SEGMENT_FROM_USER(at.session, segment);
 		from += limit;
-	} while (good && from < message->length);
+	} while (from < message->length);
 	if (!good) {
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "a message could not be cut into segments");
@@ -104,27 +102,6 @@ static void resize_when_expired(struct nopal_at at)
 	resize_watch(at);
 }
 
-/* A new incomplete message, begun by this segment.  Where nobody resends, the oldest makes room for
- * it. */
-static struct partial *resize_begin(struct nopal_at at, const struct nopal_segment *segment,
-				    uint64_t key)
-{
-	const struct resize_parameters *set = nopal_parameters(at);
-	struct reassembly *self = nopal_state(at);
-	bool unmet = nopal_shared_get(at, RESIZE_UNMET) != 0;
-	struct partial *partial;
-
-	if (self->partials.used >= set->partial) {
-		if (unmet)
-			return NULL;
-		reassembly_abandon(at.session, self, self->oldest);
-	}
-	partial = reassembly_begin(at.session, self, segment, key);
-	if (partial && !unmet && !nopal_timer_running(at, RESIZE_EXPIRE))
-		resize_watch(at);
-	return partial;
-}
-
 /* ------------------------------------------------------------- from the net */
 
 /* Where the message stands in the order: by message numbers, else by segment numbers. */
@@ -143,25 +120,6 @@ static enum nopal_verdict resize_unkept(struct nopal_at at)
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no room for a message that arrives");
 	return NOPAL_STOP;
-}
-
-/* The common case: a message of one segment needs no record. */
-static enum nopal_verdict resize_whole(struct nopal_at at, struct nopal_segment *segment,
-				       uint64_t key)
-{
-	struct nopal_message *message;
-
-	if (nopal_segment_rise(at.session, segment))
-		return NOPAL_CONTINUE;
-	message = nopal_message_arriving(at.session, segment);
-	if (!message || !nopal_message_put(at.session, message, 0, segment->body)) {
-		if (message)
-			nopal_message_discard(at.session, message);
-		return resize_unkept(at);
-	}
-	resize_place(at, message, key, 1);
-	nopal_raise_MSG_FROM_NET(at.session, message);
-	return NOPAL_CONTINUE;
 }
 
 static enum nopal_verdict resize_join(struct nopal_at at, struct nopal_segment *segment,
@@ -192,13 +150,18 @@ static enum nopal_verdict resize_join(struct nopal_at at, struct nopal_segment *
 	return NOPAL_CONTINUE;
 }
 
+/* The common case, a message of one segment, needs no record.  Of incomplete messages, where nobody
+ * resends, the oldest makes room for a new one. */
 static enum nopal_verdict resize_on_verified(struct nopal_at at, struct nopal_segment *segment)
 {
+	const struct resize_parameters *set = nopal_parameters(at);
+	struct reassembly *self = nopal_state(at);
 	uint64_t fragment = nopal_get(at, segment, RESIZE_FRAGMENT);
 	uint64_t index = fragment & RESIZE_INDEX;
 	uint64_t key = nopal_get(at, segment, RESIZE_MESSAGE);
-	struct reassembly *self = nopal_state(at);
+	bool unmet = nopal_shared_get(at, RESIZE_UNMET) != 0;
 	struct partial *partial = self->latest;
+	struct nopal_message *message;
 
 	if (!nopal_has(at, RESIZE_MESSAGE)) {
 		key = nopal_get(at, segment, RESIZE_SEGMENT);
@@ -206,14 +169,30 @@ static enum nopal_verdict resize_on_verified(struct nopal_at at, struct nopal_se
 			return NOPAL_STOP;
 		key -= index;
 	}
-	if (fragment == RESIZE_LAST)
-		return resize_whole(at, segment, key);
+	if (fragment == RESIZE_LAST) {
+		if (nopal_segment_rise(at.session, segment))
+			return NOPAL_CONTINUE;
+		message = one_body_arriving(at.session, segment, segment->body, false);
+		if (!message)
+			return resize_unkept(at);
+		resize_place(at, message, key, 1);
+		nopal_raise_MSG_FROM_NET(at.session, message);
+		return NOPAL_CONTINUE;
+	}
 	if (segment->body.length == 0)
 		return NOPAL_STOP;
 	if (!partial || partial->key != key)
 		partial = nopal_map_get(&self->partials, key);
-	if (!partial)
-		partial = resize_begin(at, segment, key);
+	if (!partial) {
+		bool full = self->partials.used >= set->partial;
+
+		if (full && !unmet)
+			reassembly_abandon(at.session, self, self->oldest);
+		if (!full || !unmet)
+			partial = reassembly_begin(at.session, self, segment, key);
+		if (partial && !unmet && !nopal_timer_running(at, RESIZE_EXPIRE))
+			resize_watch(at);
+	}
 	self->latest = partial;
 	return partial ? resize_join(at, segment, partial) : resize_unkept(at);
 }

@@ -12,7 +12,7 @@ struct retries {
 	int64_t first_ns, max_ns, attempts, linger_ns;
 };
 
-/* The rows of a struct of parameters with a member `retries`. */
+/* The rows of a struct of parameters that begins with a member `retries`. */
 #define RETRIES_PARAMETERS(name)                                                                   \
 	NOPAL_NUMBER(name, retries.first_ns, "retry", TIME, "250ms", "1ms", "10s",                 \
 		     "wait for the first answer, doubled each time"),                              \
@@ -23,8 +23,11 @@ struct retries {
 		NOPAL_NUMBER(name, retries.linger_ns, "linger", TIME, "500ms", "0ms", "60s",       \
 			     "how long the side that acknowledged last still answers")
 
-static inline void retries_validate(const struct retries *set, struct nopal_problems *problems)
+/* Where the parameters begin with `retries`. */
+static inline void retries_validate(const void *parameters, struct nopal_problems *problems)
 {
+	const struct retries *set = parameters;
+
 	if (set->max_ns < set->first_ns)
 		nopal_problem(problems, "retry_most", "the longest wait is shorter than the first",
 			      "make retry_most at least retry");

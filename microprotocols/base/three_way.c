@@ -37,7 +37,167 @@
  * Wire:      syn (opening), syn_ack, ack, fin (control): all in the header of
  *            one_to_many; syn, syn_ack: bytes of a body at most, 4.
  */
-#include "three_way.h"
+#include "retries.h"
+
+struct three_way_parameters {
+	struct retries retries;
+	int64_t silence_ns, backlog;
+};
+
+/* attributes */
+enum { THREE_WAY_NUMBER, THREE_WAY_CUMULATIVE, THREE_WAY_OF_DATA };
+/* kinds */
+enum { THREE_WAY_SYN, THREE_WAY_SYN_ACK, THREE_WAY_ACK, THREE_WAY_FIN };
+/* shared variables */
+enum { THREE_WAY_LOCAL, THREE_WAY_PEER };
+/* timers */
+enum {
+	THREE_WAY_OPENING,
+	THREE_WAY_CLOSING,
+	THREE_WAY_LINGER,
+	THREE_WAY_SILENCE,
+};
+
+enum three_way_state {
+	THREE_WAY_LISTENING, /* admitted; its SYN comes next */
+	THREE_WAY_ASKING,
+	THREE_WAY_TELLING,
+	THREE_WAY_OPEN,
+};
+
+enum {
+	THREE_WAY_INITIAL_SHIFT = 64 - 31, /* leaves 31 random bits */
+	THREE_WAY_MSS_BYTES = 4,
+};
+
+struct three_way {
+	enum three_way_state state;
+	uint64_t next;	     /* ours: the number of the next packet */
+	uint64_t cumulative; /* the peer's, which we wait for */
+	uint32_t mss;	     /* that we told, or were told */
+	bool doubted;	     /* is the peer of this open session still there? */
+	struct closing closing;
+	bool told; /* every FIN of ours acknowledged the peer's */
+	uint32_t opening_sends;
+	int64_t heard_ns; /* when something of the peer's came last */
+};
+
+/* On the wire numbers are 32 bits long. */
+static bool three_way_is(uint64_t wire, uint64_t number)
+{
+	return wire == (uint32_t)number;
+}
+
+/* `mss`: of SYN and SYN-ACK; else 0, and no payload. */
+static void three_way_send(struct nopal_at at, unsigned kind, uint64_t number, uint64_t cumulative,
+			   uint32_t mss)
+{
+	uint32_t length = mss ? THREE_WAY_MSS_BYTES : 0;
+	struct nopal_writer writer;
+	struct nopal_segment *segment = nopal_control_begin(at, kind, length, &writer);
+
+	if (!segment)
+		return;
+	if (mss)
+		nopal_write(&writer, mss, THREE_WAY_MSS_BYTES);
+	nopal_set(at, segment, THREE_WAY_NUMBER, number);
+	nopal_set(at, segment, THREE_WAY_CUMULATIVE, cumulative);
+	nopal_control_send(at.session, segment, length);
+}
+
+static void three_way_send_ack(struct nopal_at at)
+{
+	const struct three_way *self = nopal_state(at);
+
+	three_way_send(at, THREE_WAY_ACK, self->next + self->closing.ours, self->cumulative, 0);
+}
+
+/* ------------------------------------------------------------------- closing */
+
+static void three_way_repeat_closing(struct nopal_at at)
+{
+	const struct three_way_parameters *set = nopal_parameters(at);
+	struct three_way *self = nopal_state(at);
+	int64_t wait_ns = closing_wait(&self->closing, &set->retries);
+
+	three_way_send(at, THREE_WAY_FIN, self->next, self->cumulative, 0);
+	nopal_timer_start(at, THREE_WAY_CLOSING, at.session->now_ns + wait_ns);
+}
+
+static void three_way_when_closing(struct nopal_at at)
+{
+	const struct three_way_parameters *set = nopal_parameters(at);
+	const struct three_way *self = nopal_state(at);
+
+	if (closing_goes_on(at.session, &self->closing, &set->retries, "no answer to the FIN"))
+		three_way_repeat_closing(at);
+}
+
+static void three_way_when_lingered(struct nopal_at at)
+{
+	nopal_session_closed(at.session);
+}
+
+static enum nopal_verdict three_way_on_close_session(struct nopal_at at,
+						     struct nopal_session *subject)
+{
+	struct three_way *self = nopal_state(at);
+
+	(void)subject;
+	self->closing.ours = true;
+	self->told = self->closing.theirs;
+	nopal_timer_stop(at, THREE_WAY_SILENCE);
+	three_way_repeat_closing(at);
+	return NOPAL_CONTINUE;
+}
+
+/* Both have closed, and ours is acknowledged.  Whether the peer knows that we have its FIN shows
+ * where every one of ours said so. */
+static void three_way_both_closed(struct nopal_at at)
+{
+	const struct three_way_parameters *set = nopal_parameters(at);
+	const struct three_way *self = nopal_state(at);
+
+	nopal_timer_stop(at, THREE_WAY_CLOSING);
+	if (self->told)
+		nopal_session_closed(at.session);
+	else
+		nopal_timer_start(at, THREE_WAY_LINGER,
+				  at.session->now_ns + set->retries.linger_ns);
+}
+
+/* A segment came that acknowledges our FIN. */
+static void three_way_acked(struct nopal_at at)
+{
+	struct three_way *self = nopal_state(at);
+	bool first = !self->closing.acked;
+
+	self->closing.acked = true;
+	self->closing.sends = 0;
+	if (first && self->closing.theirs)
+		three_way_both_closed(at);
+}
+
+/* A FIN behind the last of the peer's data, all of which have arrived. */
+static enum nopal_verdict three_way_on_fin(struct nopal_at at, struct nopal_segment *segment)
+{
+	struct three_way *self = nopal_state(at);
+	bool first = !self->closing.theirs;
+
+	if (!three_way_is(nopal_get(at, segment, THREE_WAY_NUMBER),
+			  self->cumulative - self->closing.theirs))
+		return NOPAL_STOP;
+	self->closing.theirs = true;
+	self->cumulative += first;
+	three_way_send_ack(at);
+	if (first)
+		nopal_session_peer_closed(at.session);
+	if (self->closing.acked)
+		three_way_both_closed(at);
+	return NOPAL_STOP;
+}
+
+/* ------------------------------------------------------------------- opening */
 
 static enum nopal_admission_verdict three_way_admit(struct nopal_at at,
 						    struct nopal_request *request,
@@ -58,11 +218,9 @@ static void three_way_send_syn_ack(struct nopal_at at)
 {
 	const struct three_way *self = nopal_state(at);
 
-	nopal__three_way_send(at, THREE_WAY_SYN_ACK, three_way_initial(at, THREE_WAY_LOCAL) - 1,
-			      three_way_initial(at, THREE_WAY_PEER), self->mss);
+	three_way_send(at, THREE_WAY_SYN_ACK, three_way_initial(at, THREE_WAY_LOCAL) - 1,
+		       three_way_initial(at, THREE_WAY_PEER), self->mss);
 }
-
-/* ------------------------------------------------------------------- opening */
 
 /* Repeats the segment that the other side has not answered yet. */
 static void three_way_repeat_opening(struct nopal_at at)
@@ -73,8 +231,8 @@ static void three_way_repeat_opening(struct nopal_at at)
 
 	self->opening_sends++;
 	if (nopal_session_is_opener(at.session))
-		nopal__three_way_send(at, THREE_WAY_SYN, three_way_initial(at, THREE_WAY_LOCAL) - 1,
-				      0, nopal_body_max(at.session));
+		three_way_send(at, THREE_WAY_SYN, three_way_initial(at, THREE_WAY_LOCAL) - 1, 0,
+			       nopal_body_max(at.session));
 	else if (self->state != THREE_WAY_LISTENING)
 		three_way_send_syn_ack(at);
 	wait_ns = self->doubted ? set->retries.first_ns
@@ -199,7 +357,7 @@ static enum nopal_verdict three_way_on_syn(struct nopal_at at, struct nopal_segm
 		three_way_send_syn_ack(at);
 	} else if (self->state == THREE_WAY_OPEN && same) {
 		self->heard_ns = at.session->now_ns;
-		nopal__three_way_send_ack(at);
+		three_way_send_ack(at);
 	} else if (self->state == THREE_WAY_OPEN) {
 		three_way_doubt(at);
 	}
@@ -222,7 +380,7 @@ static enum nopal_verdict three_way_on_syn_ack(struct nopal_at at, struct nopal_
 			  three_way_initial(at, THREE_WAY_PEER) - 1))
 		return NOPAL_STOP;
 	three_way_settled(at);
-	nopal__three_way_send_ack(at);
+	three_way_send_ack(at);
 	if (opens)
 		nopal_session_opened(at.session);
 	return NOPAL_STOP;
@@ -253,7 +411,7 @@ static enum nopal_verdict three_way_on_any(struct nopal_at at, struct nopal_segm
 	if (self->doubted)
 		three_way_settled(at);
 	if (self->closing.ours && three_way_is(cumulative, self->next + 1))
-		nopal__three_way_acked(at);
+		three_way_acked(at);
 	return NOPAL_CONTINUE;
 }
 
@@ -276,13 +434,6 @@ static enum nopal_verdict three_way_on_verified(struct nopal_at at, struct nopal
 	if (!self->closing.theirs)
 		self->cumulative = nopal_get(at, segment, THREE_WAY_OF_DATA) + 1;
 	return NOPAL_CONTINUE;
-}
-
-static void three_way_validate(const void *parameters, struct nopal_problems *problems)
-{
-	const struct three_way_parameters *set = parameters;
-
-	retries_validate(&set->retries, problems);
 }
 
 static const struct nopal_kind three_way_kinds[] = {
@@ -317,7 +468,7 @@ const struct nopal_microprotocol nopal_three_way = {
 			     "after so much the peer is asked, `attempts` times, `retry` apart"),
 		NOPAL_NUMBER(three_way, backlog, "backlog", COUNT, "128", "1", "65536",
 			     "sessions half open at a listener, at most")),
-	.validate = three_way_validate,
+	.validate = retries_validate,
 	.attributes =
 		NOPAL_ATTRIBUTES([THREE_WAY_NUMBER] = { "handshake_number", NOPAL_WRITE,
 							"number of SYN, ACK and FIN" },
@@ -331,8 +482,8 @@ const struct nopal_microprotocol nopal_three_way = {
 				     "the peer's first number, random, before SESSION_OPENED" }),
 	.kinds = three_way_kinds,
 	.timers = NOPAL_TIMERS([THREE_WAY_OPENING] = { "opening", three_way_when_opening },
-			       [THREE_WAY_CLOSING] = { "closing", nopal__three_way_when_closing },
-			       [THREE_WAY_LINGER] = { "linger", nopal__three_way_when_lingered },
+			       [THREE_WAY_CLOSING] = { "closing", three_way_when_closing },
+			       [THREE_WAY_LINGER] = { "linger", three_way_when_lingered },
 			       [THREE_WAY_SILENCE] = { "silence", three_way_when_silent }),
 	.bindings = NOPAL_BINDINGS(
 		NOPAL_ON(OPEN_SESSION, three_way_on_open_session),
@@ -341,9 +492,9 @@ const struct nopal_microprotocol nopal_three_way = {
 			 .before = "duplicate_filter|acknowledgement|loss_detection|flow_control"),
 		NOPAL_ON_OWN(THREE_WAY_SYN, three_way_on_syn),
 		NOPAL_ON_OWN(THREE_WAY_SYN_ACK, three_way_on_syn_ack),
-		NOPAL_ON_OWN(THREE_WAY_FIN, nopal__three_way_on_fin),
+		NOPAL_ON_OWN(THREE_WAY_FIN, three_way_on_fin),
 		NOPAL_ON(SEGMENT_VERIFIED, three_way_on_verified),
-		NOPAL_ON(CLOSE_SESSION, nopal__three_way_on_close_session)),
+		NOPAL_ON(CLOSE_SESSION, three_way_on_close_session)),
 	.raises = NOPAL_RAISES("SESSION_OPENED", "PEER_CLOSED", "SESSION_BROKEN"),
 	.state_size = sizeof(struct three_way),
 	.admission = &(const struct nopal_admission){ three_way_admit },

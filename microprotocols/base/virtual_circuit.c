@@ -343,13 +343,6 @@ static enum nopal_verdict virtual_circuit_on_close_ack(struct nopal_at at,
 	return NOPAL_STOP;
 }
 
-static void virtual_circuit_validate(const void *parameters, struct nopal_problems *problems)
-{
-	const struct virtual_circuit_parameters *set = parameters;
-
-	retries_validate(&set->retries, problems);
-}
-
 static const struct nopal_kind virtual_circuit_kinds[] = {
 	[VIRTUAL_CIRCUIT_CONNECT] = { "connect", NOPAL_KIND_OPENING, "asks a listener to open" },
 	[VIRTUAL_CIRCUIT_ACCEPT] = { "accept", NOPAL_KIND_ANSWER, "opens, and confirms that" },
@@ -370,7 +363,7 @@ const struct nopal_microprotocol nopal_virtual_circuit = {
 		RETRIES_PARAMETERS(virtual_circuit),
 		NOPAL_NUMBER(virtual_circuit, rendezvous_ns, "rendezvous", TIME, "30s", "1ms",
 			     "24h", "how long a session waits for a peer that is to open, too")),
-	.validate = virtual_circuit_validate,
+	.validate = retries_validate,
 	.shared = NOPAL_SHARED(
 		[VIRTUAL_CIRCUIT_LOCAL] = { "initial_local", NOPAL_WRITE, 1,
 					    "our first number, random, before SESSION_OPENED" },

@@ -6,38 +6,23 @@
  *            cuts it as its path needs.
  * Differs:   not applicable.
  */
-#include <nopal/microprotocol.h>
+#include "one_body.h"
 
 enum { WHOLE_MESSAGES_MAX = 1 << 30 }; /* bytes */
 
 static enum nopal_verdict whole_messages_on_from_user(struct nopal_at at,
 						      struct nopal_message *message)
 {
-	struct nopal_segment *segment =
-		nopal_segment_cut(at.session, message, 0, (uint32_t)message->length);
-
-	if (!segment) {
-		nopal_session_break(at.session, NOPAL_RESOURCE,
-				    "no segment could be made of a message");
-		return NOPAL_STOP;
-	}
-	nopal_raise_SEGMENT_FROM_USER(at.session, segment);
-	nopal_message_is_cut(at.session, message);
-	return NOPAL_CONTINUE;
+	return one_body_send(at.session, message, WHOLE_MESSAGES_MAX);
 }
 
 static enum nopal_verdict whole_messages_on_verified(struct nopal_at at,
 						     struct nopal_segment *segment)
 {
-	struct nopal_message *message = nopal_message_arriving(at.session, segment);
+	struct nopal_message *message = one_body_arriving(at.session, segment, segment->body, true);
 
-	if (!message || !nopal_message_put(at.session, message, 0, segment->body)) {
-		if (message)
-			nopal_message_discard(at.session, message);
-		nopal_session_break(at.session, NOPAL_RESOURCE,
-				    "no room for a message that arrived");
+	if (!message)
 		return NOPAL_STOP;
-	}
 	nopal_raise_MSG_FROM_NET(at.session, message);
 	return NOPAL_CONTINUE;
 }

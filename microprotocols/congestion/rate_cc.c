@@ -16,7 +16,7 @@
  *            billionths of a bit, so that nothing is rounded away.  Resends go first, then urgent
  *            segments.
  */
-#include <nopal/microprotocol.h>
+#include "../base/idle.h"
 
 /* Credit is counted in billionths of a bit: bits per second times ns. */
 #define RATE_CC_BYTE (8 * NOPAL_SECOND)
@@ -244,13 +244,6 @@ static enum nopal_verdict rate_cc_on_turn_end(struct nopal_at at, struct nopal_s
 	return NOPAL_CONTINUE;
 }
 
-static void rate_cc_idle(struct nopal_at at)
-{
-	struct rate_cc *self = nopal_state(at);
-
-	nopal_lanes_idle(at.session, &self->waiting);
-}
-
 const struct nopal_microprotocol nopal_rate_cc = {
 	NOPAL_DESCRIBE(
 		rate_cc, congestion,
@@ -294,5 +287,5 @@ const struct nopal_microprotocol nopal_rate_cc = {
 		NOPAL_ON(SEGMENT_DONE, rate_cc_on_done, .kinds = NOPAL_CARRIED),
 		NOPAL_ON(TURN_END, rate_cc_on_turn_end, .before = "window_mechanism")),
 	.state_size = sizeof(struct rate_cc),
-	.idle = rate_cc_idle,
+	.idle = idle_lanes,
 };

@@ -12,7 +12,7 @@
  *            lost or timed out leaves the network at once, the rest at SEGMENT_DONE; one segment
  *            may fly alone however small the window is.  Resends go first, then urgent segments.
  */
-#include <nopal/microprotocol.h>
+#include "../base/idle.h"
 
 struct windowed_cc {
 	struct nopal_lanes waiting; /* for room, or for others to let go */
@@ -141,13 +141,6 @@ static enum nopal_verdict windowed_cc_on_turn_end(struct nopal_at at, struct nop
 	return NOPAL_CONTINUE;
 }
 
-static void windowed_cc_idle(struct nopal_at at)
-{
-	struct windowed_cc *self = nopal_state(at);
-
-	nopal_lanes_idle(at.session, &self->waiting);
-}
-
 const struct nopal_microprotocol nopal_windowed_cc = {
 	NOPAL_DESCRIBE(windowed_cc, congestion,
 		       "windowed congestion control: no more in flight than the congestion window"),
@@ -187,5 +180,5 @@ const struct nopal_microprotocol nopal_windowed_cc = {
 		NOPAL_ON(TURN_END, windowed_cc_on_turn_end,
 			 .after = "flow_control|rate_mechanism")),
 	.state_size = sizeof(struct windowed_cc),
-	.idle = windowed_cc_idle,
+	.idle = idle_lanes,
 };

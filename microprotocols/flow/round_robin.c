@@ -9,7 +9,7 @@
  *            segments wait for no turn, nor does what a stream sends again: it goes
  *            first at every gate.
  */
-#include <nopal/microprotocol.h>
+#include "../base/idle.h"
 
 struct round_robin_parameters {
 	int64_t block;
@@ -56,13 +56,6 @@ static enum nopal_verdict round_robin_on_turn(struct nopal_at at, struct nopal_s
 	return NOPAL_CONTINUE;
 }
 
-static void round_robin_idle(struct nopal_at at)
-{
-	struct round_robin *self = nopal_state(at);
-
-	nopal_queue_idle(at.session, &self->waiting);
-}
-
 const struct nopal_microprotocol nopal_round_robin = {
 	NOPAL_DESCRIBE(round_robin, flow,
 		       "streams of one flow send in turns, so many segments each"),
@@ -77,5 +70,5 @@ const struct nopal_microprotocol nopal_round_robin = {
 	.bindings = NOPAL_BINDINGS(NOPAL_ON(SEGMENT_TO_NET, round_robin_on_to_net),
 				   NOPAL_ON(FLOW_TURN, round_robin_on_turn)),
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
-	.idle = round_robin_idle,
+	.idle = idle_queue,
 };

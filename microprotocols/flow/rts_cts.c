@@ -32,9 +32,8 @@
  * Wire:      request: bytes wanted 8, bytes that left and have landed or are lost 8; grant: bytes
  *            8.
  */
-#include <nopal/microprotocol.h>
+#include "../base/held.h"
 
-enum { RTS_CTS_CHARGE };		 /* attributes */
 enum { RTS_CTS_BLOCKED, RTS_CTS_UNMET }; /* shared variables */
 enum { RTS_CTS_REQUEST, RTS_CTS_GRANT }; /* kinds */
 enum { RTS_CTS_REPEAT };		 /* timers */
@@ -51,6 +50,8 @@ struct rts_cts_parameters {
 
 /* All are bytes since the beginning, but where it says otherwise. */
 struct rts_cts {
+	struct held held; /* as a receiver, now */
+
 	/* as a sender */
 	struct nopal_queue waiting;
 	uint64_t wanted;    /* let go, and waiting */
@@ -68,8 +69,7 @@ struct rts_cts {
 	uint64_t told;	     /* of that */
 	uint64_t arrived;
 	uint64_t written_off;
-	int64_t held_bytes; /* now */
-	bool answer;	    /* a request came this turn */
+	bool answer; /* a request came this turn */
 };
 
 /* One or two totals, and nothing behind them. */
@@ -262,7 +262,7 @@ static enum nopal_verdict rts_cts_on_turn_end(struct nopal_at at, struct nopal_s
 	if (self->waiting.count) /* a segment that was given up may have left its right */
 		rts_cts_drain(at);
 	rts_cts_ask_if_needed(at);
-	room = room > (uint64_t)self->held_bytes ? room - (uint64_t)self->held_bytes : 0;
+	room = room > (uint64_t)self->held.bytes ? room - (uint64_t)self->held.bytes : 0;
 	if (room > self->asked_here)
 		room = self->asked_here;
 	if (room > self->given)
@@ -302,24 +302,6 @@ static enum nopal_verdict rts_cts_on_verified(struct nopal_at at, struct nopal_s
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict rts_cts_on_message(struct nopal_at at, struct nopal_message *message)
-{
-	struct rts_cts *self = nopal_state(at);
-
-	nopal_set(at, message, RTS_CTS_CHARGE, message->length);
-	self->held_bytes += (int64_t)message->length;
-	return NOPAL_CONTINUE;
-}
-
-static enum nopal_verdict rts_cts_on_consumed(struct nopal_at at, struct nopal_message *message)
-{
-	struct rts_cts *self = nopal_state(at);
-
-	self->held_bytes -= (int64_t)nopal_get(at, message, RTS_CTS_CHARGE);
-	nopal_set(at, message, RTS_CTS_CHARGE, 0);
-	return NOPAL_CONTINUE;
-}
-
 /* ------------------------------------------------------------------- life */
 
 static enum nopal_verdict rts_cts_on_opened(struct nopal_at at, struct nopal_session *subject)
@@ -344,13 +326,6 @@ static uint64_t rts_cts_message_limit(const void *parameters, uint32_t body_byte
 	return (uint64_t)set->buffer;
 }
 
-static void rts_cts_idle(struct nopal_at at)
-{
-	struct rts_cts *self = nopal_state(at);
-
-	nopal_queue_idle(at.session, &self->waiting);
-}
-
 static const struct nopal_binding rts_cts_bindings[] = {
 	NOPAL_ON(SESSION_OPENED, rts_cts_on_opened),
 	NOPAL_ON(SEGMENT_TO_NET, rts_cts_on_to_net, .before = "window_mechanism"),
@@ -359,12 +334,17 @@ static const struct nopal_binding rts_cts_bindings[] = {
 	NOPAL_ON_OWN(RTS_CTS_REQUEST, rts_cts_on_request),
 	NOPAL_ON_OWN(RTS_CTS_GRANT, rts_cts_on_grant),
 	NOPAL_ON(SEGMENT_VERIFIED, rts_cts_on_verified, .before = "message_segments"),
-	/* A message that an order discards was charged, and is credited. */
-	NOPAL_ON(MSG_FROM_NET, rts_cts_on_message, .before = "order|partial_order|jitter"),
-	NOPAL_ON(MSG_CONSUMED, rts_cts_on_consumed),
+	HELD_BINDINGS,
 	NOPAL_ON(TURN_END, rts_cts_on_turn_end, .before = "window_mechanism"),
 	{ 0 },
 };
+
+static void rts_cts_idle(struct nopal_at at)
+{
+	struct rts_cts *self = nopal_state(at);
+
+	nopal_queue_idle(at.session, &self->waiting);
+}
 
 const struct nopal_microprotocol nopal_rts_cts = {
 	NOPAL_DESCRIBE(rts_cts, flow,
@@ -382,9 +362,9 @@ const struct nopal_microprotocol nopal_rts_cts = {
 			     "asked for beyond what waits"),
 		NOPAL_NUMBER(rts_cts, repeat, "repeat", TIME, "100ms", "1ms", "10s",
 			     "time until a request is repeated, at first")),
-	.attributes = NOPAL_ATTRIBUTES(
-		[RTS_CTS_CHARGE] = { "flow_charge", NOPAL_WRITE,
-				     "bytes of the buffer that the message takes" }),
+	.attributes =
+		NOPAL_ATTRIBUTES([HELD_CHARGE] = { "flow_charge", NOPAL_WRITE,
+						   "bytes of the buffer that the message takes" }),
 	.shared = NOPAL_SHARED([RTS_CTS_BLOCKED] = { "flow_blocked", NOPAL_WRITE, 0,
 						     "segments that wait for the peer's grant" },
 			       [RTS_CTS_UNMET] = { "reliability_unmet", NOPAL_READ_OPTIONAL, 0,

@@ -31,10 +31,11 @@
  *            going.
  * Wire:      xoff, xon: number of the order 4; probe: number of the order that is obeyed 4.
  */
+#include "../base/held.h"
 #include "flow_number.h"
 
-enum { XON_XOFF_CHARGE, XON_XOFF_LET_GO }; /* attributes */
-enum { XON_XOFF_BLOCKED };		   /* shared variables */
+enum { XON_XOFF_LET_GO = HELD_NEXT }; /* attributes */
+enum { XON_XOFF_BLOCKED };	      /* shared variables */
 enum { XON_XOFF_XOFF, XON_XOFF_XON, XON_XOFF_PROBE };
 enum { XON_XOFF_PROBE_DUE, XON_XOFF_MORE };
 enum {
@@ -47,6 +48,8 @@ struct xon_xoff_parameters {
 };
 
 struct xon_xoff {
+	struct held held; /* as a receiver */
+
 	/* as a sender */
 	struct nopal_queue waiting;
 	int64_t ahead_bytes; /* let go, and not left */
@@ -55,10 +58,9 @@ struct xon_xoff {
 	bool suspended;
 
 	/* as a receiver */
-	uint32_t order; /* number of the last order */
-	bool off;	/* it was xoff */
-	bool say;	/* at the end of this turn */
-	int64_t held_bytes;
+	uint32_t order;	       /* number of the last order */
+	bool off;	       /* it was xoff */
+	bool say;	       /* at the end of this turn */
 	int64_t arrived_bytes; /* since it was said */
 };
 
@@ -208,24 +210,6 @@ static enum nopal_verdict xon_xoff_on_verified(struct nopal_at at, struct nopal_
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict xon_xoff_on_message(struct nopal_at at, struct nopal_message *message)
-{
-	struct xon_xoff *self = nopal_state(at);
-
-	nopal_set(at, message, XON_XOFF_CHARGE, message->length);
-	self->held_bytes += (int64_t)message->length;
-	return NOPAL_CONTINUE;
-}
-
-static enum nopal_verdict xon_xoff_on_consumed(struct nopal_at at, struct nopal_message *message)
-{
-	struct xon_xoff *self = nopal_state(at);
-
-	self->held_bytes -= (int64_t)nopal_get(at, message, XON_XOFF_CHARGE);
-	nopal_set(at, message, XON_XOFF_CHARGE, 0);
-	return NOPAL_CONTINUE;
-}
-
 static enum nopal_verdict xon_xoff_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
 	const struct xon_xoff_parameters *set = nopal_parameters(at);
@@ -236,7 +220,7 @@ static enum nopal_verdict xon_xoff_on_turn_end(struct nopal_at at, struct nopal_
 		xon_xoff_drain(at);
 	if (!nopal_session_is_open(at.session))
 		return NOPAL_CONTINUE;
-	if (self->off ? self->held_bytes <= set->low : self->held_bytes > set->high) {
+	if (self->off ? self->held.bytes <= set->low : self->held.bytes > set->high) {
 		self->off = !self->off;
 		self->order++;
 		self->say = true;
@@ -249,13 +233,6 @@ static enum nopal_verdict xon_xoff_on_turn_end(struct nopal_at at, struct nopal_
 		self->arrived_bytes = 0;
 	}
 	return NOPAL_CONTINUE;
-}
-
-static void xon_xoff_idle(struct nopal_at at)
-{
-	struct xon_xoff *self = nopal_state(at);
-
-	nopal_queue_idle(at.session, &self->waiting);
 }
 
 static void xon_xoff_validate(const void *parameters, struct nopal_problems *problems)
@@ -275,12 +252,17 @@ static const struct nopal_binding xon_xoff_bindings[] = {
 	NOPAL_ON_OWN(XON_XOFF_XON, xon_xoff_on_xon),
 	NOPAL_ON_OWN(XON_XOFF_PROBE, xon_xoff_on_probe),
 	NOPAL_ON(SEGMENT_VERIFIED, xon_xoff_on_verified, .before = "message_segments"),
-	/* A message that an order discards was charged, and is credited. */
-	NOPAL_ON(MSG_FROM_NET, xon_xoff_on_message, .before = "order|partial_order|jitter"),
-	NOPAL_ON(MSG_CONSUMED, xon_xoff_on_consumed),
+	HELD_BINDINGS,
 	NOPAL_ON(TURN_END, xon_xoff_on_turn_end, .before = "window_mechanism"),
 	{ 0 },
 };
+
+static void xon_xoff_idle(struct nopal_at at)
+{
+	struct xon_xoff *self = nopal_state(at);
+
+	nopal_queue_idle(at.session, &self->waiting);
+}
 
 const struct nopal_microprotocol nopal_xon_xoff = {
 	NOPAL_DESCRIBE(xon_xoff, flow,
@@ -299,7 +281,7 @@ const struct nopal_microprotocol nopal_xon_xoff = {
 			     "time between probes of a suspended sender, at first")),
 	.validate = xon_xoff_validate,
 	.attributes = NOPAL_ATTRIBUTES(
-		[XON_XOFF_CHARGE] = { "flow_charge", NOPAL_WRITE, "bytes that the message holds" },
+		[HELD_CHARGE] = { "flow_charge", NOPAL_WRITE, "bytes that the message holds" },
 		[XON_XOFF_LET_GO] = { "flow_let_go", NOPAL_WRITE,
 				      "bytes that flow control let go and that have not left" }),
 	.shared = NOPAL_SHARED([XON_XOFF_BLOCKED] = { "flow_blocked", NOPAL_WRITE, 0,

@@ -3,6 +3,7 @@
  * forward_point.c -- the point of partial_reliability: told until the peer's cumulative ack has
  * passed it, and heard.
  */
+#include "../flow/flow_number.h"
 #include "partial_reliability.h"
 
 /* The least time to tell again, as the granularity of timers in RFC 9002, section
@@ -90,17 +91,6 @@ enum nopal_verdict nopal__forward_point_on_processed(struct nopal_at at, struct 
 
 /* --------------------------------------------------------------- hearing it */
 
-/* The number nearest to `near` whose low 32 bits are `wire`. */
-static uint64_t forward_point_expand(uint64_t wire, uint64_t near)
-{
-	uint32_t ahead = (uint32_t)wire - (uint32_t)near;
-
-	if (ahead <= INT32_MAX)
-		return near + ahead;
-	ahead = (uint32_t)near - (uint32_t)wire;
-	return near > ahead ? near - ahead : 0;
-}
-
 /* A point moves on, and not further than the peer can have numbered.  An old one that comes again
  * was not acknowledged. */
 enum nopal_verdict nopal__forward_point_on_forward(struct nopal_at at,
@@ -110,10 +100,10 @@ enum nopal_verdict nopal__forward_point_on_forward(struct nopal_at at,
 	bool numbered = nopal_has(at, PARTIAL_RELIABILITY_MESSAGE);
 	uint64_t near = numbered ? self->highest_message : self->highest;
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
-	uint64_t point = forward_point_expand(nopal_read(&reader, PARTIAL_RELIABILITY_NUMBER_BYTES),
-					      self->highest);
+	uint64_t point = flow_number_expand(nopal_read(&reader, PARTIAL_RELIABILITY_NUMBER_BYTES),
+					    self->highest);
 	uint64_t order =
-		forward_point_expand(nopal_read(&reader, PARTIAL_RELIABILITY_NUMBER_BYTES), near);
+		flow_number_expand(nopal_read(&reader, PARTIAL_RELIABILITY_NUMBER_BYTES), near);
 	struct nopal_forward forward;
 
 	if (!nopal_read_complete(&reader) || point > self->highest + PARTIAL_RELIABILITY_MAX ||

@@ -39,7 +39,7 @@ static enum nopal_verdict go_back_n_on_from_net(struct nopal_at at, struct nopal
 		nopal__go_back_sender_take_cumulative(at,
 						      nopal_get(at, segment, GO_BACK_N_CUMULATIVE));
 	if (nopal_get(at, segment, GO_BACK_N_NUMBER) == self->next &&
-	    (!self->held_bytes || self->held_bytes < set->buffer))
+	    (!self->held.bytes || self->held.bytes < set->buffer))
 		return NOPAL_CONTINUE;
 	self->owed = true;
 	return NOPAL_STOP;
@@ -52,24 +52,6 @@ static enum nopal_verdict go_back_n_on_verified(struct nopal_at at, struct nopal
 
 	self->next = nopal_get(at, segment, GO_BACK_N_NUMBER) + 1;
 	self->owed = true;
-	return NOPAL_CONTINUE;
-}
-
-static enum nopal_verdict go_back_n_on_message(struct nopal_at at, struct nopal_message *message)
-{
-	struct go_back_n *self = nopal_state(at);
-
-	nopal_set(at, message, GO_BACK_N_CHARGE, message->length);
-	self->held_bytes += (int64_t)message->length;
-	return NOPAL_CONTINUE;
-}
-
-static enum nopal_verdict go_back_n_on_consumed(struct nopal_at at, struct nopal_message *message)
-{
-	struct go_back_n *self = nopal_state(at);
-
-	self->held_bytes -= (int64_t)nopal_get(at, message, GO_BACK_N_CHARGE);
-	nopal_set(at, message, GO_BACK_N_CHARGE, 0);
 	return NOPAL_CONTINUE;
 }
 
@@ -157,17 +139,21 @@ const struct nopal_microprotocol nopal_go_back_n = {
 		NOPAL_NUMBER(
 			go_back_n, buffer, "buffer", SIZE, "4MiB", "1B", "1GiB",
 			"bytes of messages that the receiver holds; beyond it takes no segment")),
-	.attributes = NOPAL_ATTRIBUTES(
-		[GO_BACK_N_NUMBER] = { "segment_number", NOPAL_READ },
-		[GO_BACK_N_CUMULATIVE] = { "cumulative_ack", NOPAL_WRITE,
-					   "the number that is waited for",
-					   .wire_bytes = GO_BACK_N_NUMBER_BYTES,
-					   .kinds = NOPAL_DATA, .when = "piggyback" },
-		[GO_BACK_N_CUMULATIVE_ALONE] = { "cumulative_ack", NOPAL_WRITE, "the same",
-						 .wire_bytes = GO_BACK_N_NUMBER_BYTES,
-						 .kinds = NOPAL_OWN_KIND + GO_BACK_N_ACK },
-		[GO_BACK_N_CHARGE] = { "buffer_charge", NOPAL_WRITE,
-				       "bytes of the buffer that the message takes" }),
+	.attributes =
+		NOPAL_ATTRIBUTES([HELD_CHARGE] = { "buffer_charge", NOPAL_WRITE,
+						   "bytes of the buffer that the message takes" },
+				 [GO_BACK_N_NUMBER] = { "segment_number", NOPAL_READ },
+				 [GO_BACK_N_CUMULATIVE] = { "cumulative_ack", NOPAL_WRITE,
+							    "the number that is waited for",
+							    .wire_bytes = GO_BACK_N_NUMBER_BYTES,
+							    .kinds = NOPAL_DATA,
+							    .when = "piggyback" },
+				 [GO_BACK_N_CUMULATIVE_ALONE] = { "cumulative_ack", NOPAL_WRITE,
+								  "the same",
+								  .wire_bytes =
+									  GO_BACK_N_NUMBER_BYTES,
+								  .kinds = NOPAL_OWN_KIND +
+									   GO_BACK_N_ACK }),
 	.shared = NOPAL_SHARED([GO_BACK_N_UNMET] = { "reliability_unmet", NOPAL_WRITE, 1,
 						     "1: an unseen segment is still needed" },
 			       [GO_BACK_N_LOCAL] = { "initial_local", NOPAL_READ_OPTIONAL, 1,
@@ -195,10 +181,7 @@ const struct nopal_microprotocol nopal_go_back_n = {
 		NOPAL_ON_OWN(GO_BACK_N_ACK, nopal__go_back_sender_on_ack),
 		NOPAL_ON(SEGMENT_VERIFIED, go_back_n_on_verified, .before = "message_segments"),
 		NOPAL_ON(SEGMENT_RECEIVED, nopal__go_back_sender_on_settled),
-		NOPAL_ON(SEGMENT_LOST, nopal__go_back_sender_on_lost),
-		NOPAL_ON(MSG_FROM_NET, go_back_n_on_message,
-			 .before = "order|partial_order|jitter"),
-		NOPAL_ON(MSG_CONSUMED, go_back_n_on_consumed),
+		NOPAL_ON(SEGMENT_LOST, nopal__go_back_sender_on_lost), HELD_BINDINGS,
 		NOPAL_ON(TURN_END, nopal__go_back_sender_on_turn_end,
 			 .before = "flow_control|rate_mechanism|window_mechanism"),
 		NOPAL_ON(TURN_END, go_back_n_on_told, .after = "window_mechanism")),

@@ -5,6 +5,7 @@
 #ifndef NOPAL_GO_BACK_N_H
 #define NOPAL_GO_BACK_N_H
 
+#include "../base/held.h"
 #include "../status/outstanding.h"
 
 struct go_back_n_parameters {
@@ -13,10 +14,9 @@ struct go_back_n_parameters {
 
 /* attributes */
 enum {
-	GO_BACK_N_NUMBER,
+	GO_BACK_N_NUMBER = HELD_NEXT,
 	GO_BACK_N_CUMULATIVE,
 	GO_BACK_N_CUMULATIVE_ALONE, /* the same, on what carries nothing else */
-	GO_BACK_N_CHARGE,
 };
 /* shared variables */
 enum { GO_BACK_N_UNMET, GO_BACK_N_LOCAL, GO_BACK_N_PEER, GO_BACK_N_TIMEOUT };
@@ -25,6 +25,8 @@ enum { GO_BACK_N_TIMED_OUT }; /* timers */
 enum { GO_BACK_N_NUMBER_BYTES = 4 };
 
 struct go_back_n {
+	struct held held; /* of what the peer sends */
+
 	/* of what we send */
 	struct outstanding sent;
 	struct nopal_queue waiting; /* beyond the window */
@@ -40,8 +42,7 @@ struct go_back_n {
 
 	/* of what the peer sends */
 	uint64_t next; /* the only number that is taken */
-	int64_t held_bytes;
-	bool owed; /* something came since the last acknowledgement */
+	bool owed;     /* something came since the last acknowledgement */
 };
 
 nopal_SEGMENT_TO_NET_handler nopal__go_back_sender_on_to_net;

@@ -19,7 +19,7 @@
  * Differs:   no message asks for a resend: the sender knows which redundancy has left, and its
  *            outcome.
  */
-#include <nopal/microprotocol.h>
+#include "../base/idle.h"
 
 struct repair_first {
 	struct nopal_queue missing; /* segments that may be repaired yet */
@@ -112,13 +112,6 @@ static enum nopal_verdict repair_first_on_turn_end(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static void repair_first_idle(struct nopal_at at)
-{
-	struct repair_first *self = nopal_state(at);
-
-	nopal_queue_idle(at.session, &self->missing);
-}
-
 const struct nopal_microprotocol nopal_repair_first = {
 	NOPAL_DESCRIBE(repair_first, reliability,
 		       "a loss that redundancy may still repair is not resent"),
@@ -144,5 +137,5 @@ const struct nopal_microprotocol nopal_repair_first = {
 			 .before = "flow_control|rate_mechanism|window_mechanism")),
 	.raises = NOPAL_RAISES("SEGMENT_RESEND", "SESSION_BROKEN"),
 	.state_size = sizeof(struct repair_first),
-	.idle = repair_first_idle,
+	.idle = idle_queue,
 };

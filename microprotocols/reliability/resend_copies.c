@@ -12,7 +12,7 @@
  * Paper:     Flach et al., Reducing web latency: the virtue of gentle aggression, SIGCOMM 2013.
  * Differs:   copies resends alone, and only where the sender has nothing else to send.
  */
-#include <nopal/microprotocol.h>
+#include "../base/idle.h"
 
 struct resend_copies_parameters {
 	int64_t copies;
@@ -73,13 +73,6 @@ static void resend_copies_when_due(struct nopal_at at)
 	}
 }
 
-static void resend_copies_idle(struct nopal_at at)
-{
-	struct resend_copies *self = nopal_state(at);
-
-	nopal_queue_idle(at.session, &self->away);
-}
-
 const struct nopal_microprotocol nopal_resend_copies = {
 	NOPAL_DESCRIBE(resend_copies, reliability,
 		       "a resend leaves with copies while nothing else waits to leave"),
@@ -103,5 +96,5 @@ const struct nopal_microprotocol nopal_resend_copies = {
 		NOPAL_ON(SEND_SEGMENT, resend_copies_on_send)),
 	.raises = NOPAL_RAISES("SEGMENT_RESEND", "SESSION_BROKEN"),
 	.state_size = sizeof(struct resend_copies),
-	.idle = resend_copies_idle,
+	.idle = idle_queue,
 };

@@ -13,19 +13,18 @@
  *            say it (RFC 6633).
  * Wire:      quench: its number, 4.
  */
-#include <nopal/microprotocol.h>
+#include "../base/held.h"
+#include "../flow/flow_number.h"
 
-enum { SOURCE_QUENCH_CHARGE };	 /* attributes */
 enum { SOURCE_QUENCH_SMOOTHED }; /* shared variables */
 enum { SOURCE_QUENCH_QUENCH };	 /* kinds */
-enum { SOURCE_QUENCH_NUMBER_BYTES = 4 };
 
 struct source_quench_parameters {
 	int64_t mark, interval_ns;
 };
 
 struct source_quench {
-	int64_t held_bytes;
+	struct held held;
 	int64_t next_ns; /* no quench before */
 	uint32_t sent;	 /* quenches; the number of the last */
 	uint32_t heard;	 /* the largest number */
@@ -38,11 +37,9 @@ struct source_quench {
 static enum nopal_verdict source_quench_on_quench(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct source_quench *self = nopal_state(at);
-	struct nopal_reader reader = nopal_body_reader(&segment->body);
-	uint32_t number = (uint32_t)nopal_read(&reader, SOURCE_QUENCH_NUMBER_BYTES);
+	uint32_t number;
 
-	if (!nopal_read_complete(&reader) || number == self->heard ||
-	    number - self->heard > INT32_MAX)
+	if (!flow_number_low(segment, &number) || !flow_number_is_newer(number, self->heard))
 		return NOPAL_CONTINUE;
 	self->heard = number;
 	nopal_raise_CONGESTION_MARKED(at.session, at.session);
@@ -61,26 +58,6 @@ static enum nopal_verdict source_quench_on_verified(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static enum nopal_verdict source_quench_on_message(struct nopal_at at,
-						   struct nopal_message *message)
-{
-	struct source_quench *self = nopal_state(at);
-
-	nopal_set(at, message, SOURCE_QUENCH_CHARGE, message->length);
-	self->held_bytes += (int64_t)message->length;
-	return NOPAL_CONTINUE;
-}
-
-static enum nopal_verdict source_quench_on_consumed(struct nopal_at at,
-						    struct nopal_message *message)
-{
-	struct source_quench *self = nopal_state(at);
-
-	self->held_bytes -= (int64_t)nopal_get(at, message, SOURCE_QUENCH_CHARGE);
-	nopal_set(at, message, SOURCE_QUENCH_CHARGE, 0);
-	return NOPAL_CONTINUE;
-}
-
 static enum nopal_verdict source_quench_on_turn_end(struct nopal_at at,
 						    struct nopal_session *subject)
 {
@@ -88,21 +65,16 @@ static enum nopal_verdict source_quench_on_turn_end(struct nopal_at at,
 	struct source_quench *self = nopal_state(at);
 	int64_t rtt_ns = nopal_shared_get(at, SOURCE_QUENCH_SMOOTHED);
 	bool arrived = self->arrived;
-	struct nopal_writer writer;
-	struct nopal_segment *segment;
 
 	(void)subject;
 	self->arrived = false;
-	if (!arrived || self->held_bytes <= set->mark || at.session->now_ns < self->next_ns ||
+	if (!arrived || self->held.bytes <= set->mark || at.session->now_ns < self->next_ns ||
 	    !nopal_session_is_open(at.session))
 		return NOPAL_CONTINUE;
-	segment =
-		nopal_control_begin(at, SOURCE_QUENCH_QUENCH, SOURCE_QUENCH_NUMBER_BYTES, &writer);
-	if (!segment)
-		return NOPAL_CONTINUE;
-	nopal_write(&writer, ++self->sent, SOURCE_QUENCH_NUMBER_BYTES);
-	nopal_control_send(at.session, segment, SOURCE_QUENCH_NUMBER_BYTES);
-	self->next_ns = at.session->now_ns + (rtt_ns ? rtt_ns : set->interval_ns);
+	if (flow_number_say(at, SOURCE_QUENCH_QUENCH, self->sent + 1)) {
+		self->sent++;
+		self->next_ns = at.session->now_ns + (rtt_ns ? rtt_ns : set->interval_ns);
+	}
 	return NOPAL_CONTINUE;
 }
 
@@ -117,8 +89,8 @@ const struct nopal_microprotocol nopal_source_quench = {
 			     "bytes held, above which it quenches"),
 		NOPAL_NUMBER(source_quench, interval_ns, "interval", TIME, "100ms", "1ms", "10s",
 			     "between quenches, where no round trip is known")),
-	.attributes = NOPAL_ATTRIBUTES([SOURCE_QUENCH_CHARGE] = { "quench_charge", NOPAL_WRITE,
-								  "bytes that the message holds" }),
+	.attributes = NOPAL_ATTRIBUTES([HELD_CHARGE] = { "quench_charge", NOPAL_WRITE,
+							 "bytes that the message holds" }),
 	.shared = NOPAL_SHARED([SOURCE_QUENCH_SMOOTHED] = { "smoothed_rtt_ns", NOPAL_READ_OPTIONAL,
 							    0, "a round trip" }),
 	.kinds = NOPAL_KINDS([SOURCE_QUENCH_QUENCH] = { "quench", NOPAL_KIND_CONTROL,
@@ -126,11 +98,7 @@ const struct nopal_microprotocol nopal_source_quench = {
 	.bindings = NOPAL_BINDINGS(
 		NOPAL_ON_OWN(SOURCE_QUENCH_QUENCH, source_quench_on_quench),
 		NOPAL_ON(SEGMENT_VERIFIED, source_quench_on_verified, .before = "message_segments"),
-		/* A message that an order discards was charged, and is credited. */
-		NOPAL_ON(MSG_FROM_NET, source_quench_on_message,
-			 .before = "order|partial_order|jitter"),
-		NOPAL_ON(MSG_CONSUMED, source_quench_on_consumed),
-		NOPAL_ON(TURN_END, source_quench_on_turn_end)),
+		HELD_BINDINGS, NOPAL_ON(TURN_END, source_quench_on_turn_end)),
 	.raises = NOPAL_RAISES("CONGESTION_MARKED"),
 	.state_size = sizeof(struct source_quench),
 };
