@@ -53,10 +53,8 @@ enum nopal_verdict nopal__channel_sent(struct nopal_at at, struct nopal_segment 
 	nopal_set(at, segment, CHANNEL_REPAIR_AGE, self->age);
 	self->left_ns = at.session->now_ns;
 	self->remind_ns = SENDER_REMIND_FIRST_NS;
-	if (outstanding_add(at.session, &self->multicast, self->next++, segment->handle) < 0)
-		nopal_session_break(at.session, NOPAL_RESOURCE,
-				    "no room to keep track of a segment");
-	else if (!nopal_timer_running(at, CHANNEL_REPAIR_REMIND))
+	if (outstanding_track(at.session, &self->multicast, self->next++, segment) &&
+	    !nopal_timer_running(at, CHANNEL_REPAIR_REMIND))
 		nopal_timer_start(at, CHANNEL_REPAIR_REMIND, at.session->now_ns + self->remind_ns);
 	return NOPAL_CONTINUE;
 }
@@ -67,8 +65,8 @@ enum nopal_verdict nopal__channel_on_done(struct nopal_at at, struct nopal_segme
 	struct channel_sender *self = sender_of(at);
 	uint64_t number = nopal_get(at, segment, CHANNEL_REPAIR_NUMBER);
 
-	if (!segment->copies && outstanding_is_open(&self->multicast, number))
-		outstanding_take(&self->multicast, number);
+	if (!segment->copies)
+		outstanding_close(&self->multicast, number);
 	return NOPAL_CONTINUE;
 }
 
@@ -126,11 +124,8 @@ static struct nopal_segment *sender_copy(struct nopal_at at, struct nopal_destin
 					 uint64_t number)
 {
 	struct channel_sender *self = sender_of(at);
-	struct nopal_segment *segment;
+	struct nopal_segment *segment = outstanding_find(at.session, &self->multicast, number);
 
-	if (!outstanding_is_open(&self->multicast, number))
-		return NULL;
-	segment = nopal_segment_find(at.session, outstanding_at(&self->multicast, number));
 	return segment && nopal_get(at, segment, CHANNEL_REPAIR_AGE) >=
 				       nopal_repair(destination)[CHANNEL_REPAIR_SINCE]
 		       ? segment

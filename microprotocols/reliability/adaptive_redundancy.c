@@ -138,45 +138,38 @@ static uint64_t adaptive_redundancy_feared(uint64_t loss_ppm, uint64_t memory)
 	return max_ppm < ADAPTIVE_REDUNDANCY_MILLION ? max_ppm : ADAPTIVE_REDUNDANCY_MILLION;
 }
 
-/* Of `sent` packets `lost` were lost. */
-static void adaptive_redundancy_learn(struct nopal_at at, int64_t sent, int64_t lost)
-{
-	const struct adaptive_redundancy_parameters *set = nopal_parameters(at);
-	int64_t loss_ppm = nopal_shared_get(at, ADAPTIVE_REDUNDANCY_LOSS);
-	int64_t sources = nopal_shared_get(at, ADAPTIVE_REDUNDANCY_SOURCES);
-	int64_t sample_ppm = lost * ADAPTIVE_REDUNDANCY_MILLION / sent;
-	int64_t weight = sample_ppm > loss_ppm ? sent * ADAPTIVE_REDUNDANCY_RISE : sent;
-
-	if (weight > set->memory)
-		weight = set->memory;
-	loss_ppm += (sample_ppm - loss_ppm) * weight / set->memory;
-	nopal_shared_set(at, ADAPTIVE_REDUNDANCY_LOSS, loss_ppm);
-	nopal_shared_set(
-		at, ADAPTIVE_REDUNDANCY_PARITY,
-		adaptive_redundancy_needed(
-			set, (uint64_t)sources,
-			adaptive_redundancy_feared((uint64_t)loss_ppm, (uint64_t)set->memory)));
-}
-
 /* A report is believed when it is newer than the last one, about packets that left, and of no more
  * than these. */
 static enum nopal_verdict adaptive_redundancy_on_report(struct nopal_at at,
 							struct nopal_segment *segment)
 {
+	const struct adaptive_redundancy_parameters *set = nopal_parameters(at);
 	struct adaptive_redundancy *self = nopal_state(at);
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint32_t latest = (uint32_t)nopal_read(&reader, ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
 	uint32_t came = (uint32_t)nopal_read(&reader, ADAPTIVE_REDUNDANCY_NUMBER_BYTES);
 	uint32_t next = (uint32_t)nopal_next_packet_number(at.session);
-	uint32_t sent = latest - self->peer_latest;
-	uint32_t arrived = came - self->peer_came;
+	uint32_t sent = latest - self->peer_latest, arrived = came - self->peer_came;
+	int64_t sources = nopal_shared_get(at, ADAPTIVE_REDUNDANCY_SOURCES);
+	int64_t loss_ppm = nopal_shared_get(at, ADAPTIVE_REDUNDANCY_LOSS);
+	int64_t sample_ppm, weight = sent;
+	uint64_t feared_ppm;
 
 	if (!nopal_read_complete(&reader) || !sent || sent >= next - self->peer_latest ||
 	    arrived > sent)
 		return NOPAL_STOP;
 	self->peer_latest = latest;
 	self->peer_came = came;
-	adaptive_redundancy_learn(at, sent, sent - arrived);
+	sample_ppm = (int64_t)(sent - arrived) * ADAPTIVE_REDUNDANCY_MILLION / sent;
+	if (sample_ppm > loss_ppm)
+		weight *= ADAPTIVE_REDUNDANCY_RISE;
+	if (weight > set->memory)
+		weight = set->memory;
+	loss_ppm += (sample_ppm - loss_ppm) * weight / set->memory;
+	feared_ppm = adaptive_redundancy_feared((uint64_t)loss_ppm, (uint64_t)set->memory);
+	nopal_shared_set(at, ADAPTIVE_REDUNDANCY_LOSS, loss_ppm);
+	nopal_shared_set(at, ADAPTIVE_REDUNDANCY_PARITY,
+			 adaptive_redundancy_needed(set, (uint64_t)sources, feared_ppm));
 	return NOPAL_STOP;
 }
 

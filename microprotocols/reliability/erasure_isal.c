@@ -103,29 +103,15 @@ static uint8_t erasure_source_weight(const struct nopal__erasure *erasure,
 	return weight;
 }
 
-/* Coefficients of one missing source over all symbols that are there. */
-static void erasure_row(const struct nopal__erasure *erasure,
-			const struct nopal__erasure_task *task, const uint8_t *inverse_row,
-			uint8_t *row)
-{
-	const uint8_t *parity_weight = inverse_row;
-
-	for (uint32_t symbol = 0; symbol < task->sources; symbol++)
-		if (task->index[symbol] >= erasure->sources)
-			row[symbol] = *parity_weight++;
-		else
-			row[symbol] = erasure_source_weight(erasure, task, inverse_row,
-							    task->index[symbol]);
-}
-
 /* Makes the tables in `work` for these symbols: `square` has the coefficients of the missing
- * sources in the parity that is there. */
+ * sources in the parity that is there, and `matrix` a row for each missing source, of its
+ * coefficients over all symbols that are there. */
 static bool erasure_solve(struct nopal__erasure *erasure, const struct nopal__erasure_task *task)
 {
 	size_t max = (size_t)erasure->sources * erasure->parities;
 	uint8_t *matrix = erasure->work + max * ERASURE_TABLE_BYTES;
 	uint8_t *square = matrix + max;
-	uint8_t *inverse = square + max, *next = square;
+	uint8_t *inverse = square + max, *next = square, *weight = matrix;
 
 	erasure->known = 0;
 	for (uint32_t symbol = 0; symbol < task->sources; symbol++) {
@@ -137,9 +123,17 @@ static bool erasure_solve(struct nopal__erasure *erasure, const struct nopal__er
 	}
 	if (gf_invert_matrix(square, inverse, (int)task->missing) != 0)
 		return false;
-	for (uint32_t row = 0; row < task->missing; row++)
-		erasure_row(erasure, task, inverse + row * task->missing,
-			    matrix + row * task->sources);
+	for (uint32_t row = 0; row < task->missing; row++) {
+		const uint8_t *inverse_row = inverse + row * task->missing;
+		const uint8_t *parity_weight = inverse_row;
+
+		for (uint32_t symbol = 0; symbol < task->sources; symbol++)
+			if (task->index[symbol] >= erasure->sources)
+				*weight++ = *parity_weight++;
+			else
+				*weight++ = erasure_source_weight(erasure, task, inverse_row,
+								  task->index[symbol]);
+	}
 	ec_init_tables((int)task->sources, (int)task->missing, matrix, erasure->work);
 	memcpy(erasure->pattern, task->index, task->sources);
 	erasure->known = task->sources;

@@ -64,21 +64,13 @@ static void go_back_sender_watch(struct nopal_at at, int64_t due_ns)
 	nopal_timer_start(at, GO_BACK_N_TIMED_OUT, due_ns);
 }
 
-/* NULL: it is not outstanding. */
-static struct nopal_segment *go_back_sender_find(struct nopal_session *session,
-						 const struct go_back_n *self, uint64_t number)
-{
-	if (!outstanding_is_open(&self->sent, number))
-		return NULL;
-	return nopal_segment_find(session, outstanding_at(&self->sent, number));
-}
-
 /* When the oldest will have waited too long; NOPAL_NEVER: nothing is outstanding. One that waits to
  * leave has not begun to. */
 static int64_t go_back_sender_deadline(struct nopal_at at)
 {
 	const struct go_back_n *self = nopal_state(at);
-	const struct nopal_segment *oldest = go_back_sender_find(at.session, self, self->sent.base);
+	const struct nopal_segment *oldest =
+		outstanding_find(at.session, &self->sent, self->sent.base);
 	int64_t since_ns;
 
 	if (!oldest)
@@ -95,11 +87,9 @@ enum nopal_verdict nopal__go_back_sender_on_send(struct nopal_at at, struct nopa
 	struct go_back_n *self = nopal_state(at);
 	int64_t due_ns = at.session->now_ns + go_back_sender_wait(at);
 
-	if (segment->transmissions == 1 &&
-	    outstanding_add(at.session, &self->sent, nopal_get(at, segment, GO_BACK_N_NUMBER),
-			    segment->handle) < 0)
-		nopal_session_break(at.session, NOPAL_RESOURCE,
-				    "no room to keep track of a segment");
+	if (segment->transmissions == 1)
+		outstanding_track(at.session, &self->sent, nopal_get(at, segment, GO_BACK_N_NUMBER),
+				  segment);
 	if (set->piggyback) {
 		nopal_set(at, segment, GO_BACK_N_CUMULATIVE, self->next);
 		self->owed = false;
@@ -122,7 +112,7 @@ static void go_back_sender_back(struct nopal_at at, uint64_t from, bool timed_ou
 	for (uint64_t number = from; number < self->sent.end; number++) {
 		const struct nopal_transmission *last = NULL;
 
-		segment = go_back_sender_find(at.session, self, number);
+		segment = outstanding_find(at.session, &self->sent, number);
 		if (segment)
 			last = nopal_transmission_find(at.session, segment->packet_number);
 		if (!last || !last->open)
@@ -135,7 +125,7 @@ static void go_back_sender_back(struct nopal_at at, uint64_t from, bool timed_ou
 	}
 	self->asking = true;
 	for (uint64_t number = from; number < self->sent.end; number++) {
-		segment = go_back_sender_find(at.session, self, number);
+		segment = outstanding_find(at.session, &self->sent, number);
 		if (segment)
 			nopal_segment_resend(at, segment);
 	}
@@ -204,35 +194,30 @@ enum nopal_verdict nopal__go_back_sender_on_settled(struct nopal_at at,
 }
 
 /* The segment below the cumulative ack came last.  Which of its transmissions it was shows only
- * where there was one. */
-static void go_back_sender_infer(struct nopal_session *session, struct go_back_n *self,
-				 struct nopal_ack *ack)
-{
-	const struct nopal_segment *last = go_back_sender_find(session, self, ack->cumulative - 1);
-
-	ack->largest = self->largest;
-	ack->largest_sent_ns = -1;
-	if (!last || (self->reported && last->packet_number <= self->largest))
-		return;
-	if (last->transmissions == 1)
-		ack->largest_sent_ns = last->transmitted_ns;
-	ack->largest = last->packet_number;
-	ack->largest_is_new = true;
-	self->largest = ack->largest;
-	self->reported = true;
-}
-
-/* The order of raises is part of the contract of the role acknowledgement. */
+ * where there was one.  The order of raises is part of the contract of the role acknowledgement. */
 static void go_back_sender_process(struct nopal_at at, uint64_t cumulative)
 {
 	struct go_back_n *self = nopal_state(at);
-	struct nopal_ack ack = { .cumulative = cumulative };
+	const struct nopal_segment *last =
+		outstanding_find(at.session, &self->sent, cumulative - 1);
+	struct nopal_ack ack = {
+		.cumulative = cumulative,
+		.largest = self->largest,
+		.largest_sent_ns = -1,
+	};
 
-	go_back_sender_infer(at.session, self, &ack);
+	if (last && (!self->reported || last->packet_number > self->largest)) {
+		if (last->transmissions == 1)
+			ack.largest_sent_ns = last->transmitted_ns;
+		ack.largest = last->packet_number;
+		ack.largest_is_new = true;
+		self->largest = ack.largest;
+		self->reported = true;
+	}
 	nopal_raise_ACK_FROM_NET(at.session, &ack);
 	while (self->sent.base < cumulative) {
 		uint64_t number = self->sent.base;
-		struct nopal_segment *segment = go_back_sender_find(at.session, self, number);
+		struct nopal_segment *segment = outstanding_find(at.session, &self->sent, number);
 
 		outstanding_take(&self->sent, number);
 		if (!segment)

@@ -28,7 +28,58 @@
  * Wire:      forward: no new segment below this number will come, 4; nor a message whose place in
  *            the order is below this, 4.
  */
-#include "partial_reliability.h"
+#include "../flow/flow_number.h"
+#include "../status/outstanding.h"
+#include "expiry.h"
+
+struct partial_reliability_parameters {
+	int64_t deadline_ns, attempts;
+};
+
+/* attributes */
+enum {
+	PARTIAL_RELIABILITY_DEADLINE,
+	PARTIAL_RELIABILITY_ATTEMPTS,
+	PARTIAL_RELIABILITY_EXPIRES,
+	PARTIAL_RELIABILITY_FIRST,
+	PARTIAL_RELIABILITY_NEXT,
+	PARTIAL_RELIABILITY_NUMBER,
+	PARTIAL_RELIABILITY_MESSAGE,
+};
+/* shared variables */
+enum {
+	PARTIAL_RELIABILITY_FORWARD_POINT,
+	PARTIAL_RELIABILITY_LOCAL,
+	PARTIAL_RELIABILITY_PEER,
+	PARTIAL_RELIABILITY_TIMEOUT,
+	PARTIAL_RELIABILITY_RTT,
+};
+enum { PARTIAL_RELIABILITY_FORWARD };				 /* kinds */
+enum { PARTIAL_RELIABILITY_EXPIRED, PARTIAL_RELIABILITY_AGAIN }; /* timers */
+
+enum {
+	PARTIAL_RELIABILITY_NUMBER_BYTES = 4,
+	PARTIAL_RELIABILITY_BYTES = 2 * PARTIAL_RELIABILITY_NUMBER_BYTES,
+	PARTIAL_RELIABILITY_BACKOFF = 6, /* doublings of the time to tell again */
+	PARTIAL_RELIABILITY_MARGIN = 4,	 /* a quarter of the round trip more */
+	/* Beyond what any sender has numbered: such a point is not believed. */
+	PARTIAL_RELIABILITY_MAX = 1 << 24,
+};
+
+struct partial_reliability {
+	/* of what we send */
+	struct outstanding open; /* what the peer is still to have */
+	struct expiry expiry;	 /* messages, by their time */
+	uint64_t order_end;	 /* place in the order of the next message */
+	uint64_t cumulative;	 /* of the peer's acknowledgements */
+	uint64_t told;		 /* the last point */
+	uint32_t repeats;	 /* of telling it */
+
+	/* of what the peer sends */
+	uint64_t point, order;	  /* as it last told */
+	uint64_t highest;	  /* one past the highest segment number */
+	uint64_t highest_message; /* likewise, where messages have numbers */
+};
 
 /* ----------------------------------------------------------------- giving up */
 
@@ -44,9 +95,7 @@ static void partial_reliability_give_up(struct nopal_at at, const struct nopal_m
 		const struct nopal_transmission *away = NULL;
 		struct nopal_segment *segment;
 
-		if (!outstanding_is_open(&self->open, number))
-			continue;
-		segment = nopal_segment_find(at.session, outstanding_at(&self->open, number));
+		segment = outstanding_find(at.session, &self->open, number);
 		if (!segment)
 			continue;
 		segment->last = true;
@@ -141,11 +190,8 @@ static enum nopal_verdict partial_reliability_on_cut(struct nopal_at at,
 	self->order_end = 1 + (nopal_has(at, PARTIAL_RELIABILITY_MESSAGE)
 				       ? nopal_get(at, segment, PARTIAL_RELIABILITY_MESSAGE)
 				       : number);
-	if (outstanding_add(at.session, &self->open, number, segment->handle) < 0) {
-		nopal_session_break(at.session, NOPAL_RESOURCE,
-				    "no room to keep track of a segment");
+	if (!outstanding_track(at.session, &self->open, number, segment))
 		return NOPAL_STOP;
-	}
 	if ((int64_t)nopal_get(at, segment, PARTIAL_RELIABILITY_EXPIRES) > at.session->now_ns)
 		return NOPAL_CONTINUE;
 	outstanding_take(&self->open, number);
@@ -179,10 +225,128 @@ static enum nopal_verdict partial_reliability_on_done(struct nopal_at at,
 						      struct nopal_segment *segment)
 {
 	struct partial_reliability *self = nopal_state(at);
-	uint64_t number = nopal_get(at, segment, PARTIAL_RELIABILITY_NUMBER);
 
-	if (outstanding_is_open(&self->open, number))
-		outstanding_take(&self->open, number);
+	outstanding_close(&self->open, nopal_get(at, segment, PARTIAL_RELIABILITY_NUMBER));
+	return NOPAL_CONTINUE;
+}
+
+/* --------------------------------------------------------- telling the point */
+
+/* The least time to tell again, as the granularity of timers in RFC 9002, section
+ * 6.1.2: a round trip may be shorter than the peer's own turn. */
+static const int64_t PARTIAL_RELIABILITY_MIN_NS = NOPAL_MILLISECOND;
+
+/* Tells the point, and again unless the peer's cumulative ack moves in time.  With it goes the place
+ * in the order of the first message that is not settled: what is given up of a message is given up
+ * of all of it. */
+static void partial_reliability_tell(struct nopal_at at)
+{
+	struct partial_reliability *self = nopal_state(at);
+	int64_t rtt_ns = nopal_shared_get(at, PARTIAL_RELIABILITY_RTT);
+	int64_t wait_ns = nopal_shared_get(at, PARTIAL_RELIABILITY_TIMEOUT);
+	struct nopal_writer writer;
+	struct nopal_segment *segment = nopal_control_begin(at, PARTIAL_RELIABILITY_FORWARD,
+							    PARTIAL_RELIABILITY_BYTES, &writer);
+	const struct nopal_segment *first =
+		outstanding_find(at.session, &self->open, self->open.base);
+	bool numbered = nopal_has(at, PARTIAL_RELIABILITY_MESSAGE);
+	uint64_t order = self->order_end;
+
+	if (first)
+		order = nopal_get(at, first,
+				  numbered ? PARTIAL_RELIABILITY_MESSAGE
+					   : PARTIAL_RELIABILITY_FIRST);
+	self->told = self->open.base;
+	nopal_shared_set(at, PARTIAL_RELIABILITY_FORWARD_POINT, (int64_t)self->told);
+	if (rtt_ns)
+		wait_ns = rtt_ns + rtt_ns / PARTIAL_RELIABILITY_MARGIN;
+	if (wait_ns < PARTIAL_RELIABILITY_MIN_NS)
+		wait_ns = PARTIAL_RELIABILITY_MIN_NS;
+	nopal_timer_start(at, PARTIAL_RELIABILITY_AGAIN,
+			  at.session->now_ns + (wait_ns << self->repeats));
+	if (!segment)
+		return;
+	nopal_write(&writer, (uint32_t)self->told, PARTIAL_RELIABILITY_NUMBER_BYTES);
+	nopal_write(&writer, (uint32_t)order, PARTIAL_RELIABILITY_NUMBER_BYTES);
+	nopal_control_send(at.session, segment, PARTIAL_RELIABILITY_BYTES);
+}
+
+/* Where all is settled beyond the peer's cumulative ack, some segments were given up: the peer
+ * moves its cumulative ack over all that arrived. */
+static enum nopal_verdict partial_reliability_on_turn_end(struct nopal_at at,
+							  struct nopal_session *subject)
+{
+	struct partial_reliability *self = nopal_state(at);
+
+	(void)subject;
+	if (self->open.base <= self->cumulative || self->open.base == self->told)
+		return NOPAL_CONTINUE;
+	self->repeats = 0;
+	partial_reliability_tell(at);
+	return NOPAL_CONTINUE;
+}
+
+static void partial_reliability_when_again(struct nopal_at at)
+{
+	struct partial_reliability *self = nopal_state(at);
+
+	if (self->told <= self->cumulative)
+		return;
+	if (self->repeats < PARTIAL_RELIABILITY_BACKOFF)
+		self->repeats++;
+	partial_reliability_tell(at);
+}
+
+static enum nopal_verdict partial_reliability_on_processed(struct nopal_at at,
+							   struct nopal_ack *ack)
+{
+	struct partial_reliability *self = nopal_state(at);
+
+	if (ack->cumulative > self->cumulative)
+		self->cumulative = ack->cumulative;
+	return NOPAL_CONTINUE;
+}
+
+/* A point moves on, and not further than the peer can have numbered.  An old one that comes again
+ * was not acknowledged. */
+static enum nopal_verdict partial_reliability_on_forward(struct nopal_at at,
+							 struct nopal_segment *segment)
+{
+	struct partial_reliability *self = nopal_state(at);
+	bool numbered = nopal_has(at, PARTIAL_RELIABILITY_MESSAGE);
+	uint64_t near = numbered ? self->highest_message : self->highest;
+	struct nopal_reader reader = nopal_body_reader(&segment->body);
+	uint64_t point = flow_number_expand(nopal_read(&reader, PARTIAL_RELIABILITY_NUMBER_BYTES),
+					    self->highest);
+	uint64_t order =
+		flow_number_expand(nopal_read(&reader, PARTIAL_RELIABILITY_NUMBER_BYTES), near);
+	struct nopal_forward forward;
+
+	if (!nopal_read_complete(&reader) || point > self->highest + PARTIAL_RELIABILITY_MAX ||
+	    order > near + PARTIAL_RELIABILITY_MAX || (!numbered && order > point))
+		return NOPAL_STOP;
+	if (point > self->point)
+		self->point = point;
+	if (point > self->highest)
+		self->highest = point;
+	if (order > self->order)
+		self->order = order;
+	forward = (struct nopal_forward){ .segment = self->point, .order = self->order };
+	nopal_raise_FORWARD_RECEIVED(at.session, &forward);
+	return NOPAL_STOP;
+}
+
+static enum nopal_verdict partial_reliability_on_verified(struct nopal_at at,
+							  struct nopal_segment *segment)
+{
+	struct partial_reliability *self = nopal_state(at);
+	uint64_t number = nopal_get(at, segment, PARTIAL_RELIABILITY_NUMBER);
+	uint64_t message = nopal_get(at, segment, PARTIAL_RELIABILITY_MESSAGE);
+
+	if (number >= self->highest)
+		self->highest = number + 1;
+	if (message >= self->highest_message)
+		self->highest_message = message + 1;
 	return NOPAL_CONTINUE;
 }
 
@@ -248,7 +412,7 @@ const struct nopal_microprotocol nopal_partial_reliability = {
 	.timers = NOPAL_TIMERS([PARTIAL_RELIABILITY_EXPIRED] = { "expired",
 								 partial_reliability_when_expired },
 			       [PARTIAL_RELIABILITY_AGAIN] = { "again",
-							       nopal__forward_point_when_again }),
+							       partial_reliability_when_again }),
 	.bindings = NOPAL_BINDINGS(
 		/* Losses are judged here before anybody asks for a resend. */
 		NOPAL_ON(SESSION_OPENED, partial_reliability_on_opened),
@@ -260,10 +424,10 @@ const struct nopal_microprotocol nopal_partial_reliability = {
 		NOPAL_ON(SEGMENT_LOST, partial_reliability_on_missing, .before = "reliability"),
 		NOPAL_ON(SEGMENT_TIMEOUT, partial_reliability_on_missing, .before = "reliability"),
 		NOPAL_ON(SEGMENT_DONE, partial_reliability_on_done),
-		NOPAL_ON(ACK_PROCESSED, nopal__forward_point_on_processed),
-		NOPAL_ON(TURN_END, nopal__forward_point_on_turn_end),
-		NOPAL_ON_OWN(PARTIAL_RELIABILITY_FORWARD, nopal__forward_point_on_forward),
-		NOPAL_ON(SEGMENT_VERIFIED, nopal__forward_point_on_verified)),
+		NOPAL_ON(ACK_PROCESSED, partial_reliability_on_processed),
+		NOPAL_ON(TURN_END, partial_reliability_on_turn_end),
+		NOPAL_ON_OWN(PARTIAL_RELIABILITY_FORWARD, partial_reliability_on_forward),
+		NOPAL_ON(SEGMENT_VERIFIED, partial_reliability_on_verified)),
 	.raises = NOPAL_RAISES("SEGMENT_ABANDONED", "FORWARD_RECEIVED", "SESSION_BROKEN"),
 	.state_size = sizeof(struct partial_reliability),
 	.idle = partial_reliability_idle,

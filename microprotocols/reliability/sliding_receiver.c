@@ -96,31 +96,6 @@ enum nopal_verdict nopal__sliding_on_data(struct nopal_at at, struct nopal_segme
 
 /* ------------------------------------------------------------------------ repairs */
 
-struct sliding_repair {
-	uint32_t number, count, length;
-	uint64_t first, last; /* sources */
-	const uint8_t *symbol;
-};
-
-static bool sliding_read(struct nopal_at at, const struct nopal_segment *segment,
-			 const struct sliding_window_fec *self, struct sliding_repair *repair)
-{
-	const struct sliding_window_fec_parameters *set = nopal_parameters(at);
-	struct nopal_reader reader = nopal_body_reader(&segment->body);
-
-	repair->number = (uint32_t)nopal_read(&reader, SLIDING_NUMBER_BYTES);
-	repair->count = (uint32_t)nopal_read(&reader, 1);
-	repair->length = (uint32_t)nopal_read(&reader, SLIDING_SYMBOL_BYTES);
-	repair->symbol = nopal_read_bytes(&reader, repair->length);
-	repair->last = nopal_get(at, segment, SLIDING_SOURCE);
-	if (!nopal_read_complete(&reader) || !repair->count || repair->count > set->window ||
-	    repair->last < repair->count || repair->length <= NOPAL__SYMBOL_LENGTH_BYTES ||
-	    repair->length > self->room)
-		return false;
-	repair->first = repair->last - repair->count + 1;
-	return true;
-}
-
 /* Memory for the equations; false: over budget. */
 static bool sliding_prepare(struct nopal_at at)
 {
@@ -139,48 +114,46 @@ static bool sliding_prepare(struct nopal_at at)
 	return true;
 }
 
-/* The repair as an equation about what is not there.  False: a source is longer than a sum of it
- * with others can be. */
-static bool sliding_equation(struct sliding_window_fec *self, const struct sliding_repair *repair)
+/* The repair is an equation about what is not there.  A source is no longer than a sum of it with
+ * others can be. */
+enum nopal_verdict nopal__sliding_on_repair(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct nopal__equation *next = nopal__equations_next(&self->equations);
+	const struct sliding_window_fec_parameters *set = nopal_parameters(at);
+	struct sliding_window_fec *self = nopal_state(at);
+	struct nopal_reader reader = nopal_body_reader(&segment->body);
+	uint32_t number = (uint32_t)nopal_read(&reader, SLIDING_NUMBER_BYTES);
+	uint32_t count = (uint32_t)nopal_read(&reader, 1);
+	uint32_t length = (uint32_t)nopal_read(&reader, SLIDING_SYMBOL_BYTES);
+	const uint8_t *symbol = nopal_read_bytes(&reader, length);
+	uint64_t last = nopal_get(at, segment, SLIDING_SOURCE);
+	uint64_t first = last - count + 1, source = first;
+	struct nopal__equation *next;
 
-	memcpy(next->symbol, repair->symbol, repair->length);
-	next->length = repair->length;
-	for (uint64_t at = repair->first; at <= repair->last; at++) {
-		uint8_t factor = nopal__sliding_factor(repair->number, at);
-		size_t place = at % self->equations.window;
+	if (!nopal_read_complete(&reader) || !count || count > set->window || last < count ||
+	    length <= NOPAL__SYMBOL_LENGTH_BYTES || length > self->room ||
+	    !sliding_is_near(at, last) || self->latest - first >= sliding_ring(at))
+		return NOPAL_CONTINUE;
+	while (source <= last && nopal__sliding_has(&self->there, source))
+		source++;
+	if (source > last || !sliding_prepare(at))
+		return NOPAL_CONTINUE;
+	next = nopal__equations_next(&self->equations);
+	memcpy(next->symbol, symbol, length);
+	next->length = length;
+	for (source = first; source <= last; source++) {
+		uint8_t factor = nopal__sliding_factor(number, source);
+		size_t place = source % self->equations.window;
 
-		if (!nopal__sliding_has(&self->there, at))
-			nopal__equation_unknown(&self->equations, next, at, factor);
-		else if (self->there.used[place] > repair->length)
-			return false;
+		if (!nopal__sliding_has(&self->there, source))
+			nopal__equation_unknown(&self->equations, next, source, factor);
+		else if (self->there.used[place] > length)
+			return NOPAL_CONTINUE;
 		else
 			nopal__equation_known(next, factor, self->there.bytes + place * self->room,
 					      self->there.used[place]);
 	}
-	return true;
-}
-
-enum nopal_verdict nopal__sliding_on_repair(struct nopal_at at, struct nopal_segment *segment)
-{
-	struct sliding_window_fec *self = nopal_state(at);
-	uint64_t ring = sliding_ring(at);
-	struct sliding_repair repair;
-	uint64_t missing;
-
-	if (!sliding_read(at, segment, self, &repair) || !sliding_is_near(at, repair.last) ||
-	    self->latest - repair.first >= ring)
-		return NOPAL_CONTINUE;
-	missing = repair.first;
-	while (missing <= repair.last && nopal__sliding_has(&self->there, missing))
-		missing++;
-	if (missing > repair.last || !sliding_prepare(at))
-		return NOPAL_CONTINUE;
-	if (sliding_equation(self, &repair)) {
-		nopal__equations_add(&self->equations, repair.first);
-		sliding_solve(at);
-	}
+	nopal__equations_add(&self->equations, first);
+	sliding_solve(at);
 	return NOPAL_CONTINUE;
 }
 

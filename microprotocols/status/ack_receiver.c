@@ -106,39 +106,14 @@ enum nopal_verdict nopal__ack_receiver_on_verified(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* The rest of a report: where its bitmap begins, and whether that is all of it.  A part tells the
- * newest numbers, which are the end of all, again and again; and a number that filled a hole far
- * below them once. */
-static void ack_receiver_above(struct nopal_at at, struct ack_report *report, uint32_t room)
+/* A report: where its bitmap begins, and whether that is all of it.  A part tells the newest numbers,
+ * which are the end of all, again and again; and a number that filled a hole far below them once. */
+static void ack_receiver_send(struct nopal_at at)
 {
 	const struct positive_ack_parameters *set = nopal_parameters(at);
 	struct positive_ack *self = nopal_state(at);
-	bool untold;
-
-	report->from = report->cumulative + 1;
-	report->bytes = 0;
-	if (!set->selective)
-		return;
-	report->bytes = ack_report_bitmap_bytes(&self->seen);
-	report->part = report->bytes > room;
-	if (!report->part) {
-		self->untold = 0;
-		return;
-	}
-	report->bytes = room - ACK_REPORT_NUMBER_BYTES;
-	report->from = self->seen.end - report->bytes * ACK_REPORT_BYTE;
-	untold = self->untold > self->seen.floor && self->untold < report->from;
-	self->deep = untold && !self->deep;
-	if (self->deep)
-		report->from = self->untold;
-	if (self->deep || !untold)
-		self->untold = 0;
-}
-
-static void ack_receiver_send(struct nopal_at at)
-{
-	struct positive_ack *self = nopal_state(at);
 	uint32_t room = nopal_control_limit(at, POSITIVE_ACK_ACK) - ACK_REPORT_HEAD_BYTES;
+	uint32_t head = ACK_REPORT_HEAD_BYTES, bitmap;
 	struct ack_report report = {
 		.largest = self->latest,
 		.cumulative = ack_receiver_cumulative(self),
@@ -146,11 +121,26 @@ static void ack_receiver_send(struct nopal_at at)
 	};
 	struct nopal_writer writer;
 	struct nopal_segment *segment;
-	uint32_t head = ACK_REPORT_HEAD_BYTES, bitmap;
 
-	ack_receiver_above(at, &report, room);
-	if (report.part)
+	report.from = report.cumulative + 1;
+	if (set->selective)
+		report.bytes = ack_report_bitmap_bytes(&self->seen);
+	if (report.bytes > room) {
+		bool untold;
+
 		head += ACK_REPORT_NUMBER_BYTES;
+		report.part = true;
+		report.bytes = room - ACK_REPORT_NUMBER_BYTES;
+		report.from = self->seen.end - report.bytes * ACK_REPORT_BYTE;
+		untold = self->untold > self->seen.floor && self->untold < report.from;
+		self->deep = untold && !self->deep;
+		if (self->deep)
+			report.from = self->untold;
+		if (self->deep || !untold)
+			self->untold = 0;
+	} else if (set->selective) {
+		self->untold = 0;
+	}
 	bitmap = (uint32_t)report.bytes;
 	segment = nopal_control_begin(at, POSITIVE_ACK_ACK, head + bitmap, &writer);
 	if (!segment)

@@ -60,19 +60,17 @@ enum nopal_verdict nopal__ack_sender_on_send(struct nopal_at at, struct nopal_se
 {
 	const struct positive_ack_parameters *set = nopal_parameters(at);
 	struct positive_ack *self = nopal_state(at);
-	int kept = 0;
 
-	if (segment->kind)
-		kept = nopal_queue_push(at.session, &self->passing, segment);
-	else if (segment->transmissions == 1)
-		kept = outstanding_add(at.session, &self->sent,
-				       nopal_get(at, segment, POSITIVE_ACK_NUMBER),
-				       segment->handle);
-	if (kept < 0)
-		nopal_session_break(at.session, NOPAL_RESOURCE,
-				    "no room to keep track of a segment");
-	if (!segment->kind && segment->transmissions == 1 && set->piggyback)
-		nopal__ack_receiver_ride(at, segment);
+	if (segment->kind) {
+		if (nopal_queue_push(at.session, &self->passing, segment) < 0)
+			nopal_session_break(at.session, NOPAL_RESOURCE,
+					    "no room to keep track of a segment");
+	} else if (segment->transmissions == 1) {
+		outstanding_track(at.session, &self->sent,
+				  nopal_get(at, segment, POSITIVE_ACK_NUMBER), segment);
+		if (set->piggyback)
+			nopal__ack_receiver_ride(at, segment);
+	}
 	return NOPAL_CONTINUE;
 }
 
@@ -98,12 +96,9 @@ enum nopal_verdict nopal__ack_sender_on_abandoned(struct nopal_at at, struct nop
 	struct positive_ack *self = nopal_state(at);
 	uint64_t number = nopal_get(at, segment, POSITIVE_ACK_NUMBER);
 
-	if (!segment->transmissions &&
-	    outstanding_add(at.session, &self->sent, number, segment->handle) < 0)
-		nopal_session_break(at.session, NOPAL_RESOURCE,
-				    "no room to keep track of a segment");
-	if (outstanding_is_open(&self->sent, number))
-		outstanding_take(&self->sent, number);
+	if (!segment->transmissions)
+		outstanding_track(at.session, &self->sent, number, segment);
+	outstanding_close(&self->sent, number);
 	ack_sender_release(at, segment);
 	return NOPAL_CONTINUE;
 }
@@ -192,26 +187,13 @@ static void ack_sender_above_cumulative(struct nopal_at at, const struct ack_rep
 	}
 }
 
-/* A segment that is no data is off the network when something later arrived. */
-static void ack_sender_pass(struct nopal_at at)
-{
-	struct positive_ack *self = nopal_state(at);
-	struct nopal_segment *segment;
-
-	while (self->passing.count && (segment = nopal_queue_first(at.session, &self->passing)) &&
-	       segment->packet_number <= self->largest) {
-		nopal_queue_pop(&self->passing);
-		nopal_segment_settle(at.session, segment);
-		ack_sender_release(at, segment);
-	}
-}
-
 /* The order of raises is part of the contract of the role acknowledgement:
  * samples first, then segments, then judgement. */
 static void ack_sender_process(struct nopal_at at, const struct ack_report *report,
 			       struct nopal_ack *ack)
 {
 	struct positive_ack *self = nopal_state(at);
+	struct nopal_segment *segment;
 
 	ack->largest_is_new = !self->reported || ack->largest > self->largest;
 	if (ack->largest_is_new)
@@ -220,7 +202,13 @@ static void ack_sender_process(struct nopal_at at, const struct ack_report *repo
 	nopal_raise_ACK_FROM_NET(at.session, ack);
 	ack_sender_below_cumulative(at, report, ack);
 	ack_sender_above_cumulative(at, report, ack);
-	ack_sender_pass(at);
+	/* A segment that is no data is off the network when something later arrived. */
+	while ((segment = nopal_queue_first(at.session, &self->passing)) &&
+	       segment->packet_number <= self->largest) {
+		nopal_queue_pop(&self->passing);
+		nopal_segment_settle(at.session, segment);
+		ack_sender_release(at, segment);
+	}
 	if (outstanding_is_open(&self->sent, ack->cumulative))
 		ack->cumulative_segment = outstanding_at(&self->sent, ack->cumulative);
 	nopal_raise_ACK_PROCESSED(at.session, ack);
@@ -262,14 +250,13 @@ void nopal__ack_sender_take_cumulative(struct nopal_at at, uint64_t cumulative)
 	struct nopal_ack ack = { .cumulative = cumulative,
 				 .largest = self->largest,
 				 .largest_sent_ns = -1 };
-	const struct nopal_segment *last = NULL;
+	const struct nopal_segment *last;
 
 	if (cumulative <= self->sent.base || cumulative > self->sent.end ||
 	    positive_ack_reach(at) > 1)
 		return;
 	nopal_serial_seen(at, POSITIVE_ACK_CUMULATIVE, cumulative);
-	if (outstanding_is_open(&self->sent, cumulative - 1))
-		last = nopal_segment_find(at.session, outstanding_at(&self->sent, cumulative - 1));
+	last = outstanding_find(at.session, &self->sent, cumulative - 1);
 	if (last && last->transmissions == 1 &&
 	    (!self->reported || last->packet_number > self->largest)) {
 		ack.largest = last->packet_number;

@@ -193,15 +193,32 @@ static void negative_ack_write(struct nopal_at at, struct nopal_writer *writer)
 	}
 }
 
-/* Forgets holes that were asked for often enough, and wakes for the rest. */
-static void negative_ack_plan(struct nopal_at at)
+/* Asks for the holes that are due; then forgets those that were asked for often enough, and wakes for
+ * the rest. */
+static enum nopal_verdict negative_ack_on_turn_end(struct nopal_at at,
+						   struct nopal_session *subject)
 {
 	const struct negative_ack_parameters *set = nopal_parameters(at);
 	struct negative_ack *self = nopal_state(at);
 	int64_t max = nopal_shared_get(at, NEGATIVE_ACK_UNMET) ? set->attempts : 1;
 	int64_t next_ns = NOPAL_NEVER;
+	uint32_t length = nopal_control_limit(at, NEGATIVE_ACK_NAK), i = 0;
+	struct nopal_segment *segment;
+	struct nopal_writer writer;
 
-	for (uint32_t i = self->count; i-- > 0;) {
+	(void)subject;
+	while (i < self->count && !negative_ack_due(at.session, set, self, &self->hole[i]))
+		i++;
+	if (i == self->count)
+		return NOPAL_CONTINUE;
+	if (length > NEGATIVE_ACK_BYTES)
+		length = NEGATIVE_ACK_BYTES;
+	segment = nopal_control_begin(at, NEGATIVE_ACK_NAK, length, &writer);
+	if (!segment)
+		return NOPAL_CONTINUE;
+	negative_ack_write(at, &writer);
+	nopal_control_send(at.session, segment, nopal_written(&writer));
+	for (i = self->count; i-- > 0;) {
 		if (self->hole[i].asked >= max)
 			negative_ack_drop(self, i);
 		else if (self->hole[i].asked && self->hole[i].again_ns < next_ns)
@@ -211,31 +228,6 @@ static void negative_ack_plan(struct nopal_at at)
 		nopal_timer_stop(at, NEGATIVE_ACK_REPEAT);
 	else
 		nopal_timer_start(at, NEGATIVE_ACK_REPEAT, next_ns);
-}
-
-static enum nopal_verdict negative_ack_on_turn_end(struct nopal_at at,
-						   struct nopal_session *subject)
-{
-	const struct negative_ack_parameters *set = nopal_parameters(at);
-	const struct negative_ack *self = nopal_state(at);
-	uint32_t length, i = 0;
-	struct nopal_segment *segment;
-	struct nopal_writer writer;
-
-	(void)subject;
-	while (i < self->count && !negative_ack_due(at.session, set, self, &self->hole[i]))
-		i++;
-	if (i == self->count)
-		return NOPAL_CONTINUE;
-	length = nopal_control_limit(at, NEGATIVE_ACK_NAK);
-	if (length > NEGATIVE_ACK_BYTES)
-		length = NEGATIVE_ACK_BYTES;
-	segment = nopal_control_begin(at, NEGATIVE_ACK_NAK, length, &writer);
-	if (!segment)
-		return NOPAL_CONTINUE;
-	negative_ack_write(at, &writer);
-	nopal_control_send(at.session, segment, nopal_written(&writer));
-	negative_ack_plan(at);
 	return NOPAL_CONTINUE;
 }
 
@@ -252,20 +244,16 @@ static enum nopal_verdict negative_ack_on_send(struct nopal_at at, struct nopal_
 	struct negative_ack *self = nopal_state(at);
 	uint64_t number = nopal_get(at, segment, NEGATIVE_ACK_NUMBER);
 
-	if (segment->transmissions == 1 &&
-	    outstanding_add(at.session, &self->sent, number, segment->handle) < 0)
-		nopal_session_break(at.session, NOPAL_RESOURCE,
-				    "no room to keep track of a segment");
+	if (segment->transmissions == 1)
+		outstanding_track(at.session, &self->sent, number, segment);
 	return NOPAL_CONTINUE;
 }
 
 static enum nopal_verdict negative_ack_on_done(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct negative_ack *self = nopal_state(at);
-	uint64_t number = nopal_get(at, segment, NEGATIVE_ACK_NUMBER);
 
-	if (outstanding_is_open(&self->sent, number))
-		outstanding_take(&self->sent, number);
+	outstanding_close(&self->sent, nopal_get(at, segment, NEGATIVE_ACK_NUMBER));
 	return NOPAL_CONTINUE;
 }
 
@@ -274,12 +262,9 @@ static enum nopal_verdict negative_ack_on_done(struct nopal_at at, struct nopal_
 static void negative_ack_lost(struct nopal_at at, uint64_t number, uint64_t largest)
 {
 	const struct negative_ack *self = nopal_state(at);
+	struct nopal_segment *segment = outstanding_find(at.session, &self->sent, number);
 	const struct nopal_transmission *transmission;
-	struct nopal_segment *segment;
 
-	if (!outstanding_is_open(&self->sent, number))
-		return;
-	segment = nopal_segment_find(at.session, outstanding_at(&self->sent, number));
 	if (!segment)
 		return;
 	transmission = nopal_transmission_find(at.session, segment->packet_number);

@@ -138,6 +138,16 @@ static inline struct nopal_handle outstanding_at(const struct outstanding *sent,
 	return sent->ring[number & (sent->room - 1)];
 }
 
+/* The segment of a number, where that is open; else NULL. */
+static inline struct nopal_segment *outstanding_find(struct nopal_session *session,
+						     const struct outstanding *sent,
+						     uint64_t number)
+{
+	if (!outstanding_is_open(sent, number))
+		return NULL;
+	return nopal_segment_find(session, outstanding_at(sent, number));
+}
+
 /* The same, and the number is open no more. */
 static inline struct nopal_handle outstanding_take(struct outstanding *sent, uint64_t number)
 {
@@ -145,6 +155,23 @@ static inline struct nopal_handle outstanding_take(struct outstanding *sent, uin
 	if (number == sent->base)
 		outstanding_advance(sent);
 	return sent->ring[number & (sent->room - 1)];
+}
+
+/* The number is open no more, if it was. */
+static inline void outstanding_close(struct outstanding *sent, uint64_t number)
+{
+	if (outstanding_is_open(sent, number))
+		outstanding_take(sent, number);
+}
+
+/* As outstanding_add, and where there is no room the session ends: false. */
+static inline bool outstanding_track(struct nopal_session *session, struct outstanding *sent,
+				     uint64_t number, const struct nopal_segment *segment)
+{
+	if (outstanding_add(session, sent, number, segment->handle) == 0)
+		return true;
+	nopal_session_break(session, NOPAL_RESOURCE, "no room to keep track of a segment");
+	return false;
 }
 
 #endif

@@ -110,38 +110,33 @@ static enum nopal_verdict retransmission_timer_on_processed(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* All transmissions up to that time have no outcome, and will have none. */
-static void retransmission_timer_expire(struct nopal_session *session, int64_t left_ns)
-{
-	uint64_t end = nopal_next_packet_number(session);
-
-	for (uint64_t at = nopal_oldest_transmission(session); at < end; at++) {
-		const struct nopal_transmission *transmission =
-			nopal_transmission_find(session, at);
-		struct nopal_segment *segment;
-
-		if (!transmission || !transmission->open)
-			continue;
-		if (transmission->time_ns > left_ns)
-			return;
-		segment = nopal_segment_find(session, transmission->segment);
-		nopal_transmission_settle(session, at);
-		if (segment)
-			nopal_raise_SEGMENT_TIMEOUT(session, segment);
-	}
-}
-
+/* All transmissions that left a timeout ago have no outcome, and will have none. */
 static void retransmission_timer_when_due(struct nopal_at at)
 {
 	const struct retransmission_timer_parameters *set = nopal_parameters(at);
 	struct retransmission_timer *self = nopal_state(at);
-	int64_t wait_ns = retransmission_timer_wait(at);
+	int64_t left_ns = at.session->now_ns - retransmission_timer_wait(at);
 	int64_t deadline_ns = retransmission_timer_deadline(at);
+	uint64_t place = nopal_oldest_transmission(at.session);
+	uint64_t end = nopal_next_packet_number(at.session);
 
 	if (deadline_ns <= at.session->now_ns) {
 		if (self->doublings < set->backoff)
 			self->doublings++;
-		retransmission_timer_expire(at.session, at.session->now_ns - wait_ns);
+		for (; place < end; place++) {
+			const struct nopal_transmission *transmission =
+				nopal_transmission_find(at.session, place);
+			struct nopal_segment *segment;
+
+			if (!transmission || !transmission->open)
+				continue;
+			if (transmission->time_ns > left_ns)
+				break;
+			segment = nopal_segment_find(at.session, transmission->segment);
+			nopal_transmission_settle(at.session, place);
+			if (segment)
+				nopal_raise_SEGMENT_TIMEOUT(at.session, segment);
+		}
 		deadline_ns = retransmission_timer_deadline(at);
 	}
 	if (deadline_ns != NOPAL_NEVER)
