@@ -41,32 +41,15 @@ static const struct nopal__codec *compression_codec(const struct compression_par
 
 /* ------------------------------------------------------------------- shorter */
 
-/* Length and compressed form of the message into `body`, which has room for less than the message
- * itself. */
-static bool compression_squeeze(struct nopal_at at, const struct nopal_message *message,
-				struct nopal_body *body)
-{
-	const struct compression_parameters *set = nopal_parameters(at);
-	struct compression *self = nopal_state(at);
-	struct nopal_writer writer = nopal_writer_over(body->buffer->bytes, message->length - 1);
-	size_t bytes;
-
-	nopal_write_varint(&writer, message->length);
-	if (writer.full)
-		return false;
-	bytes = compression_codec(set)->squeeze(at.session, &self->memory, (int)set->level,
-						message->one.bytes, message->length, writer.at,
-						(size_t)(writer.end - writer.at));
-	body->bytes = writer.start;
-	body->length = nopal_written(&writer) + (uint32_t)bytes;
-	return bytes != 0;
-}
-
+/* Length and compressed form have room for less than the message itself. */
 static enum nopal_verdict compression_on_from_user(struct nopal_at at,
 						   struct nopal_message *message)
 {
 	const struct compression_parameters *set = nopal_parameters(at);
+	struct compression *self = nopal_state(at);
 	struct nopal_body body = { 0 };
+	struct nopal_writer writer;
+	size_t bytes = 0;
 
 	nopal_set(at, message, COMPRESSION_COMPRESSED, COMPRESSION_AS_IT_WAS);
 	if (message->length < (uint64_t)set->min || message->length > (uint64_t)set->max)
@@ -74,7 +57,15 @@ static enum nopal_verdict compression_on_from_user(struct nopal_at at,
 	body.buffer = nopal_body_buffer(at.session, (uint32_t)message->length);
 	if (!body.buffer)
 		return NOPAL_CONTINUE;
-	if (!compression_squeeze(at, message, &body))
+	writer = nopal_writer_over(body.buffer->bytes, message->length - 1);
+	nopal_write_varint(&writer, message->length);
+	if (!writer.full)
+		bytes = compression_codec(set)->squeeze(
+			at.session, &self->memory, (int)set->level, message->one.bytes,
+			message->length, writer.at, (size_t)(writer.end - writer.at));
+	body.bytes = writer.start;
+	body.length = nopal_written(&writer) + (uint32_t)bytes;
+	if (!bytes)
 		nopal_buffer_unref(body.buffer);
 	else if (nopal_message_replace(at.session, message, body))
 		nopal_set(at, message, COMPRESSION_COMPRESSED, COMPRESSION_SQUEEZED);
@@ -139,27 +130,21 @@ static enum compression_outcome compression_expand(struct nopal_at at,
 								: COMPRESSION_NO_MEMORY;
 }
 
-static enum compression_outcome compression_undo(struct nopal_at at, struct nopal_message *message)
-{
-	struct nopal_body body;
-	enum compression_outcome outcome;
-
-	if (nopal_get(at, message, COMPRESSION_COMPRESSED) != COMPRESSION_SQUEEZED)
-		return COMPRESSION_NONSENSE;
-	if (!compression_gather(at.session, message, &body))
-		return COMPRESSION_NO_MEMORY;
-	outcome = compression_expand(at, message, nopal_body_reader(&body));
-	nopal_buffer_unref(body.buffer);
-	return outcome;
-}
-
 static enum nopal_verdict compression_on_to_user(struct nopal_at at, struct nopal_message *message)
 {
-	enum compression_outcome outcome;
+	uint64_t form = nopal_get(at, message, COMPRESSION_COMPRESSED);
+	enum compression_outcome outcome = COMPRESSION_NONSENSE;
+	struct nopal_body body;
 
-	if (nopal_get(at, message, COMPRESSION_COMPRESSED) == COMPRESSION_AS_IT_WAS)
+	if (form == COMPRESSION_AS_IT_WAS)
 		return NOPAL_CONTINUE;
-	outcome = compression_undo(at, message);
+	if (form == COMPRESSION_SQUEEZED) {
+		outcome = COMPRESSION_NO_MEMORY;
+		if (compression_gather(at.session, message, &body)) {
+			outcome = compression_expand(at, message, nopal_body_reader(&body));
+			nopal_buffer_unref(body.buffer);
+		}
+	}
 	if (outcome == COMPRESSION_DONE)
 		return NOPAL_CONTINUE;
 	nopal_message_discard(at.session, message);
@@ -168,8 +153,6 @@ static enum nopal_verdict compression_on_to_user(struct nopal_at at, struct nopa
 				    "no room for a message that arrived");
 	return NOPAL_STOP;
 }
-
-/* ---------------------------------------------------------------- declarations */
 
 static void compression_idle(struct nopal_at at)
 {

@@ -124,17 +124,6 @@ static void header_compression_promote(struct header_compression *self)
 /* `next` is defined again after 4, 4, and 3 transmissions.  Where acks name each second
  * transmission, or each fifth, they name a definition in time, as 11 has no divisor in common with
  * such numbers. */
-static bool header_compression_may_define(struct header_compression *self,
-					  const struct nopal_segment *segment)
-{
-	uint32_t often = self->often;
-
-	if (self->next.live)
-		often = self->told % 3 == 2 ? HEADER_COMPRESSION_SHARE - 1
-					    : HEADER_COMPRESSION_SHARE;
-	return !self->known.live || segment->transmissions > 1 || ++self->since >= often;
-}
-
 static void header_compression_pack(struct nopal_at at, const struct nopal_segment *segment,
 				    struct nopal_writer *writer)
 {
@@ -142,10 +131,12 @@ static void header_compression_pack(struct nopal_at at, const struct nopal_segme
 	struct header_compression *self = nopal_state(at);
 	struct header_fields all = nopal__header_fields(at.session);
 	const struct header_context *newest;
+	uint32_t often;
 
 	header_compression_review(self, &all, segment);
 	newest = self->next.live ? &self->next : &self->known;
-	if (!header_compression_may_define(self, segment)) {
+	often = self->next.live ? HEADER_COMPRESSION_SHARE - (self->told % 3 == 2) : self->often;
+	if (self->known.live && segment->transmissions <= 1 && ++self->since < often) {
 		nopal__header_compact(&all, &self->known, segment, writer);
 	} else if (nopal__header_define(&all, newest, segment, writer)) {
 		self->since = 0;

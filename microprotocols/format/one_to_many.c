@@ -111,26 +111,6 @@ static uint32_t one_to_many_covered(struct nopal_at at, const uint8_t *header,
 
 /* -------------------------------------------------------------------- leaving */
 
-static uint64_t one_to_many_flags(struct nopal_at at, const struct nopal_segment *segment)
-{
-	const struct one_to_many *self = nopal_state(at);
-	uint64_t fragment = nopal_get(at, segment, ONE_TO_MANY_FRAGMENT);
-	uint64_t flags = 0;
-
-	if (!nopal_has(at, ONE_TO_MANY_FRAGMENT))
-		fragment = ONE_TO_MANY_LAST;
-	if (!(fragment & ONE_TO_MANY_PLACE))
-		flags |= ONE_TO_MANY_START;
-	if (fragment & ONE_TO_MANY_LAST)
-		flags |= ONE_TO_MANY_END;
-	if (!self->shaken && nopal_get(at, segment, ONE_TO_MANY_NUMBER) ==
-				     (uint64_t)nopal_shared_get(at, ONE_TO_MANY_LOCAL))
-		flags |= ONE_TO_MANY_SYN;
-	if (nopal_get(at, segment, ONE_TO_MANY_CUMULATIVE))
-		flags |= ONE_TO_MANY_ACK;
-	return flags;
-}
-
 static uint8_t one_to_many_stream(struct nopal_at at, bool ours)
 {
 	const struct one_to_many_parameters *set = nopal_parameters(at);
@@ -159,6 +139,9 @@ static struct one_to_many_header one_to_many_header_of(struct nopal_at at,
 {
 	int kind = nopal_format_kind_of(at.session, segment);
 	struct one_to_many *self = nopal_state(at);
+	uint64_t fragment = nopal_has(at, ONE_TO_MANY_FRAGMENT)
+				    ? nopal_get(at, segment, ONE_TO_MANY_FRAGMENT)
+				    : ONE_TO_MANY_LAST;
 	struct one_to_many_header header = {
 		.flags = ONE_TO_MANY_ACK,
 		.number = self->next,
@@ -172,7 +155,14 @@ static struct one_to_many_header one_to_many_header_of(struct nopal_at at,
 		header.cumulative = nopal_get(at, segment, ONE_TO_MANY_SHAKEN_CUMULATIVE);
 	} else if (kind == ONE_TO_MANY_DATA) {
 		header.number = nopal_get(at, segment, ONE_TO_MANY_NUMBER);
-		header.flags = one_to_many_flags(at, segment);
+		header.flags = header.cumulative ? ONE_TO_MANY_ACK : 0;
+		if (!(fragment & ONE_TO_MANY_PLACE))
+			header.flags |= ONE_TO_MANY_START;
+		if (fragment & ONE_TO_MANY_LAST)
+			header.flags |= ONE_TO_MANY_END;
+		if (!self->shaken &&
+		    header.number == (uint64_t)nopal_shared_get(at, ONE_TO_MANY_LOCAL))
+			header.flags |= ONE_TO_MANY_SYN;
 		if (header.number >= self->next)
 			self->next = header.number + 1;
 	}

@@ -105,26 +105,8 @@ static bool rtp_is_rtcp(uint64_t second_byte)
 	return second_byte >= RTP_RTCP_FIRST && second_byte <= RTP_RTCP_LAST;
 }
 
-/* Contributing sources and an extension, which say nothing to us; and padding, whose length is its
- * last byte. */
-static void rtp_skip(struct nopal_reader *reader, uint64_t flags)
-{
-	nopal_read_bytes(reader, (flags & RTP_SOURCES) * RTP_WORD_BYTES);
-	if (flags & RTP_EXTENSION) {
-		nopal_read(reader, 2);
-		nopal_read_bytes(reader, nopal_read(reader, 2) * RTP_WORD_BYTES);
-	}
-	if (flags & RTP_PADDING) {
-		size_t left = nopal_read_left(reader);
-		size_t padding = left ? reader->end[-1] : 0;
-
-		if (padding == 0 || padding > left)
-			reader->bad = true;
-		else
-			reader->end -= padding;
-	}
-}
-
+/* Contributing sources and an extension say nothing to us; nor does padding, whose length is its last
+ * byte. */
 static bool rtp_unpack(struct nopal_at at, struct nopal_segment *segment,
 		       struct nopal_reader *reader)
 {
@@ -136,7 +118,19 @@ static bool rtp_unpack(struct nopal_at at, struct nopal_segment *segment,
 	int16_t ahead;
 	int64_t number;
 
-	rtp_skip(reader, flags);
+	nopal_read_bytes(reader, (flags & RTP_SOURCES) * RTP_WORD_BYTES);
+	if (flags & RTP_EXTENSION) {
+		nopal_read(reader, 2);
+		nopal_read_bytes(reader, nopal_read(reader, 2) * RTP_WORD_BYTES);
+	}
+	if (flags & RTP_PADDING) {
+		size_t left = nopal_read_left(reader);
+		size_t padding = left ? reader->end[-1] : 0;
+
+		if (padding == 0 || padding > left)
+			return false;
+		reader->end -= padding;
+	}
 	if (reader->bad || flags >> RTP_VERSION_SHIFT != RTP_VERSION || rtp_is_rtcp(type) ||
 	    !rtp_is_heard(self, source, sequence))
 		return false;

@@ -158,43 +158,35 @@ static uint32_t balance_of_two(struct nopal_session *session, const struct balan
 
 /* Chooses as many destinations as are wanted, none twice: those that are drawn go to the end of the
  * list. */
-static void balance_choose(struct nopal_session *session, const struct balance_parameters *set,
-			   struct balance *self, const struct nopal_segment *segment)
-{
-	uint32_t *row = balance_row(set, self, segment), *wanted = row;
-	uint32_t count = balance_candidates(session, set, self, row, segment->transmissions > 1);
-	uint32_t left = count;
-
-	for (; left && (wanted = balance_find(set, row, 0)); left--) {
-		uint32_t at = left == 1 ? 0 : balance_of_two(session, set, self, left);
-		uint32_t index = self->open[at];
-		struct nopal_destination *one = nopal_destination_at(session, index);
-
-		self->open[at] = self->open[left - 1];
-		self->open[left - 1] = index;
-		one->note[BALANCE_UNDER_WAY]++;
-		*wanted = one->id;
-	}
-	nopal_copies_choose(session, count ? self->open + left : NULL, count - left);
-}
-
 static enum nopal_verdict balance_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
 	const struct balance_parameters *set = nopal_parameters(at);
 	struct balance *self = nopal_state(at);
+	bool again = segment->transmissions > 1;
+	uint32_t *row, *wanted, count, left;
 
 	if (nopal_is_for_one(at.session, segment))
 		return NOPAL_CONTINUE;
-	if (segment->transmissions == 1) {
-		if (segment->handle.index >= self->rows &&
-		    !balance_grow(at.session, set, self, segment->handle.index)) {
-			nopal_copies_choose(at.session, NULL, 0);
-			return NOPAL_CONTINUE;
-		}
-		memset(balance_row(set, self, segment), 0,
-		       (size_t)set->copies * sizeof(*self->given));
+	if (!again && segment->handle.index >= self->rows &&
+	    !balance_grow(at.session, set, self, segment->handle.index)) {
+		nopal_copies_choose(at.session, NULL, 0);
+		return NOPAL_CONTINUE;
 	}
-	balance_choose(at.session, set, self, segment);
+	row = balance_row(set, self, segment);
+	if (!again)
+		memset(row, 0, (size_t)set->copies * sizeof(*row));
+	count = balance_candidates(at.session, set, self, row, again);
+	for (left = count; left && (wanted = balance_find(set, row, 0)); left--) {
+		uint32_t place = left == 1 ? 0 : balance_of_two(at.session, set, self, left);
+		uint32_t index = self->open[place];
+		struct nopal_destination *one = nopal_destination_at(at.session, index);
+
+		self->open[place] = self->open[left - 1];
+		self->open[left - 1] = index;
+		one->note[BALANCE_UNDER_WAY]++;
+		*wanted = one->id;
+	}
+	nopal_copies_choose(at.session, count ? self->open + left : NULL, count - left);
 	return NOPAL_CONTINUE;
 }
 
@@ -209,46 +201,34 @@ static bool balance_lacks(const struct nopal_copy *copy)
 	return copy->outcome == NOPAL_OUTCOME_LOST || copy->outcome == NOPAL_OUTCOME_EXPIRED;
 }
 
-/* The time of a failure is no measure of load: a destination that refuses at once would draw all.
- * Of a message that left again, it is not known when this copy did. */
-static void balance_learn(const struct nopal_session *session, const struct balance_parameters *set,
-			  const struct nopal_copy *copy)
-{
-	uint64_t *note = copy->destination->note;
-	uint64_t took_ns = (uint64_t)copy->took_ns;
-
-	balance_age(session, set, copy->destination);
-	note[BALANCE_AS_OF_NS] = (uint64_t)session->now_ns;
-	if (note[BALANCE_UNDER_WAY])
-		note[BALANCE_UNDER_WAY]--;
-	if (balance_lacks(copy)) {
-		if (note[BALANCE_LOSSES] < BALANCE_LOSSES_MAX)
-			note[BALANCE_LOSSES] += BALANCE_ONE;
-		return;
-	}
-	if (copy->segment->transmissions > 1)
-		return;
-	if (note[BALANCE_TIME_NS] == 0)
-		note[BALANCE_TIME_NS] = took_ns;
-	else
-		note[BALANCE_TIME_NS] =
-			((BALANCE_SMOOTH - 1) * note[BALANCE_TIME_NS] + took_ns) / BALANCE_SMOOTH;
-}
-
-/* A message that the destination lacks goes to another one. */
+/* A message that the destination lacks goes to another one.  The time of a failure is no measure of
+ * load: a destination that refuses at once would draw all.  Of a message that left again, it is not
+ * known when this copy did. */
 static enum nopal_verdict balance_on_copy(struct nopal_at at, struct nopal_copy *copy)
 {
 	const struct balance_parameters *set = nopal_parameters(at);
 	const struct balance *self = nopal_state(at);
 	struct nopal_segment *segment = copy->segment;
 	uint64_t attempts = nopal_get(at, segment, BALANCE_ATTEMPTS);
+	uint64_t *note = copy->destination->note, *time_ns = &note[BALANCE_TIME_NS];
+	uint64_t took_ns = (uint64_t)copy->took_ns;
 	uint32_t *place;
 
 	if (nopal_is_for_one(at.session, segment))
 		return NOPAL_CONTINUE;
-	balance_learn(at.session, set, copy);
-	if (!balance_lacks(copy))
+	balance_age(at.session, set, copy->destination);
+	note[BALANCE_AS_OF_NS] = (uint64_t)at.session->now_ns;
+	if (note[BALANCE_UNDER_WAY])
+		note[BALANCE_UNDER_WAY]--;
+	if (!balance_lacks(copy)) {
+		if (segment->transmissions == 1)
+			*time_ns = *time_ns ? ((BALANCE_SMOOTH - 1) * *time_ns + took_ns) /
+						      BALANCE_SMOOTH
+					    : took_ns;
 		return NOPAL_CONTINUE;
+	}
+	if (note[BALANCE_LOSSES] < BALANCE_LOSSES_MAX)
+		note[BALANCE_LOSSES] += BALANCE_ONE;
 	place = balance_find(set, balance_row(set, self, segment), copy->destination->id);
 	if (!place || segment->done || attempts == (uint64_t)set->attempts)
 		return NOPAL_CONTINUE;

@@ -262,25 +262,6 @@ static void receiver_late(struct nopal_at at, uint64_t number)
 
 /* Rebuilt segments, and those of our own session, did not come by the channel; of repairs no round
  * trip is known. */
-static void receiver_note(struct nopal_at at, uint64_t number, bool multicast)
-{
-	struct channel_receiver *self = receiver_of(at);
-
-	self->arrived += multicast;
-	if (number >= self->top) {
-		receiver_up_to(at.session, self, number);
-		self->top = number + 1;
-		nopal_serial_seen(at, CHANNEL_REPAIR_NUMBER, number);
-		self->latest = multicast ? number : 0;
-		if (multicast)
-			self->latest_ns = at.session->now_ns;
-	} else if (multicast && number >= self->repairs) {
-		receiver_late(at, number);
-	}
-	receiver_look(at);
-	receiver_report(at);
-}
-
 enum nopal_verdict nopal__channel_data(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct channel_receiver *self = receiver_of(at);
@@ -296,8 +277,21 @@ enum nopal_verdict nopal__channel_data(struct nopal_at at, struct nopal_segment 
 	is = nopal_numbers_mark(at.session, &self->seen, number);
 	if (is == NOPAL_NUMBER_SEEN || (is == NOPAL_NUMBER_BEYOND && multicast))
 		return NOPAL_STOP;
-	if (is == NOPAL_NUMBER_NEW)
-		receiver_note(at, number, multicast);
+	if (is == NOPAL_NUMBER_NEW) {
+		self->arrived += multicast;
+		if (number >= self->top) {
+			receiver_up_to(at.session, self, number);
+			self->top = number + 1;
+			nopal_serial_seen(at, CHANNEL_REPAIR_NUMBER, number);
+			self->latest = multicast ? number : 0;
+			if (multicast)
+				self->latest_ns = at.session->now_ns;
+		} else if (multicast && number >= self->repairs) {
+			receiver_late(at, number);
+		}
+		receiver_look(at);
+		receiver_report(at);
+	}
 	return nopal_get(at, segment, CHANNEL_REPAIR_MESSAGE) < self->order ? NOPAL_STOP
 									    : NOPAL_CONTINUE;
 }

@@ -147,76 +147,48 @@ static bool slowest_receiver_is_min(struct nopal_at at, int64_t rate)
 	return rate < SLOWEST_RECEIVER_NEAR * set->min;
 }
 
-static void slowest_receiver_down(struct nopal_at at, struct nopal_destination *destination)
-{
-	struct slowest_receiver *self = nopal_state(at);
-	struct receiver_path *path = receiver_path_of(destination);
-	int64_t rate = nopal_shared_get(at, SLOWEST_RECEIVER_RATE);
-
-	if (slowest_receiver_is_min(at, rate) && path->loss >= SLOWEST_RECEIVER_TOO_MUCH) {
-		nopal_destination_joined(
-			at.session, nopal_destination_find(at.session, destination->id), false);
-		return;
-	}
-	self->too_fast = rate;
-	slowest_receiver_fall(at, receiver_path_passed(path) / SLOWEST_RECEIVER_TENTHS *
-					  SLOWEST_RECEIVER_KEPT);
-}
-
-/* Does the report tell of segments that left since the rate fell, and not before? */
-static bool slowest_receiver_is_news(const struct nopal_session *session,
-				     const struct slowest_receiver *self,
-				     const struct nopal_channel_report *report)
-{
-	const struct receiver_path *path = receiver_path_of(report->destination);
-
-	if (!self->too_fast)
-		return true;
-	if (report->left_ns)
-		return report->left_ns > self->down_ns;
-	return session->now_ns - self->down_ns > path->rtt_ns;
-}
-
-/* Learns the losses near the least rate, and at a rate that is slow for the path. */
-static void slowest_receiver_learn(struct nopal_at at, struct receiver_path *path,
-				   const struct nopal_channel_report *report, bool congested)
-{
-	const struct slowest_receiver *self = nopal_state(at);
-	int64_t rate = nopal_shared_get(at, SLOWEST_RECEIVER_RATE);
-
-	path->loss = slowest_receiver_is_min(at, rate)
-			     ? receiver_path_smooth(path->loss, report->missing,
-						    report->arrived + report->missing)
-			     : 0;
-	if (!congested && (!self->too_fast || rate < self->too_fast / SLOWEST_RECEIVER_EIGHTHS *
-							      SLOWEST_RECEIVER_SLOW))
-		receiver_path_learn(path, report);
-}
-
+/* Only segments that left since the rate fell are news.  Losses near the least rate, and at a rate
+ * that is slow for the path, are learnt. */
 static enum nopal_verdict slowest_receiver_on_report(struct nopal_at at,
 						     struct nopal_channel_report *report)
 {
 	struct slowest_receiver *self = nopal_state(at);
 	struct nopal_destination *destination = report->destination;
 	struct receiver_path *path = receiver_path_of(destination);
-	bool news, congested;
+	uint64_t segments;
+	int64_t rate = nopal_shared_get(at, SLOWEST_RECEIVER_RATE);
+	bool min = slowest_receiver_is_min(at, rate), news = !self->too_fast, congested;
 
 	receiver_path_note(path, report, at.session->now_ns);
-	news = slowest_receiver_is_news(at.session, self, report);
+	segments = report->arrived + report->missing;
+	if (!news)
+		news = report->left_ns ? report->left_ns > self->down_ns
+				       : at.session->now_ns - self->down_ns > path->rtt_ns;
 	if (!news)
 		receiver_path_renew(path);
 	congested = receiver_path_judge(path, report, at.session->now_ns, self->too_fast);
-	if (news)
-		slowest_receiver_learn(at, path, report, congested);
-	if (!slowest_receiver_is(at.session, self, destination) || !news)
+	if (news) {
+		path->loss = min ? receiver_path_smooth(path->loss, report->missing, segments) : 0;
+		if (!congested &&
+		    (!self->too_fast ||
+		     rate < self->too_fast / SLOWEST_RECEIVER_EIGHTHS * SLOWEST_RECEIVER_SLOW))
+			receiver_path_learn(path, report);
+	}
+	if (!slowest_receiver_is(at.session, self, destination) || !news) {
 		; /* another destination moves the rate */
-	else if (congested)
-		slowest_receiver_down(at, destination);
-	else if (!receiver_path_is_flooded(path))
+	} else if (congested && min && path->loss >= SLOWEST_RECEIVER_TOO_MUCH) {
+		nopal_destination_joined(
+			at.session, nopal_destination_find(at.session, destination->id), false);
+	} else if (congested) {
+		self->too_fast = rate;
+		slowest_receiver_fall(at, receiver_path_passed(path) / SLOWEST_RECEIVER_TENTHS *
+						  SLOWEST_RECEIVER_KEPT);
+	} else if (!receiver_path_is_flooded(path)) {
 		slowest_receiver_up(at, path);
-	else if (receiver_path_is_queued(path, at.session->now_ns))
+	} else if (receiver_path_is_queued(path, at.session->now_ns)) {
 		slowest_receiver_fall(at, receiver_path_passing(path) / SLOWEST_RECEIVER_TENTHS *
 						  SLOWEST_RECEIVER_DRAINED);
+	}
 	if (congested)
 		receiver_path_begin(path);
 	return NOPAL_CONTINUE;

@@ -91,22 +91,6 @@ static void reliable_fifo_skip(struct nopal_at at, uint64_t end)
 	reliable_fifo_deliver_waiting(at);
 }
 
-/* The map's value is the message's handle; never NULL, for a living generation is odd. */
-static void reliable_fifo_keep(struct nopal_at at, struct nopal_message *message)
-{
-	const struct reliable_fifo_parameters *set = nopal_parameters(at);
-	struct reliable_fifo *self = nopal_state(at);
-	uint64_t first = nopal_get(at, message, RELIABLE_FIFO_FIRST);
-	uintptr_t ticket = (uint64_t)message->handle.index << 32 | message->handle.generation;
-
-	_Static_assert(sizeof(ticket) >= sizeof(struct nopal_handle),
-		       "a pointer has room for a handle");
-	if (self->waiting.used >= set->waiting ||
-	    nopal_map_put(at.session, &self->waiting, first, (void *)ticket) < 0)
-		nopal_session_break(at.session, NOPAL_RESOURCE,
-				    "too many messages wait for a predecessor");
-}
-
 static enum nopal_verdict reliable_fifo_on_opened(struct nopal_at at, struct nopal_session *subject)
 {
 	struct reliable_fifo *self = nopal_state(at);
@@ -117,13 +101,18 @@ static enum nopal_verdict reliable_fifo_on_opened(struct nopal_at at, struct nop
 }
 
 /* A message that covers no number, or numbers that others covered before, has no place in the
- * order: it is a duplicate or was made up. */
+ * order: it is a duplicate or was made up.  The map's value is the message's handle; never NULL, for
+ * a living generation is odd. */
 static enum nopal_verdict reliable_fifo_on_msg_from_net(struct nopal_at at,
 							struct nopal_message *message)
 {
+	const struct reliable_fifo_parameters *set = nopal_parameters(at);
 	struct reliable_fifo *self = nopal_state(at);
 	uint64_t first = nopal_get(at, message, RELIABLE_FIFO_FIRST);
+	uintptr_t ticket = (uint64_t)message->handle.index << 32 | message->handle.generation;
 
+	_Static_assert(sizeof(ticket) >= sizeof(struct nopal_handle),
+		       "a pointer has room for a handle");
 	if (!first && nopal_has(at, RELIABLE_FIFO_DESTINATION)) {
 		nopal_message_release(at, message);
 		return NOPAL_CONTINUE;
@@ -133,12 +122,14 @@ static enum nopal_verdict reliable_fifo_on_msg_from_net(struct nopal_at at,
 		nopal_message_discard(at.session, message);
 		return NOPAL_STOP;
 	}
-	if (first != self->expected) {
-		reliable_fifo_keep(at, message);
-		return NOPAL_CONTINUE;
+	if (first == self->expected) {
+		reliable_fifo_deliver(at, message);
+		reliable_fifo_deliver_waiting(at);
+	} else if (self->waiting.used >= set->waiting ||
+		   nopal_map_put(at.session, &self->waiting, first, (void *)ticket) < 0) {
+		nopal_session_break(at.session, NOPAL_RESOURCE,
+				    "too many messages wait for a predecessor");
 	}
-	reliable_fifo_deliver(at, message);
-	reliable_fifo_deliver_waiting(at);
 	return NOPAL_CONTINUE;
 }
 

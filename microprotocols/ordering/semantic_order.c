@@ -20,11 +20,10 @@
  *            (EEXIST), and predecessors that would wait for the message itself
  *            (ELOOP); every wait is bounded, and ends when the peer closes.
  */
-#include "label_graph.h"
-#include "label_waiters.h"
+#include "labels.h"
 
 struct semantic_order_parameters {
-	int64_t travels[LABEL_GRAPH_AFTER]; /* the first one always does */
+	int64_t travels[LABEL_AFTER]; /* the first one always does */
 	int64_t labels, delay_ns, patience_ns, waiting;
 };
 
@@ -64,10 +63,10 @@ static enum nopal_verdict semantic_order_on_from_user(struct nopal_at at,
 	const struct semantic_order_parameters *set = nopal_parameters(at);
 	struct semantic_order *self = nopal_state(at);
 	uint64_t label = nopal_get(at, message, SEMANTIC_ORDER_LABEL);
-	uint64_t after[LABEL_GRAPH_AFTER];
+	uint64_t after[LABEL_AFTER];
 	int error = label > UINT32_MAX ? -EINVAL : 0;
 
-	for (unsigned i = 0; i < LABEL_GRAPH_AFTER; i++) {
+	for (unsigned i = 0; i < LABEL_AFTER; i++) {
 		after[i] = nopal_get(at, message, SEMANTIC_ORDER_AFTER + i);
 		if (after[i] > UINT32_MAX || (after[i] && i && !set->travels[i]))
 			error = -EINVAL;
@@ -167,7 +166,7 @@ static bool semantic_order_is_free(struct nopal_at at, const struct nopal_messag
 {
 	const struct semantic_order *self = nopal_state(at);
 
-	for (unsigned i = 0; i < LABEL_WAITERS_AFTER; i++) {
+	for (unsigned i = 0; i < LABEL_AFTER; i++) {
 		uint64_t label = nopal_get(at, message, SEMANTIC_ORDER_AFTER + i);
 
 		if (label && !label_is_known(&self->arrived, label))
@@ -188,7 +187,7 @@ static bool semantic_order_keep(struct nopal_at at, const struct nopal_message *
 				  nopal_get(at, message, SEMANTIC_ORDER_LABEL));
 	if (!waiter)
 		return false;
-	for (unsigned i = 0; i < LABEL_WAITERS_AFTER; i++) {
+	for (unsigned i = 0; i < LABEL_AFTER; i++) {
 		uint64_t label = nopal_get(at, message, SEMANTIC_ORDER_AFTER + i);
 		bool known = !label || label_is_known(&self->arrived, label);
 

@@ -168,50 +168,38 @@ static void tag_matching_pair(struct nopal_at at, struct tag_matching *self,
 	tag_matching_link(self, &self->due, self->due.last, place);
 }
 
-/* Matches the first of `coming`, which nobody else holds any more, with the oldest receive that
- * takes its tag. */
-static void tag_matching_match(struct nopal_at at, struct nopal_message *message)
+/* Matches the messages that others have let go, each with the oldest receive that takes its tag.  They
+ * are let go in order, so a message that is held keeps back only others that are held, too. */
+static void tag_matching_settle(struct nopal_at at)
 {
 	const struct tag_matching_parameters *set = nopal_parameters(at);
 	struct tag_matching *self = nopal_state(at);
-	uint32_t place = self->coming.first, receive = self->posted.first;
-
-	while (receive &&
-	       (self->pool[receive].tag ^ self->pool[place].tag) & self->pool[receive].mask)
-		receive = self->pool[receive].behind;
-	if (receive) {
-		tag_matching_pair(at, self, &self->coming, place, message,
-				  self->pool[receive].cookie);
-		tag_matching_drop(self, &self->posted, receive);
-		tag_matching_deliver(at);
-	} else if (self->unexpected.count < set->unexpected) {
-		tag_matching_unlink(self, &self->coming, place);
-		tag_matching_link(self, &self->unexpected, self->unexpected.last, place);
-	} else {
-		tag_matching_drop(self, &self->coming, place);
-		nopal_session_break(at.session, NOPAL_RESOURCE,
-				    "too many messages wait for a receive");
-	}
-}
-
-/* Matches the messages that others have let go; they do so in order, so a message that is held
- * keeps back only others that are held, too. */
-static void tag_matching_settle(struct nopal_at at)
-{
-	struct tag_matching *self = nopal_state(at);
 
 	while (self->coming.first) {
-		uint32_t place = self->coming.first;
+		uint32_t place = self->coming.first, receive = self->posted.first;
 		struct nopal_message *message =
 			nopal_message_find(at.session, self->pool[place].message);
 
+		if (message && message->waiting & ~nopal_hold_bit(at, NOPAL_DELIVER))
+			return;
+		while (receive &&
+		       (self->pool[receive].tag ^ self->pool[place].tag) & self->pool[receive].mask)
+			receive = self->pool[receive].behind;
 		if (!message) { /* it was discarded: too late for its order */
 			tag_matching_drop(self, &self->coming, place);
-			continue;
+		} else if (receive) {
+			tag_matching_pair(at, self, &self->coming, place, message,
+					  self->pool[receive].cookie);
+			tag_matching_drop(self, &self->posted, receive);
+			tag_matching_deliver(at);
+		} else if (self->unexpected.count < set->unexpected) {
+			tag_matching_unlink(self, &self->coming, place);
+			tag_matching_link(self, &self->unexpected, self->unexpected.last, place);
+		} else {
+			tag_matching_drop(self, &self->coming, place);
+			nopal_session_break(at.session, NOPAL_RESOURCE,
+					    "too many messages wait for a receive");
 		}
-		if (message->waiting & ~nopal_hold_bit(at, NOPAL_DELIVER))
-			return;
-		tag_matching_match(at, message);
 	}
 }
 
@@ -226,33 +214,27 @@ static enum nopal_verdict tag_matching_on_from_user(struct nopal_at at,
 	return NOPAL_STOP;
 }
 
-/* Puts the message among those that others hold, in its place: most often the last. */
-static bool tag_matching_keep(struct nopal_at at, const struct nopal_message *message)
-{
-	struct tag_matching *self = nopal_state(at);
-	uint64_t first = nopal_get(at, message, TAG_MATCHING_FIRST);
-	uint32_t place = tag_matching_take(at.session, self);
-	uint32_t before = self->coming.last;
-
-	if (!place)
-		return false;
-	self->pool[place].tag = nopal_get(at, message, TAG_MATCHING_TAG);
-	self->pool[place].first = first;
-	self->pool[place].message = message->handle;
-	while (before && self->pool[before].first > first)
-		before = self->pool[before].before;
-	tag_matching_link(self, &self->coming, before, place);
-	return true;
-}
-
+/* The message goes among those that others hold, in its place: most often the last. */
 static enum nopal_verdict tag_matching_on_from_net(struct nopal_at at,
 						   struct nopal_message *message)
 {
+	struct tag_matching *self = nopal_state(at);
+	uint64_t first = nopal_get(at, message, TAG_MATCHING_FIRST);
+	uint32_t place = 0, before = self->coming.last;
+
 	if (message->delivered) /* out of band: past any receive, too */
 		nopal_message_release(at, message);
-	else if (!tag_matching_keep(at, message))
+	else if (!(place = tag_matching_take(at.session, self)))
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no memory for a message that waits for a receive");
+	if (place) {
+		self->pool[place].tag = nopal_get(at, message, TAG_MATCHING_TAG);
+		self->pool[place].first = first;
+		self->pool[place].message = message->handle;
+		while (before && self->pool[before].first > first)
+			before = self->pool[before].before;
+		tag_matching_link(self, &self->coming, before, place);
+	}
 	tag_matching_settle(at);
 	return NOPAL_CONTINUE;
 }
@@ -296,32 +278,26 @@ static bool tag_matching_unexpected(struct nopal_at at, const struct nopal_recei
 	return false;
 }
 
-static int tag_matching_post(struct nopal_at at, const struct nopal_receive *receive)
+static enum nopal_verdict tag_matching_on_posted(struct nopal_at at, struct nopal_receive *receive)
 {
 	const struct tag_matching_parameters *set = nopal_parameters(at);
 	struct tag_matching *self = nopal_state(at);
-	uint32_t place;
+	uint32_t place = 0;
 
-	if ((receive->tag & receive->mask) > UINT32_MAX)
-		return -ERANGE;
-	if (self->posted.count >= set->posted)
-		return -ENOBUFS;
-	place = tag_matching_take(at.session, self);
+	if (tag_matching_unexpected(at, receive)) {
+		tag_matching_deliver(at);
+		return NOPAL_CONTINUE;
+	}
+	receive->refused = (receive->tag & receive->mask) > UINT32_MAX ? -ERANGE : -ENOBUFS;
+	if (receive->refused == -ENOBUFS && self->posted.count < set->posted)
+		place = tag_matching_take(at.session, self);
 	if (!place)
-		return -ENOBUFS;
+		return NOPAL_CONTINUE;
+	receive->refused = 0;
 	self->pool[place].tag = receive->tag;
 	self->pool[place].mask = receive->mask;
 	self->pool[place].cookie = receive->cookie;
 	tag_matching_link(self, &self->posted, self->posted.last, place);
-	return 0;
-}
-
-static enum nopal_verdict tag_matching_on_posted(struct nopal_at at, struct nopal_receive *receive)
-{
-	if (tag_matching_unexpected(at, receive))
-		tag_matching_deliver(at);
-	else
-		receive->refused = tag_matching_post(at, receive);
 	return NOPAL_CONTINUE;
 }
 

@@ -179,32 +179,13 @@ static bool aead_forged(struct nopal_at at)
 	return false;
 }
 
-/* A datagram that has opened is the peer's: only now any state changes.  False: it was seen
+/* A datagram that has opened is the peer's: only then any state changes, unless the datagram was seen
  * before. */
-static bool aead_accept(struct nopal_at at, uint32_t word, uint64_t counter)
-{
-	struct aead *self = nopal_state(at);
-	uint32_t heard = word >> AEAD_HEARD_SHIFT & AEAD_PHASE_MASK;
-
-	if (counter >= self->seen.end)
-		self->confirmed |= heard == aead_turn(self->writes);
-	if (counter - self->seen.floor >= AEAD_WINDOW)
-		nopal_numbers_skip(&self->seen, counter - AEAD_WINDOW + 1);
-	if (nopal_numbers_mark(at.session, &self->seen, counter) != NOPAL_NUMBER_NEW)
-		return false;
-	if (word >> AEAD_PHASE_SHIFT == aead_turn(self->reads + 1)) {
-		/* The peer writes in its next phase. */
-		self->reads++;
-		self->old_until_ns = at.session->now_ns + AEAD_OLD_NS;
-		aead_prepare(at, self);
-	}
-	return true;
-}
-
 static bool aead_open_sealed(struct nopal_at at, uint8_t *bytes, size_t length, uint32_t word)
 {
 	const uint64_t span = UINT64_C(1) << AEAD_COUNTER_BITS;
 	struct aead *self = nopal_state(at);
+	uint32_t heard = word >> AEAD_HEARD_SHIFT & AEAD_PHASE_MASK;
 	uint64_t end = self->seen.end;
 	uint64_t counter = end + ((word - end) & (span - 1));
 	uint8_t nonce[NOPAL__AEAD_NONCE_BYTES], clear[AEAD_CLEAR_BYTES];
@@ -225,29 +206,35 @@ static bool aead_open_sealed(struct nopal_at at, uint8_t *bytes, size_t length, 
 			      bytes + NOPAL_CLEAR_BYTES, length - NOPAL_CLEAR_BYTES,
 			      bytes + length + AEAD_WORD_BYTES))
 		return aead_forged(at);
-	return aead_accept(at, word, counter);
+	if (counter >= self->seen.end)
+		self->confirmed |= heard == aead_turn(self->writes);
+	if (counter - self->seen.floor >= AEAD_WINDOW)
+		nopal_numbers_skip(&self->seen, counter - AEAD_WINDOW + 1);
+	if (nopal_numbers_mark(at.session, &self->seen, counter) != NOPAL_NUMBER_NEW)
+		return false;
+	if (word >> AEAD_PHASE_SHIFT == aead_turn(self->reads + 1)) {
+		/* The peer writes in its next phase. */
+		self->reads++;
+		self->old_until_ns = at.session->now_ns + AEAD_OLD_NS;
+		aead_prepare(at, self);
+	}
+	return true;
 }
 
 /* The answer comes again until the opener has confirmed it. */
-static bool aead_open_answer(struct nopal_at at, const uint8_t *bytes, size_t length)
+bool nopal__aead_open_datagram(struct nopal_at at, uint8_t *bytes, size_t length)
 {
 	const struct aead *self = nopal_state(at);
+	struct nopal_reader reader = nopal_reader_over(bytes + length, AEAD_WORD_BYTES);
+	uint32_t word = (uint32_t)nopal_read(&reader, AEAD_WORD_BYTES);
 	uint8_t mac[NOPAL__AEAD_HASH_BYTES];
 
-	if (!nopal_session_is_opener(at.session) || bytes[0] != self->answer_byte)
+	if (word >> AEAD_PHASE_SHIFT != AEAD_ANSWER_PHASE)
+		return aead_open_sealed(at, bytes, length, word);
+	if (word != AEAD_ANSWER_PHASE || !nopal_session_is_opener(at.session) ||
+	    bytes[0] != self->answer_byte)
 		return false;
 	return (aead_answer_mac(self, bytes, length, mac) &&
 		nopal__aead_same(mac, bytes + length + AEAD_WORD_BYTES, NOPAL__AEAD_TAG_BYTES)) ||
 	       aead_forged(at);
-}
-
-bool nopal__aead_open_datagram(struct nopal_at at, uint8_t *bytes, size_t length)
-{
-	struct nopal_reader reader = nopal_reader_over(bytes + length, AEAD_WORD_BYTES);
-	uint32_t word = (uint32_t)nopal_read(&reader, AEAD_WORD_BYTES);
-
-	if (word == AEAD_ANSWER_PHASE)
-		return aead_open_answer(at, bytes, length);
-	return word >> AEAD_PHASE_SHIFT != AEAD_ANSWER_PHASE &&
-	       aead_open_sealed(at, bytes, length, word);
 }
