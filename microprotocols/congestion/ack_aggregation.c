@@ -3,12 +3,12 @@
  * ack_aggregation -- room in the window of BBR for bursts of acks
  *
  * Receivers, radios and kernels hand acks over in bursts.  Between two of them the pipe must not
- * run dry: the window has room for the largest burst of the last ten rounds (ack_burst.h).
+ * run dry: the window has room for the largest burst of the last ten rounds (bbr_filters.h).
  *
  * Paper:     none; a modification of BBR (bbr_congestion).
  * Differs:   nothing.
  */
-#include "ack_burst.h"
+#include "bbr_filters.h"
 #include "bbr_model.h"
 
 enum {

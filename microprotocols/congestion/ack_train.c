@@ -10,7 +10,7 @@
  * Paper:     none; a modification of BBR (bbr_congestion).
  * Differs:   nothing.
  */
-#include "ack_train.h"
+#include "bbr_filters.h"
 #include "bbr_model.h"
 #include "random_loss.h"
 

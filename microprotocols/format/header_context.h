@@ -61,21 +61,10 @@ static inline bool header_in(unsigned mask, unsigned field)
 	return field < HEADER_FIELDS && (mask >> field & 1);
 }
 
-/* The low bytes of a number, which a field keeps. */
-uint64_t nopal__header_low(uint64_t value, unsigned bytes);
 uint64_t nopal__header_value(const struct header_fields *all, const struct nopal_segment *segment,
 			     unsigned field);
 /* 0 where there is no anchor. */
 uint64_t nopal__header_anchor(const struct header_fields *all, const struct nopal_segment *segment);
-/* Does the context foretell anything of the field?  What, at this anchor? */
-bool nopal__header_has_base(const struct header_fields *all, const struct header_context *context,
-			    unsigned field);
-uint64_t nopal__header_foretold(const struct header_fields *all,
-				const struct header_context *context, unsigned field,
-				uint64_t anchor);
-bool nopal__header_is_near(const struct header_context *context, unsigned field);
-/* The number with this low byte that lies nearest to what was foretold. */
-uint64_t nopal__header_nearest(uint64_t foretold, uint64_t byte, unsigned bytes);
 /* Mask of the fields whose values the context cannot say. */
 uint8_t nopal__header_strays(const struct header_fields *all, const struct header_context *context,
 			     const struct nopal_segment *segment);

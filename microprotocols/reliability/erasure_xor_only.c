@@ -4,6 +4,8 @@
  */
 #include "erasure.h"
 
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 bool nopal__erasure_has_cauchy(void)
 {
 	return false;
@@ -11,16 +13,12 @@ bool nopal__erasure_has_cauchy(void)
 
 size_t nopal__erasure_memory(int code, uint32_t sources, uint32_t parities)
 {
-	(void)code;
-	(void)sources;
-	(void)parities;
 	return 0;
 }
 
 void nopal__erasure_init(struct nopal__erasure *erasure, int code, uint32_t sources,
 			 uint32_t parities, void *memory)
 {
-	(void)memory;
 	*erasure =
 		(struct nopal__erasure){ .code = code, .sources = sources, .parities = parities };
 }
@@ -28,7 +26,6 @@ void nopal__erasure_init(struct nopal__erasure *erasure, int code, uint32_t sour
 void nopal__erasure_encode(struct nopal__erasure *erasure, uint32_t sources, uint32_t rows,
 			   uint32_t length, uint8_t *const *source, uint8_t *const *parity)
 {
-	(void)erasure;
 	if (rows)
 		nopal__xor_sum(parity[0], source, sources, length);
 }

@@ -2,8 +2,6 @@
 /* test_bbr_model -- the parts of bbr_congestion's model of a path, and what each may conclude from
  * what. */
 #include "support/bench.h"
-#include "../../microprotocols/congestion/ack_burst.h"
-#include "../../microprotocols/congestion/ack_train.h"
 #include "../../microprotocols/congestion/bbr_filters.h"
 #include "../../microprotocols/congestion/delivery_rate.h"
 #include "../../microprotocols/congestion/random_loss.h"
