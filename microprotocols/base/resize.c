@@ -41,20 +41,17 @@ enum {
 
 /* Among many destinations, a message for one alone has no part in a common numbering that would
  * bring its pieces together: the layer below cuts it. */
-static uint32_t resize_limit(struct nopal_at at, const struct nopal_message *message)
-{
-	if (!nopal_has(at, RESIZE_DESTINATION) || !nopal_is_for_one(at.session, message) ||
-	    message->length > RESIZE_UNCUT)
-		return nopal_body_limit(at.session);
-	return message->length ? (uint32_t)message->length : 1;
-}
-
 static enum nopal_verdict resize_on_from_user(struct nopal_at at, struct nopal_message *message)
 {
-	uint32_t limit = resize_limit(at, message);
+	bool whole = nopal_has(at, RESIZE_DESTINATION) && nopal_is_for_one(at.session, message) &&
+		     message->length <= RESIZE_UNCUT;
+	uint32_t limit = whole ? (uint32_t)message->length : nopal_body_limit(at.session);
 	uint64_t from = 0;
-	bool good = limit && message->length <= (uint64_t)limit * RESIZE_FRAGMENTS;
+	bool good;
 
+	if (whole && !limit)
+		limit = 1;
+	good = limit && message->length <= (uint64_t)limit * RESIZE_FRAGMENTS;
 	do {
 		uint64_t left = message->length - from;
 		uint32_t length = left < limit ? (uint32_t)left : limit;

@@ -166,18 +166,6 @@ static void three_way_both_closed(struct nopal_at at)
 				  at.session->now_ns + set->retries.linger_ns);
 }
 
-/* A segment came that acknowledges our FIN. */
-static void three_way_acked(struct nopal_at at)
-{
-	struct three_way *self = nopal_state(at);
-	bool first = !self->closing.acked;
-
-	self->closing.acked = true;
-	self->closing.sends = 0;
-	if (first && self->closing.theirs)
-		three_way_both_closed(at);
-}
-
 /* A FIN behind the last of the peer's data, all of which have arrived. */
 static enum nopal_verdict three_way_on_fin(struct nopal_at at, struct nopal_segment *segment)
 {
@@ -394,6 +382,7 @@ static enum nopal_verdict three_way_on_any(struct nopal_at at, struct nopal_segm
 {
 	struct three_way *self = nopal_state(at);
 	uint64_t cumulative = nopal_get(at, segment, THREE_WAY_CUMULATIVE);
+	bool first;
 
 	if (segment->kind == nopal_kind(at, THREE_WAY_SYN))
 		return NOPAL_CONTINUE;
@@ -410,8 +399,13 @@ static enum nopal_verdict three_way_on_any(struct nopal_at at, struct nopal_segm
 	self->heard_ns = at.session->now_ns;
 	if (self->doubted)
 		three_way_settled(at);
-	if (self->closing.ours && three_way_is(cumulative, self->next + 1))
-		three_way_acked(at);
+	if (self->closing.ours && three_way_is(cumulative, self->next + 1)) {
+		first = !self->closing.acked;
+		self->closing.acked = true;
+		self->closing.sends = 0;
+		if (first && self->closing.theirs)
+			three_way_both_closed(at);
+	}
 	return NOPAL_CONTINUE;
 }
 

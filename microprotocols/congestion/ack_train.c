@@ -43,21 +43,6 @@ static enum nopal_verdict ack_train_on_lost(struct nopal_at at, struct nopal_seg
 	return NOPAL_CONTINUE;
 }
 
-static void ack_train_end_round(struct nopal_at at)
-{
-	struct ack_train_part *self = nopal_state(at);
-	uint64_t share = (uint64_t)nopal_shared_get(at, ACK_TRAIN_RANDOM);
-
-	if (nopal_shared_get(at, ACK_TRAIN_STARTING) && self->train.rate_bps &&
-	    !nopal_shared_get(at, ACK_TRAIN_SLOW) &&
-	    random_loss_exceeded(share, self->delivered - self->round_delivered,
-				 self->lost - self->round_lost))
-		nopal_shared_set(at, ACK_TRAIN_OVERFLOWS, 1);
-	self->round = nopal_shared_get(at, ACK_TRAIN_ROUND);
-	self->round_delivered = self->delivered;
-	self->round_lost = self->lost;
-}
-
 static enum nopal_verdict ack_train_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct ack_train_part *self = nopal_state(at);
@@ -69,8 +54,16 @@ static enum nopal_verdict ack_train_on_ack(struct nopal_at at, struct nopal_ack 
 	self->delivered += ack->newly_acked_bytes;
 	if (sample < 0 || !nopal_shared_get(at, ACK_TRAIN_STARTING))
 		return NOPAL_CONTINUE;
-	if (nopal_shared_get(at, ACK_TRAIN_ROUND) != self->round)
-		ack_train_end_round(at);
+	if (nopal_shared_get(at, ACK_TRAIN_ROUND) != self->round) {
+		if (self->train.rate_bps && !nopal_shared_get(at, ACK_TRAIN_SLOW) &&
+		    random_loss_exceeded((uint64_t)nopal_shared_get(at, ACK_TRAIN_RANDOM),
+					 self->delivered - self->round_delivered,
+					 self->lost - self->round_lost))
+			nopal_shared_set(at, ACK_TRAIN_OVERFLOWS, 1);
+		self->round = nopal_shared_get(at, ACK_TRAIN_ROUND);
+		self->round_delivered = self->delivered;
+		self->round_lost = self->lost;
+	}
 	if (sample < (int64_t)self->first_end)
 		ack_train_note(&self->train, at.session->now_ns, self->delivered);
 	/* Where packets overtake, the spacing of the first acks is void. */

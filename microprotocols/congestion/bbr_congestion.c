@@ -310,20 +310,6 @@ static void bbr_check_probe_rtt(struct nopal_at at)
 		bbr->mode = BBR_STARTUP;
 }
 
-/* A part asks for the queue to go: startup is over, or the slow phase begins. */
-static void bbr_heed_drain(struct nopal_at at)
-{
-	struct bbr_congestion *bbr = nopal_state(at);
-	int64_t requests = nopal_shared_get(at, BBR_REQUESTS);
-
-	if (requests == bbr->drains)
-		return;
-	bbr->drains = requests;
-	bbr->pipe.full = true;
-	if (bbr->mode == BBR_PROBE_BANDWIDTH)
-		bbr_enter_phase(at.session, bbr, BBR_SLOW_PHASE);
-}
-
 static void bbr_check_mode(struct nopal_at at, bool rtt_is_old)
 {
 	struct bbr_congestion *bbr = nopal_state(at);
@@ -399,10 +385,17 @@ static enum nopal_verdict bbr_congestion_on_ack(struct nopal_at at, struct nopal
 {
 	struct bbr_congestion *bbr = nopal_state(at);
 	int64_t rtt_ns = nopal_shared_get(at, BBR_USUAL);
+	int64_t requests = nopal_shared_get(at, BBR_REQUESTS);
 	bool old;
 
 	bbr_heed_overtaking(at);
-	bbr_heed_drain(at);
+	/* A part asks for the queue to go: startup is over, or the slow phase begins. */
+	if (requests != bbr->drains) {
+		bbr->drains = requests;
+		bbr->pipe.full = true;
+		if (bbr->mode == BBR_PROBE_BANDWIDTH)
+			bbr_enter_phase(at.session, bbr, BBR_SLOW_PHASE);
+	}
 	if (rtt_ns < 0)
 		rtt_ns = bbr_timed_rtt(ack, nopal_shared_get(at, BBR_LATEST_RTT));
 	old = min_rtt_take(&bbr->min, at.session->now_ns, rtt_ns);

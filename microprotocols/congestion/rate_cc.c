@@ -152,37 +152,30 @@ static void rate_cc_grant(struct nopal_at at, struct nopal_segment *segment)
 	nopal_release(at, segment, NOPAL_SEND);
 }
 
-/* Why the first has to wait on, and so have all others. */
-static enum rate_cc_verdict rate_cc_drain(struct nopal_at at)
+/* Where the first has to wait on for credit, so have all others: wakes when a quantum can go at once,
+ * or a segment that is longer.  A quantum spares timers where they are many: at slow rates each
+ * segment goes as soon as it may. */
+static void rate_cc_let_go(struct nopal_at at)
 {
 	struct rate_cc *gate = nopal_state(at);
+	enum rate_cc_verdict verdict = RATE_CC_GO;
 	struct nopal_lane_turn turn = { 0 };
 	struct nopal_segment *segment;
+	int64_t wanted, missing;
 
+	rate_cc_refill(at);
 	while ((segment = nopal_lanes_next(at, &gate->waiting, &turn)) != NULL) {
-		enum rate_cc_verdict verdict = rate_cc_may_go(at, segment);
-
+		verdict = rate_cc_may_go(at, segment);
 		if (verdict == RATE_CC_KEPT_BACK) {
 			nopal_lanes_pass(&turn);
 			continue;
 		}
 		if (verdict != RATE_CC_GO)
-			return verdict;
+			break;
 		nopal_lanes_take(&gate->waiting, &turn);
 		rate_cc_grant(at, segment);
 	}
-	return RATE_CC_GO;
-}
-
-/* Wakes when a quantum can go at once, or a segment that is longer.  A quantum spares timers where
- * they are many: at slow rates each segment goes as soon as it may. */
-static void rate_cc_let_go(struct nopal_at at)
-{
-	const struct rate_cc *gate = nopal_state(at);
-	int64_t wanted, missing;
-
-	rate_cc_refill(at);
-	if (rate_cc_drain(at) != RATE_CC_NO_CREDIT) {
+	if (!segment || verdict != RATE_CC_NO_CREDIT) {
 		nopal_timer_stop(at, RATE_CC_QUANTUM);
 		return;
 	}

@@ -139,21 +139,6 @@ static void udt_cut(struct nopal_at at)
 	udt_set_rate(at, nopal_scale(udt_rate(at), UDT_PERIOD_PER, UDT_PERIOD));
 }
 
-/* Draws how many reports of this event it takes to reduce once more: as many as events have on
- * average, or fewer.  So not all flows that lost at the same time do the same. */
-static void udt_begin_event(struct nopal_at at)
-{
-	struct udt_congestion *udt = nopal_state(at);
-	uint64_t max;
-
-	udt->mean_reports += udt->reports - udt->mean_reports / UDT_FILTER;
-	max = udt->mean_reports / UDT_FILTER + 1;
-	udt->each = (uint32_t)(nopal_random(at.session) % max) + 1;
-	udt->reports = 1;
-	udt->cuts = 0;
-	udt->filled_bps = udt_is_queued(at) ? udt_rate(at) : 0;
-}
-
 /* Slow start ends: what arrived is what the link takes.  Where nothing did yet, the rate is that of
  * the window, and reduced. */
 static void udt_settle(struct nopal_at at)
@@ -177,15 +162,23 @@ static void udt_settle(struct nopal_at at)
 	udt_cut(at);
 }
 
+/* A new event draws how many reports of it it takes to reduce once more: as many as events have on
+ * average, or fewer.  So not all flows that lost at the same time do the same. */
 static void udt_report(struct nopal_at at, bool new_event)
 {
 	struct udt_congestion *udt = nopal_state(at);
 	bool same_turn = udt->reported_ns == at.session->now_ns;
+	uint64_t max;
 
 	udt->reported_ns = at.session->now_ns;
 	udt->lost = true;
 	if (new_event) {
-		udt_begin_event(at);
+		udt->mean_reports += udt->reports - udt->mean_reports / UDT_FILTER;
+		max = udt->mean_reports / UDT_FILTER + 1;
+		udt->each = (uint32_t)(nopal_random(at.session) % max) + 1;
+		udt->reports = 1;
+		udt->cuts = 0;
+		udt->filled_bps = udt_is_queued(at) ? udt_rate(at) : 0;
 		if (udt->steady)
 			udt_cut(at);
 		else

@@ -202,21 +202,6 @@ static void rts_cts_ask(struct nopal_at at, uint64_t wanted)
 		self->asked = wanted;
 }
 
-/* Half of what is asked for in advance is used up, and what to ask for is worth a request: all of
- * it was answered, or it grew by a part. */
-static void rts_cts_ask_if_needed(struct nopal_at at)
-{
-	const struct rts_cts_parameters *set = nopal_parameters(at);
-	const struct rts_cts *self = nopal_state(at);
-	uint64_t ahead = (uint64_t)set->ahead;
-	uint64_t wanted = self->wanted + ahead;
-
-	if (self->granted >= self->wanted + ahead / 2 || wanted <= self->asked)
-		return;
-	if (self->asked <= self->granted || wanted - self->asked >= ahead / RTS_CTS_ASK_PART)
-		rts_cts_ask(at, wanted);
-}
-
 /* Nobody honest grants what was not asked for. */
 static enum nopal_verdict rts_cts_on_grant(struct nopal_at at, struct nopal_segment *segment)
 {
@@ -254,14 +239,19 @@ static enum nopal_verdict rts_cts_on_turn_end(struct nopal_at at, struct nopal_s
 	const struct rts_cts_parameters *set = nopal_parameters(at);
 	struct rts_cts *self = nopal_state(at);
 	uint64_t room = self->arrived + self->written_off + (uint64_t)set->buffer;
-	uint64_t news;
+	uint64_t ahead = (uint64_t)set->ahead, wanted, news;
 
 	(void)subject;
 	if (!nopal_session_is_open(at.session))
 		return NOPAL_CONTINUE;
 	if (self->waiting.count) /* a segment that was given up may have left its right */
 		rts_cts_drain(at);
-	rts_cts_ask_if_needed(at);
+	wanted = self->wanted + ahead;
+	/* Half of what is asked for in advance is used up, and what to ask for is worth a request:
+	 * all of it was answered, or it grew by a part. */
+	if (self->granted < self->wanted + ahead / 2 && wanted > self->asked &&
+	    (self->asked <= self->granted || wanted - self->asked >= ahead / RTS_CTS_ASK_PART))
+		rts_cts_ask(at, wanted);
 	room = room > (uint64_t)self->held.bytes ? room - (uint64_t)self->held.bytes : 0;
 	if (room > self->asked_here)
 		room = self->asked_here;

@@ -64,28 +64,6 @@ static uint64_t receiver_next(const struct channel_receiver *self, uint64_t from
 	return nopal_numbers_next(&self->seen, from, self->top, !missing);
 }
 
-static void receiver_write(const struct channel_receiver *self, uint64_t ripe,
-			   struct nopal_writer *writer)
-{
-	uint64_t first = receiver_next(self, self->seen.floor, true), end = 0;
-
-	for (unsigned i = 0; i < CHANNEL_REPAIR_RANGES && first < ripe; i++) {
-		struct nopal_writer before = *writer;
-
-		if (end)
-			nopal_write_varint(writer, first - end);
-		else
-			nopal_write(writer, first, CHANNEL_REPAIR_NUMBER_BYTES);
-		end = receiver_next(self, first, false);
-		nopal_write_varint(writer, end - first);
-		if (writer->full) {
-			*writer = before;
-			return;
-		}
-		first = receiver_next(self, end, true);
-	}
-}
-
 /* Asks for numbers up to the ripe ones, for a path that reorders may still bring the rest.  From
  * now on a segment may be one that was asked for. */
 void nopal__channel_ask(struct nopal_at at)
@@ -95,7 +73,7 @@ void nopal__channel_ask(struct nopal_at at)
 	uint32_t room = nopal_control_limit(at, CHANNEL_REPAIR_NAK);
 	struct nopal_writer writer;
 	struct nopal_segment *nak;
-	uint64_t ripe;
+	uint64_t ripe, first, end = 0;
 
 	if (!receiver_misses(self))
 		return;
@@ -110,7 +88,22 @@ void nopal__channel_ask(struct nopal_at at)
 	receiver_wait(at, set->again_ns);
 	if (!nak)
 		return;
-	receiver_write(self, ripe, &writer);
+	first = receiver_next(self, self->seen.floor, true);
+	for (unsigned i = 0; i < CHANNEL_REPAIR_RANGES && first < ripe; i++) {
+		struct nopal_writer before = writer;
+
+		if (end)
+			nopal_write_varint(&writer, first - end);
+		else
+			nopal_write(&writer, first, CHANNEL_REPAIR_NUMBER_BYTES);
+		end = receiver_next(self, first, false);
+		nopal_write_varint(&writer, end - first);
+		if (writer.full) {
+			writer = before;
+			break;
+		}
+		first = receiver_next(self, end, true);
+	}
 	self->asked = true;
 	self->repairs = ripe;
 	if (self->persist && --self->persist == 0)

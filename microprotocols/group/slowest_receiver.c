@@ -139,25 +139,18 @@ static void slowest_receiver_fall(struct nopal_at at, uint32_t share)
 	slowest_receiver_set(at, (int64_t)nopal_scale((uint64_t)rate, share, RECEIVER_PATH_ONE));
 }
 
-/* At the least rate, or a few steps above it. */
-static bool slowest_receiver_is_min(struct nopal_at at, int64_t rate)
-{
-	const struct slowest_receiver_parameters *set = nopal_parameters(at);
-
-	return rate < SLOWEST_RECEIVER_NEAR * set->min;
-}
-
 /* Only segments that left since the rate fell are news.  Losses near the least rate, and at a rate
  * that is slow for the path, are learnt. */
 static enum nopal_verdict slowest_receiver_on_report(struct nopal_at at,
 						     struct nopal_channel_report *report)
 {
+	const struct slowest_receiver_parameters *set = nopal_parameters(at);
 	struct slowest_receiver *self = nopal_state(at);
 	struct nopal_destination *destination = report->destination;
 	struct receiver_path *path = receiver_path_of(destination);
 	uint64_t segments;
 	int64_t rate = nopal_shared_get(at, SLOWEST_RECEIVER_RATE);
-	bool min = slowest_receiver_is_min(at, rate), news = !self->too_fast, congested;
+	bool min = rate < SLOWEST_RECEIVER_NEAR * set->min, news = !self->too_fast, congested;
 
 	receiver_path_note(path, report, at.session->now_ns);
 	segments = report->arrived + report->missing;

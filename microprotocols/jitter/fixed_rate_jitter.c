@@ -39,18 +39,20 @@ static bool fixed_rate_jitter_begin(struct nopal_at at, uint64_t number)
 	return playout_fits(playout, &set->limits, number, playout->zero_ns, at.session->now_ns);
 }
 
-/* When the number is due.  False: its time has passed, as where a message with a higher number
- * went, or is far away. */
-static bool fixed_rate_jitter_place(struct nopal_at at, uint64_t number, int64_t *ret_due_ns)
+static const struct nopal_shared fixed_rate_jitter_shared[] = { PLAYOUT_DROPPED_ROW, { 0 } };
+
+/* A number has no place in the schedule where its time has passed, as where a message with a higher
+ * number went, or where it is far away. */
+static enum nopal_verdict fixed_rate_jitter_on_message(struct nopal_at at,
+						       struct nopal_message *message)
 {
 	const struct fixed_rate_jitter_parameters *set = nopal_parameters(at);
 	struct playout *playout = nopal_state(at);
-	int64_t due_ns = INT64_MIN;
+	uint64_t number = nopal_get(at, message, PLAYOUT_MARK);
+	int64_t apart = (int64_t)(number - playout->zero_mark), due_ns = INT64_MIN;
 	bool fits = false;
 
 	if (playout->begun) {
-		int64_t apart = (int64_t)(number - playout->zero_mark);
-
 		if (apart <= FIXED_RATE_JITTER_APART && apart >= -FIXED_RATE_JITTER_APART &&
 		    number >= playout->passed)
 			due_ns = playout->zero_ns + apart * set->interval_ns;
@@ -60,26 +62,14 @@ static bool fixed_rate_jitter_place(struct nopal_at at, uint64_t number, int64_t
 		fits = fixed_rate_jitter_begin(at, number);
 		due_ns = playout->zero_ns;
 	}
-	if (fits)
+	if (fits) {
 		playout_move(playout, number, due_ns);
-	*ret_due_ns = due_ns;
-	return fits;
-}
-
-static enum nopal_verdict fixed_rate_jitter_on_message(struct nopal_at at,
-						       struct nopal_message *message)
-{
-	uint64_t number = nopal_get(at, message, PLAYOUT_MARK);
-	int64_t due_ns;
-
-	if (fixed_rate_jitter_place(at, number, &due_ns))
 		playout_keep(at, message, number, due_ns);
-	else
+	} else {
 		playout_drop(at, message);
+	}
 	return NOPAL_CONTINUE;
 }
-
-static const struct nopal_shared fixed_rate_jitter_shared[] = { PLAYOUT_DROPPED_ROW, { 0 } };
 
 const struct nopal_microprotocol nopal_fixed_rate_jitter = {
 	NOPAL_DESCRIBE(fixed_rate_jitter, jitter, "deliver messages a fixed time apart"),

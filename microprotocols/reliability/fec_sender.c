@@ -39,56 +39,48 @@ void nopal__fec_forget(struct nopal_session *session, struct nopal__block *block
 	};
 }
 
-/* Packs the members, padded to the longest; returns its bytes, or 0. */
-static uint32_t fec_pack_members(struct nopal_at at, uint8_t *symbol[])
+/* Packs the members, padded to the longest, and makes the parity of the block; returns how many
+ * segments. */
+static uint32_t fec_make_parity(struct nopal_at at, struct nopal_segment *parity[])
 {
 	struct forward_error_correction *self = nopal_state(at);
-	struct nopal__block *block = nopal__fec_begin(at, &self->outgoing, self->number);
-	uint32_t i, bytes;
+	uint8_t *source[NOPAL__ERASURE_MAX], *symbol[NOPAL__ERASURE_MAX];
+	struct nopal__block *block;
+	uint32_t rows;
 
-	for (i = 0; block && i < self->members; i++) {
+	if (!self->parities || !nopal__fec_has_code(at))
+		return 0;
+	block = nopal__fec_begin(at, &self->outgoing, self->number);
+	for (uint32_t i = 0; block && i < self->members; i++) {
 		struct nopal_segment *segment = nopal_segment_find(at.session, self->member[i]);
+		uint32_t bytes = segment ? nopal__fec_pack(at, segment, block) : 0;
 
-		bytes = segment ? nopal__fec_pack(at, segment, block) : 0;
 		if (!bytes)
 			return 0;
 		if (bytes > block->length)
 			block->length = bytes;
 		nopal__block_add(block, i, bytes);
 	}
-	if (!block)
+	if (!block || !block->length ||
+	    FEC_HEAD_BYTES + block->length > nopal_control_limit(at, FEC_PARITY))
 		return 0;
 	block->sources = self->members;
-	nopal__block_pad(block, symbol);
-	return block->length;
-}
-
-/* Makes the parity of the block; returns how many segments. */
-static uint32_t fec_make_parity(struct nopal_at at, struct nopal_segment *parity[])
-{
-	struct forward_error_correction *self = nopal_state(at);
-	uint8_t *source[NOPAL__ERASURE_MAX], *symbol[NOPAL__ERASURE_MAX];
-	uint32_t length, rows;
-
-	if (!self->parities || !nopal__fec_has_code(at))
-		return 0;
-	length = fec_pack_members(at, source);
-	if (!length || FEC_HEAD_BYTES + length > nopal_control_limit(at, FEC_PARITY))
-		return 0;
+	nopal__block_pad(block, source);
 	for (rows = 0; rows < self->parities; rows++) {
 		struct nopal_writer head;
 
-		parity[rows] = nopal_control_begin(at, FEC_PARITY, FEC_HEAD_BYTES + length, &head);
+		parity[rows] =
+			nopal_control_begin(at, FEC_PARITY, FEC_HEAD_BYTES + block->length, &head);
 		if (!parity[rows])
 			break;
 		nopal_set(at, parity[rows], FEC_BLOCK, self->number);
 		nopal_set(at, parity[rows], FEC_INDEX, self->erasure.sources + rows);
 		nopal_write(&head, self->members, 1);
 		nopal_write(&head, self->members + self->parities, 1);
-		nopal_write(&head, length, FEC_SYMBOL_BYTES);
+		nopal_write(&head, block->length, FEC_SYMBOL_BYTES);
 		symbol[rows] = head.at;
 	}
-	nopal__erasure_encode(&self->erasure, self->members, rows, length, source, symbol);
+	nopal__erasure_encode(&self->erasure, self->members, rows, block->length, source, symbol);
 	return rows;
 }
 

@@ -85,39 +85,33 @@ static bool aead_answer_key(const struct nopal_session *session, struct aead_sec
 
 /* The secrets of both directions: of the key exchange, and of a transcript of the composition, the
  * request and the answer. */
-static bool aead_secrets_of(struct nopal_session *session, struct aead_secrets *secrets,
-			    const struct nopal_opening *opening)
+static bool aead_agreed(struct nopal_at at, const struct nopal_opening *opening)
 {
 	static const char label[] = "nopal aead transcript";
-	bool opener = nopal_session_is_opener(session), good;
+	struct aead *self = nopal_state(at);
+	struct aead_secrets *secrets = self->secrets;
+	bool opener = nopal_session_is_opener(at.session), good;
 	uint8_t *ours = secrets->write.secret, *theirs = secrets->read->secret;
 	uint8_t exchanged[NOPAL__AEAD_PUBLIC_BYTES];
 	uint8_t transcript[NOPAL__AEAD_HASH_BYTES];
 	uint8_t id[AEAD_ID_BYTES];
 	const struct nopal__aead_bytes pieces[] = {
 		{ label, sizeof(label) - 1 },
-		aead_composition(session),
+		aead_composition(at.session),
 		{ id, sizeof(id) },
 		{ opening->request, opening->request_length },
 		{ opening->answer, opening->answer_length },
 	};
 
-	aead_opener_id(session, id);
+	if (self->agreed)
+		return false;
+	aead_opener_id(at.session, id);
 	good = nopal__aead_hash(pieces, sizeof(pieces) / sizeof(*pieces), transcript) &&
 	       nopal__aead_exchange(secrets->own, secrets->peer, exchanged) &&
 	       nopal__aead_agree(secrets->early, exchanged, transcript, opener ? ours : theirs,
 				 opener ? theirs : ours);
 	nopal__aead_forget(exchanged, sizeof(exchanged));
-	return good;
-}
-
-static bool aead_agreed(struct nopal_at at, const struct nopal_opening *opening)
-{
-	struct aead *self = nopal_state(at);
-	struct aead_secrets *secrets = self->secrets;
-
-	if (self->agreed || !aead_secrets_of(at.session, secrets, opening) ||
-	    !aead_answer_key(at.session, secrets))
+	if (!good || !aead_answer_key(at.session, secrets))
 		return false;
 	nopal__aead_forget(secrets->own, sizeof(secrets->own));
 	nopal__aead_forget(secrets->early, sizeof(secrets->early));

@@ -44,27 +44,21 @@ static const uint32_t crc32c_table[CRC32C_STEP][CRC32C_BYTE_VALUES] = {
 };
 
 /* The first byte of a step is followed by seven others: it is looked up in the last table. */
-static uint32_t crc32c_step(uint32_t crc, const uint8_t *bytes)
-{
-	uint32_t sum = 0;
-
-	for (unsigned i = 0; i < CRC32C_STEP; i++) {
-		uint32_t byte = bytes[i];
-
-		if (i < sizeof(crc))
-			byte ^= crc >> (8 * i) & UINT8_MAX;
-		sum ^= crc32c_table[CRC32C_STEP - 1 - i][byte];
-	}
-	return sum;
-}
-
 uint32_t nopal__crc32c(const uint8_t *bytes, size_t length)
 {
 	uint32_t crc = UINT32_MAX;
 
 	for (; length >= CRC32C_STEP; length -= CRC32C_STEP) {
-		crc = crc32c_step(crc, bytes);
-		bytes += CRC32C_STEP;
+		uint32_t sum = 0;
+
+		for (unsigned i = 0; i < CRC32C_STEP; i++) {
+			uint32_t byte = *bytes++;
+
+			if (i < sizeof(crc))
+				byte ^= crc >> (8 * i) & UINT8_MAX;
+			sum ^= crc32c_table[CRC32C_STEP - 1 - i][byte];
+		}
+		crc = sum;
 	}
 	for (; length; length--)
 		crc = crc >> 8 ^ crc32c_table[0][(crc ^ *bytes++) & UINT8_MAX];

@@ -319,17 +319,6 @@ static bool negative_ack_next(struct nopal_reader *reader, const struct negative
 }
 
 /* All of it is checked before anything changes. */
-static bool negative_ack_is_good(struct nopal_reader reader, const struct negative_ack *self,
-				 uint64_t first)
-{
-	uint64_t end = first;
-	bool begins = true;
-
-	while (negative_ack_next(&reader, self, begins, &first, &end))
-		begins = false;
-	return nopal_read_complete(&reader) && !begins;
-}
-
 static enum nopal_verdict negative_ack_on_nak(struct nopal_at at, struct nopal_segment *segment)
 {
 	const struct negative_ack *self = nopal_state(at);
@@ -337,15 +326,20 @@ static enum nopal_verdict negative_ack_on_nak(struct nopal_at at, struct nopal_s
 	uint64_t next = nopal_next_packet_number(at.session);
 	uint64_t largest = nopal_read(&reader, NEGATIVE_ACK_NUMBER_BYTES);
 	uint64_t first = nopal_read(&reader, NEGATIVE_ACK_NUMBER_BYTES);
-	uint64_t end;
+	struct nopal_reader whole = reader;
+	uint64_t begin, end;
 	bool begins = true;
 
 	if (reader.bad || !next || !ack_report_expand(next - 1, largest, &largest) ||
-	    !ack_report_expand(self->sent.end, first, &first) ||
-	    !negative_ack_is_good(reader, self, first))
+	    !ack_report_expand(self->sent.end, first, &first))
 		return NOPAL_STOP;
-	end = first;
-	for (; negative_ack_next(&reader, self, begins, &first, &end); begins = false)
+	begin = end = first;
+	while (negative_ack_next(&whole, self, begins, &begin, &end))
+		begins = false;
+	if (!nopal_read_complete(&whole) || begins)
+		return NOPAL_STOP;
+	begins = true;
+	for (end = first; negative_ack_next(&reader, self, begins, &first, &end); begins = false)
 		negative_ack_lost_range(at, first, end, largest);
 	return NOPAL_STOP;
 }

@@ -94,20 +94,6 @@ static void rtt_take(struct nopal_at at, int64_t rtt_ns)
 	rtt_share_timeout(at, smoothed, variance);
 }
 
-/* The largest of the last few: a packet that overtakes others has a round trip that no other will
- * have. */
-static int64_t rtt_steady(struct rtt_estimation *self, int64_t rtt_ns)
-{
-	int64_t largest = rtt_ns;
-
-	self->newest = (self->newest + 1) % RTT_STEADY;
-	self->recent_ns[self->newest] = rtt_ns;
-	for (unsigned i = 0; i < RTT_STEADY; i++)
-		if (self->recent_ns[i] > largest)
-			largest = self->recent_ns[i];
-	return largest;
-}
-
 /* A sample of the segments that earlier acks told of: within one of them that overtook others, the
  * oldest segment has the usual round trip.  The minimum until it turned out that packets overtake
  * was an overtaker's. */
@@ -164,7 +150,14 @@ static enum nopal_verdict rtt_estimation_on_ack(struct nopal_at at, struct nopal
 		return NOPAL_CONTINUE;
 	/* 0 says that there is no sample yet. */
 	rtt_ns = rtt_clamp(at.session->now_ns - ack->largest_sent_ns, 1, set->maximum_ns);
-	steady_ns = rtt_steady(self, rtt_ns);
+	/* The largest of the last few: a packet that overtakes others has a round trip that no other
+	 * will have. */
+	steady_ns = rtt_ns;
+	self->newest = (self->newest + 1) % RTT_STEADY;
+	self->recent_ns[self->newest] = rtt_ns;
+	for (unsigned i = 0; i < RTT_STEADY; i++)
+		if (self->recent_ns[i] > steady_ns)
+			steady_ns = self->recent_ns[i];
 	if (minimum == 0 || steady_ns < minimum)
 		minimum = steady_ns;
 	if (ack->delay_ns > 0 && ack->delay_ns <= rtt_ns - minimum)
