@@ -46,8 +46,7 @@ static enum nopal_verdict ack_aggregation_on_ack(struct nopal_at at, struct nopa
 
 const struct nopal_microprotocol nopal_ack_aggregation = {
 	NOPAL_DESCRIBE(ack_aggregation, congestion, "room in the window of BBR for bursts of acks"),
-	.provides = bbr_modifier_provides,
-	.needs = bbr_modifier_needs,
+	BBR_MODIFIER,
 	.shared = NOPAL_SHARED([ACK_AGGREGATION_BURST] = { BBR_BURST(NOPAL_WRITE) },
 			       [ACK_AGGREGATION_BANDWIDTH] = { BBR_MODEL_BANDWIDTH(NOPAL_READ) },
 			       [ACK_AGGREGATION_PATH_RTT] = { BBR_MODEL_MIN_RTT(NOPAL_READ) },

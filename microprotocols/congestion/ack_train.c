@@ -79,8 +79,7 @@ static enum nopal_verdict ack_train_on_ack(struct nopal_at at, struct nopal_ack 
 const struct nopal_microprotocol nopal_ack_train = {
 	NOPAL_DESCRIBE(ack_train, congestion,
 		       "rate of the acks of the first window, which BBR starts with"),
-	.provides = bbr_modifier_provides,
-	.needs = bbr_modifier_needs,
+	BBR_MODIFIER,
 	.shared = NOPAL_SHARED([ACK_TRAIN_MIN_BPS] = { BBR_STARTUP_MIN(NOPAL_WRITE) },
 			       [ACK_TRAIN_MAX_BPS] = { BBR_STARTUP_MAX(NOPAL_WRITE) },
 			       [ACK_TRAIN_OVERFLOWS] = { BBR_LOSES(NOPAL_WRITE) },

@@ -56,14 +56,9 @@ static inline int64_t bbr_timed_rtt(const struct nopal_ack *ack, int64_t latest_
 	return ack->largest_is_new && ack->largest_sent_ns >= 0 ? latest_ns : 0;
 }
 
-static const struct nopal_role bbr_modifier_provides[] = {
-	{ "path_model_modifier", false },
-	{ 0 },
-};
-
-static const struct nopal_relation bbr_modifier_needs[] = {
-	{ "path_model", "a model of the path is modified" },
-	{ 0 },
-};
+/* Roles of a part that modifies the model. */
+#define BBR_MODIFIER                                                                               \
+	.provides = NOPAL_ROLES({ "path_model_modifier" }),                                        \
+	.needs = NOPAL_RELATIONS({ "path_model", "a model of the path is modified" })
 
 #endif

@@ -66,16 +66,10 @@ static int64_t bic_keep(struct nopal_at at, int64_t window)
 	return left;
 }
 
-static const struct window_rules bic_congestion_rules = {
-	.grow = bic_grow,
-	.keep = bic_keep,
-};
-
 const struct nopal_microprotocol nopal_bic_congestion = {
 	NOPAL_DESCRIBE(bic_congestion, congestion,
 		       "BIC congestion control: a search for the largest window without loss"),
-	WINDOW_RULES(bic_congestion, window_rules_needs),
-	.parameters_size = sizeof(struct window_parameters),
-	.parameters = window_rules_table,
-	.shared = window_rules_shared,
+	WINDOW_RULES(bic_congestion, WINDOW_NEEDS, .grow = bic_grow, .keep = bic_keep),
+	WINDOW_PARAMETERS,
+	.shared = NOPAL_SHARED(WINDOW_SHARED),
 };

@@ -26,14 +26,12 @@ static enum nopal_verdict constant_rate_on_open(struct nopal_at at, struct nopal
 const struct nopal_microprotocol nopal_constant_rate = {
 	NOPAL_DESCRIBE(constant_rate, congestion,
 		       "constant sending rate from the config, whatever the network does"),
-	.provides = given_rate_provides,
-	.needs = given_rate_needs,
+	GIVEN_RATE,
 	.promises = NOPAL_PROMISES({ NOPAL_PACE, NOPAL_SENDING, NOPAL_GIVES, NOPAL_FIXED_RATE,
 				     "the configured rate, and no more", .when = "rate" }),
 	.parameters_size = sizeof(struct constant_rate_parameters),
 	.parameters =
 		NOPAL_PARAMETERS(NOPAL_NUMBER(constant_rate, rate_bps, "rate", RATE, "0bit", "0bit",
 					      "1000Gbit", "bits of bodies a second; 0: no limit")),
-	.shared = given_rate_shared,
 	.bindings = NOPAL_BINDINGS(NOPAL_ON(OPEN_SESSION, constant_rate_on_open)),
 };

@@ -212,17 +212,10 @@ static void cubic_see(struct nopal_at at, const struct nopal_ack *ack)
 	cubic->acked_ns = at.session->now_ns;
 }
 
-static const struct window_rules cubic_congestion_rules = {
-	.grow = cubic_grow,
-	.keep = cubic_keep,
-	.start = hystart_start,
-	.see = cubic_see,
-	.timed_out = cubic_timed_out,
-};
-
 const struct nopal_microprotocol nopal_cubic_congestion = {
 	NOPAL_DESCRIBE(cubic_congestion, congestion, "CUBIC congestion control (RFC 9438)"),
-	WINDOW_RULES(cubic_congestion, window_rules_needs_rtt),
+	WINDOW_RULES(cubic_congestion, WINDOW_NEEDS_RTT, .grow = cubic_grow, .keep = cubic_keep,
+		     .start = hystart_start, .see = cubic_see, .timed_out = cubic_timed_out),
 	.standard = "congestion_policy|window_policy",
 	.parameters_size = sizeof(struct hystart_parameters),
 	.parameters = NOPAL_PARAMETERS(HYSTART_PARAMETERS),

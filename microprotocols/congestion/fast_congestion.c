@@ -60,19 +60,14 @@ static void fast_see(struct nopal_at at, const struct nopal_ack *ack)
 		nopal_shared_set(at, WINDOW_THRESHOLD, window);
 }
 
-static const struct window_rules fast_congestion_rules = {
-	.grow = fast_grow,
-	.keep = window_rules_half,
-	.see = fast_see,
-};
-
 const struct nopal_microprotocol nopal_fast_congestion = {
 	NOPAL_DESCRIBE(fast_congestion, congestion,
 		       "FAST TCP congestion control: straight to `alpha` bytes in queues"),
-	WINDOW_RULES(fast_congestion, window_rules_needs_rtt),
+	WINDOW_RULES(fast_congestion, WINDOW_NEEDS_RTT, .grow = fast_grow,
+		     .keep = window_rules_half, .see = fast_see),
 	.parameters_size = sizeof(struct fast_congestion_parameters),
 	.parameters = NOPAL_PARAMETERS(WINDOW_INITIAL,
 				       WINDOW_SEGMENTS(fast_congestion_parameters, alpha, "20seg",
 						       "bytes that lie in queues")),
-	.shared = window_rules_shared_smoothed,
+	.shared = NOPAL_SHARED(WINDOW_SHARED, WINDOW_SHARED_RTT("smoothed_rtt_ns")),
 };

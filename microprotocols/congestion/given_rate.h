@@ -10,21 +10,11 @@
 
 enum { GIVEN_RATE_BPS }; /* shared variables */
 
-static const struct nopal_role given_rate_provides[] = {
-	{ "congestion_policy", true },
-	{ "rate_policy", false },
-	{ 0 },
-};
-
-static const struct nopal_relation given_rate_needs[] = {
-	{ "rate_mechanism", "a mechanism has to keep to the rate" },
-	{ 0 },
-};
-
-static const struct nopal_shared given_rate_shared[] = {
-	[GIVEN_RATE_BPS] = { "sending_rate_bps", NOPAL_WRITE, 0,
-			     "bits of bodies a second; 0: no limit" },
-	{ 0 },
-};
+/* Roles and shared variables of their descriptors. */
+#define GIVEN_RATE                                                                                 \
+	.provides = NOPAL_ROLES({ "congestion_policy", true }, { "rate_policy" }),                 \
+	.needs = NOPAL_RELATIONS({ "rate_mechanism", "a mechanism has to keep to the rate" }),     \
+	.shared = NOPAL_SHARED([GIVEN_RATE_BPS] = { "sending_rate_bps", NOPAL_WRITE, 0,            \
+						    "bits of bodies a second; 0: no limit" })
 
 #endif

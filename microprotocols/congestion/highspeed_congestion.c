@@ -94,16 +94,11 @@ static int64_t highspeed_keep(struct nopal_at at, int64_t window)
 	return window - (int64_t)nopal_scale((uint64_t)window, (uint64_t)b, BINARY_LOG_UNITY);
 }
 
-static const struct window_rules highspeed_congestion_rules = {
-	.grow = highspeed_grow,
-	.keep = highspeed_keep,
-};
-
 const struct nopal_microprotocol nopal_highspeed_congestion = {
 	NOPAL_DESCRIBE(highspeed_congestion, congestion,
 		       "HighSpeed TCP congestion control (RFC 3649)"),
-	WINDOW_RULES(highspeed_congestion, window_rules_needs),
-	.parameters_size = sizeof(struct window_parameters),
-	.parameters = window_rules_table,
-	.shared = window_rules_shared,
+	WINDOW_RULES(highspeed_congestion, WINDOW_NEEDS, .grow = highspeed_grow,
+		     .keep = highspeed_keep),
+	WINDOW_PARAMETERS,
+	.shared = NOPAL_SHARED(WINDOW_SHARED),
 };

@@ -110,8 +110,7 @@ static enum nopal_verdict loss_compensation_on_ack(struct nopal_at at, struct no
 const struct nopal_microprotocol nopal_loss_compensation = {
 	NOPAL_DESCRIBE(loss_compensation, congestion,
 		       "random loss counted as passed by the bottleneck, for BBR"),
-	.provides = bbr_modifier_provides,
-	.needs = bbr_modifier_needs,
+	BBR_MODIFIER,
 	.attributes = NOPAL_ATTRIBUTES(
 		[LOSS_COMPENSATION_LOST] = { "lost_before", NOPAL_WRITE,
 					     "bytes lost at the transmission, times 2, and a flag",

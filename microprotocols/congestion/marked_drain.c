@@ -31,8 +31,7 @@ static enum nopal_verdict marked_drain_on_marked(struct nopal_at at, struct nopa
 
 const struct nopal_microprotocol nopal_marked_drain = {
 	NOPAL_DESCRIBE(marked_drain, congestion, "marks of congestion drain the queue of BBR"),
-	.provides = bbr_modifier_provides,
-	.needs = bbr_modifier_needs,
+	BBR_MODIFIER,
 	.shared = NOPAL_SHARED([MARKED_DRAIN_REQUESTS] = { BBR_DRAINS(NOPAL_WRITE) },
 			       [MARKED_DRAIN_BANDWIDTH] = { BBR_MODEL_BANDWIDTH(NOPAL_READ) }),
 	.bindings = NOPAL_BINDINGS(NOPAL_ON(CONGESTION_MARKED, marked_drain_on_marked)),

@@ -30,8 +30,7 @@ static int queue_drain_open(struct nopal_at at)
 const struct nopal_microprotocol nopal_queue_drain = {
 	NOPAL_DESCRIBE(queue_drain, congestion,
 		       "slow phases of BBR that last until the queue is gone"),
-	.provides = bbr_modifier_provides,
-	.needs = bbr_modifier_needs,
+	BBR_MODIFIER,
 	.parameters_size = sizeof(struct queue_drain_parameters),
 	.parameters = NOPAL_PARAMETERS(
 		NOPAL_NUMBER(queue_drain, max, "most", COUNT, "4", "1", "100",

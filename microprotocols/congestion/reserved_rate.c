@@ -43,8 +43,7 @@ static enum nopal_verdict reserved_rate_on_opened(struct nopal_at at, struct nop
 const struct nopal_microprotocol nopal_reserved_rate = {
 	NOPAL_DESCRIBE(reserved_rate, congestion,
 		       "reserved sending rate, granted by the application"),
-	.provides = given_rate_provides,
-	.needs = given_rate_needs,
+	GIVEN_RATE,
 	.promises = NOPAL_PROMISES({ NOPAL_PACE, NOPAL_SENDING, NOPAL_GIVES, NOPAL_FIXED_RATE,
 				     "the configured rate, and no more", .bound = "rate" }),
 	.parameters_size = sizeof(struct reserved_rate_parameters),
@@ -53,7 +52,6 @@ const struct nopal_microprotocol nopal_reserved_rate = {
 			     "bits of bodies a second to ask for"),
 		NOPAL_NUMBER(reserved_rate, otherwise_bps, "otherwise", RATE, "64kbit", "1kbit",
 			     "1000Gbit", "the rate where it is refused")),
-	.shared = given_rate_shared,
 	.bindings = NOPAL_BINDINGS(NOPAL_ON(OPEN_SESSION, reserved_rate_on_open),
 				   NOPAL_ON(SESSION_OPENED, reserved_rate_on_opened)),
 };

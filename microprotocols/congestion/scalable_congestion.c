@@ -50,17 +50,12 @@ static int64_t scalable_keep(struct nopal_at at, int64_t window)
 	return window - window / SCALABLE_PART;
 }
 
-static const struct window_rules scalable_congestion_rules = {
-	.grow = scalable_grow,
-	.keep = scalable_keep,
-};
-
 const struct nopal_microprotocol nopal_scalable_congestion = {
 	NOPAL_DESCRIBE(
 		scalable_congestion, congestion,
 		"Scalable TCP congestion control: growth and reduction by shares of the window"),
-	WINDOW_RULES(scalable_congestion, window_rules_needs),
-	.parameters_size = sizeof(struct window_parameters),
-	.parameters = window_rules_table,
-	.shared = window_rules_shared,
+	WINDOW_RULES(scalable_congestion, WINDOW_NEEDS, .grow = scalable_grow,
+		     .keep = scalable_keep),
+	WINDOW_PARAMETERS,
+	.shared = NOPAL_SHARED(WINDOW_SHARED),
 };

@@ -77,24 +77,21 @@ static void scp_judge(struct nopal_at at)
 	scp_pace(at, window, starting ? SCP_START_SLACK : SCP_SLACK);
 }
 
-static const struct window_rules scp_congestion_rules = {
-	.keep = scp_keep,
-	.resolves = window_round_resolves,
-	.see = window_round_count,
-	.after = window_round_end,
-	.judge = scp_judge,
-	.timed_out = scp_timed_out,
-	.opened = window_round_begin,
-};
-
 const struct nopal_microprotocol nopal_scp_congestion = {
 	NOPAL_DESCRIBE(scp_congestion, congestion,
 		       "SCP congestion control: a constant few bytes queued, for smooth streaming"),
-	WINDOW_RULES_PACED(scp_congestion),
+	.provides =
+		NOPAL_ROLES({ "congestion_policy", true }, { "window_policy" }, { "rate_policy" }),
+	.needs = NOPAL_RELATIONS(WINDOW_NEEDS_RTT,
+				 { "rate_mechanism", "a mechanism has to keep to the rate" }),
+	WINDOW_RULES_BASE(scp_congestion, .keep = scp_keep, .resolves = window_round_resolves,
+			  .see = window_round_count, .after = window_round_end, .judge = scp_judge,
+			  .timed_out = scp_timed_out, .opened = window_round_begin),
 	.parameters_size = sizeof(struct scp_congestion_parameters),
 	.parameters = NOPAL_PARAMETERS(
 		WINDOW_SEGMENTS(window_parameters, initial, "4seg", "first window"),
 		NOPAL_NUMBER(scp_congestion, extra, "extra", SIZE, "3seg", "1seg", "100seg",
 			     "bytes that may lie in queues, and growth a round")),
-	.shared = window_rules_shared_paced,
+	.shared = NOPAL_SHARED(WINDOW_SHARED, WINDOW_SHARED_RTT("smoothed_rtt_ns"),
+			       WINDOW_SHARED_RATE),
 };

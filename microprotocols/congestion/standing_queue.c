@@ -58,8 +58,7 @@ static int standing_queue_open(struct nopal_at at)
 const struct nopal_microprotocol nopal_standing_queue = {
 	NOPAL_DESCRIBE(standing_queue, congestion,
 		       "a queue that stands for a round trip ends the startup of BBR"),
-	.provides = bbr_modifier_provides,
-	.needs = bbr_modifier_needs,
+	BBR_MODIFIER,
 	.shared = NOPAL_SHARED([STANDING_QUEUE_STANDS] = { BBR_QUEUE_STANDS(NOPAL_WRITE) },
 			       [STANDING_QUEUE_LATEST] = { "latest_rtt_ns", NOPAL_READ, 0,
 							   "with what is queued" },

@@ -81,21 +81,14 @@ static void tcp_reduced(struct nopal_at at)
 	nopal_shared_set(at, WINDOW_BYTES, nopal_body_limit(at.session));
 }
 
-static const struct window_rules tcp_congestion_rules = {
-	.grow = tcp_grow,
-	.keep = tcp_keep,
-	.begins = tcp_begins,
-	.resolves = tcp_resolves,
-	.reduced = tcp_reduced,
-};
-
 const struct nopal_microprotocol nopal_tcp_congestion = {
 	NOPAL_DESCRIBE(tcp_congestion, congestion,
 		       "TCP congestion control (RFC 5681): tahoe, reno, newreno"),
-	WINDOW_RULES(tcp_congestion, window_rules_needs),
+	WINDOW_RULES(tcp_congestion, WINDOW_NEEDS, .grow = tcp_grow, .keep = tcp_keep,
+		     .begins = tcp_begins, .resolves = tcp_resolves, .reduced = tcp_reduced),
 	.parameters_size = sizeof(struct tcp_congestion_parameters),
 	.parameters = NOPAL_PARAMETERS(NOPAL_WORDS(tcp_congestion, variant, "variant", "newreno",
 						   "tahoe|reno|newreno", "the reaction to a loss"),
 				       WINDOW_INITIAL),
-	.shared = window_rules_shared,
+	.shared = NOPAL_SHARED(WINDOW_SHARED),
 };

@@ -130,8 +130,7 @@ static enum nopal_verdict usual_rtt_on_ack(struct nopal_at at, struct nopal_ack 
 
 const struct nopal_microprotocol nopal_usual_rtt = {
 	NOPAL_DESCRIBE(usual_rtt, congestion, "round trip that most packets have, for BBR"),
-	.provides = bbr_modifier_provides,
-	.needs = bbr_modifier_needs,
+	BBR_MODIFIER,
 	.attributes = NOPAL_ATTRIBUTES([USUAL_RTT_LATE] = { "late_left_ns", NOPAL_READ_OPTIONAL }),
 	.shared = NOPAL_SHARED([USUAL_RTT_USUAL] = { BBR_USUAL_RTT(NOPAL_WRITE) },
 			       [USUAL_RTT_OVERTAKEN] = { BBR_OVERTAKEN(NOPAL_WRITE) },

@@ -75,14 +75,6 @@ static int64_t vegas_keep(struct nopal_at at, int64_t window)
 	return window / 2;
 }
 
-static const struct window_rules vegas_congestion_rules = {
-	.keep = vegas_keep,
-	.start = vegas_start,
-	.see = window_round_compare,
-	.judge = vegas_judge,
-	.opened = window_round_begin_first,
-};
-
 static void vegas_validate(const void *parameters, struct nopal_problems *problems)
 {
 	const struct vegas_parameters *set = parameters;
@@ -95,7 +87,9 @@ static void vegas_validate(const void *parameters, struct nopal_problems *proble
 const struct nopal_microprotocol nopal_vegas_congestion = {
 	NOPAL_DESCRIBE(vegas_congestion, congestion,
 		       "Vegas congestion control: a few segments queued, and no more"),
-	WINDOW_RULES(vegas_congestion, window_rules_needs_rtt),
+	WINDOW_RULES(vegas_congestion, WINDOW_NEEDS_RTT, .keep = vegas_keep, .start = vegas_start,
+		     .see = window_round_compare, .judge = vegas_judge,
+		     .opened = window_round_begin_first),
 	.parameters_size = sizeof(struct vegas_parameters),
 	.parameters = NOPAL_PARAMETERS(
 		WINDOW_INITIAL,
@@ -103,5 +97,5 @@ const struct nopal_microprotocol nopal_vegas_congestion = {
 		WINDOW_SEGMENTS(vegas_parameters, beta, "4seg", "more queued is too much"),
 		WINDOW_SEGMENTS(vegas_parameters, gamma, "1seg", "more queued ends slow start")),
 	.validate = vegas_validate,
-	.shared = window_rules_shared_latest,
+	.shared = NOPAL_SHARED(WINDOW_SHARED, WINDOW_SHARED_RTT("latest_rtt_ns")),
 };

@@ -85,19 +85,12 @@ static void westwood_opened(struct nopal_at at)
 	westwood->sample_began_ns = at.session->now_ns;
 }
 
-static const struct window_rules westwood_congestion_rules = {
-	.grow = westwood_grow,
-	.keep = westwood_keep,
-	.see = westwood_see,
-	.opened = westwood_opened,
-};
-
 const struct nopal_microprotocol nopal_westwood_congestion = {
 	NOPAL_DESCRIBE(
 		westwood_congestion, congestion,
 		"Westwood+ congestion control: a loss leaves the window that the path carried"),
-	WINDOW_RULES(westwood_congestion, window_rules_needs_rtt),
-	.parameters_size = sizeof(struct window_parameters),
-	.parameters = window_rules_table,
-	.shared = window_rules_shared_smoothed,
+	WINDOW_RULES(westwood_congestion, WINDOW_NEEDS_RTT, .grow = westwood_grow,
+		     .keep = westwood_keep, .see = westwood_see, .opened = westwood_opened),
+	WINDOW_PARAMETERS,
+	.shared = NOPAL_SHARED(WINDOW_SHARED, WINDOW_SHARED_RTT("smoothed_rtt_ns")),
 };

@@ -13,9 +13,9 @@
  * window does not grow while losses are unresolved, nor where the application limits, and no loss
  * leaves less than two segments.
  *
- * A policy has a const struct window_rules NAME_rules, starts its state with struct loss_epoch, its
- * parameters with struct window_parameters, its shared variables with WINDOW_SHARED, and its
- * descriptor with WINDOW_RULES(NAME, roles that it needs).
+ * A policy starts its state with struct loss_epoch, its parameters with struct window_parameters, its
+ * shared variables with WINDOW_SHARED, and its descriptor with WINDOW_RULES(NAME, roles that it
+ * needs, its rules).
  */
 #ifndef NOPAL_WINDOW_RULES_H
 #define NOPAL_WINDOW_RULES_H
@@ -49,34 +49,14 @@ enum { WINDOW_RTT = WINDOW_NEXT, WINDOW_MIN_RTT, WINDOW_RATE };
 		"minimum_rtt_ns", NOPAL_READ, 0, "without queues"                                  \
 	}
 
-static const struct nopal_shared window_rules_shared[] = {
-	WINDOW_SHARED,
-	{ 0 },
-};
-
-static const struct nopal_shared window_rules_shared_smoothed[] = {
-	WINDOW_SHARED,
-	WINDOW_SHARED_RTT("smoothed_rtt_ns"),
-	{ 0 },
-};
-
-static const struct nopal_shared window_rules_shared_latest[] = {
-	WINDOW_SHARED,
-	WINDOW_SHARED_RTT("latest_rtt_ns"),
-	{ 0 },
-};
-
-static const struct nopal_shared window_rules_shared_paced[] = {
-	WINDOW_SHARED,
-	WINDOW_SHARED_RTT("smoothed_rtt_ns"),
-	[WINDOW_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,
-			  "bits of bodies a second; 0: no limit" },
-	{ 0 },
-};
-
 struct window_parameters {
 	int64_t initial;
 };
+
+/* Where the rate is the policy's, too, behind WINDOW_SHARED_RTT. */
+#define WINDOW_SHARED_RATE                                                                         \
+	[WINDOW_RATE] = { "sending_rate_bps", NOPAL_WRITE, 0,                                      \
+			  "bits of bodies a second; 0: no limit" }
 
 /* Bytes that are given in segments; `member` of the policy's parameters. */
 #define WINDOW_SEGMENTS(parameters, member, value, text)                                           \
@@ -309,58 +289,32 @@ static const struct nopal_binding window_rules_bindings[] = {
 	{ 0 },
 };
 
-static const struct nopal_role window_rules_provides[] = {
-	{ "congestion_policy", true },
-	{ "window_policy", false },
-	{ 0 },
-};
+/* Roles that a policy needs. */
+#define WINDOW_NEEDS                                                                               \
+	{ "acknowledgement", "policies act on arrivals and losses" },                              \
+	{                                                                                          \
+		"window_mechanism", "a mechanism has to keep to the window"                        \
+	}
+#define WINDOW_NEEDS_RTT                                                                           \
+	WINDOW_NEEDS,                                                                              \
+	{                                                                                          \
+		"rtt", "the round trip tells when, or how far, it grows"                           \
+	}
 
-static const struct nopal_promise window_rules_promises[] = {
-	NOPAL_CONGESTION_CONTROLLED,
-	{ 0 },
-};
-
-static const struct nopal_relation window_rules_needs[] = {
-	{ "acknowledgement", "policies act on arrivals and losses" },
-	{ "window_mechanism", "a mechanism has to keep to the window" },
-	{ 0 },
-};
-
-static const struct nopal_relation window_rules_needs_rtt[] = {
-	{ "acknowledgement", "policies act on arrivals and losses" },
-	{ "window_mechanism", "a mechanism has to keep to the window" },
-	{ "rtt", "the round trip tells when, or how far, it grows" },
-	{ 0 },
-};
-
-static const struct nopal_role window_rules_provides_paced[] = {
-	{ "congestion_policy", true },
-	{ "window_policy", false },
-	{ "rate_policy", false },
-	{ 0 },
-};
-
-static const struct nopal_relation window_rules_needs_paced[] = {
-	{ "acknowledgement", "policies act on arrivals and losses" },
-	{ "window_mechanism", "a mechanism has to keep to the window" },
-	{ "rtt", "the round trip tells when, or how far, it grows" },
-	{ "rate_mechanism", "a mechanism has to keep to the rate" },
-	{ 0 },
-};
-
-static const struct nopal_parameter window_rules_table[] = {
-	WINDOW_INITIAL,
-	{ 0 },
-};
-
-/* The part of the descriptor that all these policies share. */
-#define WINDOW_RULES_BASE(policy)                                                                  \
-	.promises = window_rules_promises, .bindings = window_rules_bindings,                      \
-	.rules = &policy##_rules, .open = window_rules_open, .state_size = sizeof(struct policy)
-#define WINDOW_RULES(policy, roles)                                                                \
-	WINDOW_RULES_BASE(policy), .provides = window_rules_provides, .needs = roles
-#define WINDOW_RULES_PACED(policy)                                                                 \
-	WINDOW_RULES_BASE(policy), .provides = window_rules_provides_paced,                        \
-				   .needs = window_rules_needs_paced
+/* The part of the descriptor that all these policies share; behind the roles stand the members of
+ * their struct window_rules. */
+#define WINDOW_RULES_BASE(policy, ...)                                                             \
+	.promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED), .open = window_rules_open,        \
+	.bindings = window_rules_bindings, .state_size = sizeof(struct policy),                    \
+	.rules = &(const struct window_rules)                                                      \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
+#define WINDOW_RULES(policy, roles, ...)                                                           \
+	.provides = NOPAL_ROLES({ "congestion_policy", true }, { "window_policy", false }),        \
+	.needs = NOPAL_RELATIONS(roles), WINDOW_RULES_BASE(policy, __VA_ARGS__)
+#define WINDOW_PARAMETERS                                                                          \
+	.parameters_size = sizeof(struct window_parameters),                                       \
+	.parameters = NOPAL_PARAMETERS(WINDOW_INITIAL)
 
 #endif
