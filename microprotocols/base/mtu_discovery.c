@@ -67,8 +67,6 @@ struct mtu_discovery {
 	uint32_t lost;	 /* long segments in a row */
 };
 
-/* ---------------------------------------------------------------- lengths */
-
 /* The length to try: of the usual ones in question the middle one, or else the middle.  0: the
  * longest is found. */
 static uint32_t mtu_discovery_next(const struct mtu_discovery *self, uint32_t max)

@@ -37,8 +37,6 @@ enum {
 	RESIZE_UNCUT = 1 << 30,		/* bytes that one segment may have */
 };
 
-/* --------------------------------------------------------------- to the net */
-
 /* Among many destinations, a message for one alone has no part in a common numbering that would
  * bring its pieces together: the layer below cuts it. */
 static enum nopal_verdict resize_on_from_user(struct nopal_at at, struct nopal_message *message)

@@ -30,23 +30,17 @@ struct compression_parameters {
 	int64_t algorithm, level, min, max, single_secret;
 };
 
-struct compression {
-	struct nopal__codec_memory memory;
-};
-
 static const struct nopal__codec *compression_codec(const struct compression_parameters *set)
 {
 	return set->algorithm == COMPRESSION_LZ4 ? &nopal__codec_lz4 : &nopal__codec_zstd;
 }
-
-/* ------------------------------------------------------------------- shorter */
 
 /* Length and compressed form have room for less than the message itself. */
 static enum nopal_verdict compression_on_from_user(struct nopal_at at,
 						   struct nopal_message *message)
 {
 	const struct compression_parameters *set = nopal_parameters(at);
-	struct compression *self = nopal_state(at);
+	struct nopal__codec_memory *memory = nopal_state(at);
 	struct nopal_body body = { 0 };
 	struct nopal_writer writer;
 	size_t bytes = 0;
@@ -61,8 +55,8 @@ static enum nopal_verdict compression_on_from_user(struct nopal_at at,
 	nopal_write_varint(&writer, message->length);
 	if (!writer.full)
 		bytes = compression_codec(set)->squeeze(
-			at.session, &self->memory, (int)set->level, message->one.bytes,
-			message->length, writer.at, (size_t)(writer.end - writer.at));
+			at.session, memory, (int)set->level, message->one.bytes, message->length,
+			writer.at, (size_t)(writer.end - writer.at));
 	body.bytes = writer.start;
 	body.length = nopal_written(&writer) + (uint32_t)bytes;
 	if (!bytes)
@@ -107,7 +101,7 @@ static enum compression_outcome compression_expand(struct nopal_at at,
 						   struct nopal_reader reader)
 {
 	const struct compression_parameters *set = nopal_parameters(at);
-	struct compression *self = nopal_state(at);
+	struct nopal__codec_memory *memory = nopal_state(at);
 	uint64_t claim = nopal_read_varint(&reader);
 	uint64_t could = nopal_read_left(&reader) * compression_codec(set)->max_expansion;
 	struct nopal_body body = { .length = (uint32_t)claim };
@@ -119,7 +113,7 @@ static enum compression_outcome compression_expand(struct nopal_at at,
 	if (!body.buffer)
 		return COMPRESSION_NO_MEMORY;
 	body.bytes = body.buffer->bytes;
-	failed = compression_codec(set)->expand(at.session, &self->memory, reader.at,
+	failed = compression_codec(set)->expand(at.session, memory, reader.at,
 						nopal_read_left(&reader), body.buffer->bytes,
 						body.length);
 	if (failed) {
@@ -157,9 +151,9 @@ static enum nopal_verdict compression_on_to_user(struct nopal_at at, struct nopa
 static void compression_idle(struct nopal_at at)
 {
 	const struct compression_parameters *set = nopal_parameters(at);
-	struct compression *self = nopal_state(at);
+	struct nopal__codec_memory *memory = nopal_state(at);
 
-	compression_codec(set)->idle(at.session, &self->memory);
+	compression_codec(set)->idle(at.session, memory);
 }
 
 static void compression_validate(const void *parameters, struct nopal_problems *problems)
@@ -207,6 +201,6 @@ const struct nopal_microprotocol nopal_compression = {
 		NOPAL_ON(MSG_FROM_USER, compression_on_from_user, .before = "message_segments"),
 		NOPAL_ON(MSG_TO_USER, compression_on_to_user)),
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
-	.state_size = sizeof(struct compression),
+	.state_size = sizeof(struct nopal__codec_memory),
 	.idle = compression_idle,
 };

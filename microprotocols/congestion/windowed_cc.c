@@ -14,10 +14,6 @@
  */
 #include "../base/idle.h"
 
-struct windowed_cc {
-	struct nopal_lanes waiting; /* for room, or for others to let go */
-};
-
 enum { WINDOWED_CC_CHARGE };
 enum {
 	WINDOWED_CC_WINDOW,
@@ -61,12 +57,12 @@ static void windowed_cc_grant(struct nopal_at at, struct nopal_segment *segment)
 
 static enum nopal_verdict windowed_cc_on_wanted(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct windowed_cc *gate = nopal_state(at);
+	struct nopal_lanes *waiting = nopal_state(at);
 
-	if (!nopal_lanes_wait(&gate->waiting) && windowed_cc_is_ready(at, segment) &&
+	if (!nopal_lanes_wait(waiting) && windowed_cc_is_ready(at, segment) &&
 	    windowed_cc_fits(at, segment))
 		windowed_cc_grant(at, segment);
-	else if (nopal_lanes_insert(at.session, &gate->waiting, segment) < 0)
+	else if (nopal_lanes_insert(at.session, waiting, segment) < 0)
 		nopal_session_break(at.session, NOPAL_RESOURCE, "no room to queue for the window");
 	return NOPAL_CONTINUE;
 }
@@ -102,33 +98,33 @@ static bool windowed_cc_drain_behind(struct nopal_at at, struct nopal_queue *que
 
 static void windowed_cc_drain(struct nopal_at at)
 {
-	struct windowed_cc *gate = nopal_state(at);
+	struct nopal_lanes *waiting = nopal_state(at);
 	struct nopal_lane_turn turn = { 0 };
 	struct nopal_segment *segment;
 
-	while ((segment = nopal_lanes_next(at, &gate->waiting, &turn)) != NULL) {
+	while ((segment = nopal_lanes_next(at, waiting, &turn)) != NULL) {
 		if (!windowed_cc_is_ready(at, segment)) {
-			if (!windowed_cc_drain_behind(at, &gate->waiting.lane[turn.lane]))
+			if (!windowed_cc_drain_behind(at, &waiting->lane[turn.lane]))
 				return;
 			nopal_lanes_pass(&turn);
 			continue;
 		}
 		if (!windowed_cc_fits(at, segment))
 			return;
-		nopal_lanes_take(&gate->waiting, &turn);
+		nopal_lanes_take(waiting, &turn);
 		windowed_cc_grant(at, segment);
 	}
 }
 
 static enum nopal_verdict windowed_cc_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
-	struct windowed_cc *gate = nopal_state(at);
-	const struct nopal_queue *lane = gate->waiting.lane;
+	struct nopal_lanes *waiting = nopal_state(at);
+	const struct nopal_queue *lane = waiting->lane;
 	uint32_t count;
 	bool room;
 
 	(void)subject;
-	if (nopal_lanes_wait(&gate->waiting))
+	if (nopal_lanes_wait(waiting))
 		windowed_cc_drain(at);
 	room = nopal_shared_get(at, WINDOWED_CC_IN_FLIGHT) + nopal_body_limit(at.session) <=
 	       nopal_shared_get(at, WINDOWED_CC_WINDOW);
@@ -179,6 +175,6 @@ const struct nopal_microprotocol nopal_windowed_cc = {
 		NOPAL_ON(SEGMENT_DONE, windowed_cc_on_off_network, .kinds = NOPAL_CARRIED),
 		NOPAL_ON(TURN_END, windowed_cc_on_turn_end,
 			 .after = "flow_control|rate_mechanism")),
-	.state_size = sizeof(struct windowed_cc),
+	.state_size = sizeof(struct nopal_lanes),
 	.idle = idle_lanes,
 };

@@ -15,19 +15,15 @@ struct round_robin_parameters {
 	int64_t block;
 };
 
-struct round_robin {
-	struct nopal_queue waiting;
-};
-
 static enum nopal_verdict round_robin_on_to_net(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct round_robin *self = nopal_state(at);
+	struct nopal_queue *waiting = nopal_state(at);
 
 	if (segment->urgent) {
 		nopal_release(at, segment, NOPAL_SEND);
 		return NOPAL_CONTINUE;
 	}
-	if (nopal_queue_push(at.session, &self->waiting, segment) < 0) {
+	if (nopal_queue_push(at.session, waiting, segment) < 0) {
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no room for a segment that waits for its turn");
 		return NOPAL_STOP;
@@ -39,19 +35,19 @@ static enum nopal_verdict round_robin_on_to_net(struct nopal_at at, struct nopal
 static enum nopal_verdict round_robin_on_turn(struct nopal_at at, struct nopal_session *subject)
 {
 	const struct round_robin_parameters *set = nopal_parameters(at);
-	struct round_robin *self = nopal_state(at);
+	struct nopal_queue *waiting = nopal_state(at);
 	struct nopal_segment *segment;
 
 	(void)subject;
 	/* Before they leave: nobody is to think that nothing comes after them. */
-	if (self->waiting.count > set->block)
+	if (waiting->count > set->block)
 		nopal_flow_wait(at.session);
-	for (int64_t left = set->block;
-	     left && (segment = nopal_queue_first(at.session, &self->waiting)); left--) {
-		nopal_queue_pop(&self->waiting);
+	for (int64_t left = set->block; left && (segment = nopal_queue_first(at.session, waiting));
+	     left--) {
+		nopal_queue_pop(waiting);
 		nopal_release(at, segment, NOPAL_SEND);
 	}
-	if (self->waiting.count)
+	if (waiting->count)
 		nopal_flow_wait(at.session);
 	return NOPAL_CONTINUE;
 }
@@ -66,7 +62,7 @@ const struct nopal_microprotocol nopal_round_robin = {
 		NOPAL_PARAMETERS(NOPAL_NUMBER(round_robin, block, "block", COUNT, "32", "1",
 					      "65536", "segments that a stream sends in one turn")),
 	.holds = NOPAL_HOLDS({ "the stream's turn", NOPAL_SEND, NOPAL_DATA, .sticky = true }),
-	.state_size = sizeof(struct round_robin),
+	.state_size = sizeof(struct nopal_queue),
 	.bindings = NOPAL_BINDINGS(NOPAL_ON(SEGMENT_TO_NET, round_robin_on_to_net),
 				   NOPAL_ON(FLOW_TURN, round_robin_on_turn)),
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),

@@ -92,8 +92,6 @@ struct one_to_many {
 	bool shaken;	 /* by a handshake: no data opens */
 };
 
-/* ------------------------------------------------------------------- checksum */
-
 /* The one's complement sum, in 32 bits, of a header with its checksum field, and of the payload
  * where that is covered. */
 static uint32_t one_to_many_covered(struct nopal_at at, const uint8_t *header,

@@ -52,8 +52,6 @@ struct balance {
 	uint32_t rows;
 };
 
-/* -------------------------------------------------------------------- load */
-
 static void balance_age(const struct nopal_session *session, const struct balance_parameters *set,
 			struct nopal_destination *destination)
 {

@@ -34,8 +34,6 @@ enum {
 	FAN_OUT_EXPIRED,
 };
 
-/* ------------------------------------------------------------ slow destinations */
-
 /* Pauses, or breaks, the destinations whose backlog is too far above the smallest one. */
 static enum nopal_verdict fan_out_on_send(struct nopal_at at, struct nopal_segment *segment)
 {

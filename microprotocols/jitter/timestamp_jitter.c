@@ -26,8 +26,6 @@ enum { TIMESTAMP_JITTER_LATE = PLAYOUT_SHARED };      /* shared variables */
 enum { TIMESTAMP_JITTER_WIRE_BYTES = 4 };
 enum { TIMESTAMP_JITTER_DROP, TIMESTAMP_JITTER_DELIVER }; /* of `late` */
 
-/* ------------------------------------------------------------------ the clock */
-
 static enum nopal_verdict timestamp_jitter_on_from_user(struct nopal_at at,
 							struct nopal_message *message)
 {

@@ -54,8 +54,6 @@ struct semantic_order {
 	int64_t floor; /* this has moved */
 };
 
-/* --------------------------------------------------------------------- sending */
-
 /* No message can wait for one without a label. */
 static enum nopal_verdict semantic_order_on_from_user(struct nopal_at at,
 						      struct nopal_message *message)

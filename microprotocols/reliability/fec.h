@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fec.h -- the state of forward_error_correction, and its two halves, fec_sender.c and
- * fec_receiver.c; before these, the symbols of one block of an erasure code.
+ * fec.h -- the symbols of one block of an erasure code; the state of forward_error_correction, and
+ * its blocks, fec_blocks.c.
  *
  *   sources arrive, in any order      parity arrives: it tells the shape
  *          +---------------------------------+
@@ -118,8 +118,6 @@ static inline void nopal__block_pad(const struct nopal__block *block, uint8_t *s
 	}
 }
 
-/* ------------------------------------------------------------------- the state */
-
 enum {
 	FEC_SYMBOL_BYTES = 2, /* of a symbol's length, on the wire */
 	FEC_HEAD_BYTES = 4,   /* of a parity body */
@@ -164,13 +162,6 @@ struct forward_error_correction {
 	uint8_t *rebuilt;	     /* n - k symbols; on first use */
 };
 
-/* The tables of the code are there; false: over budget. */
-bool nopal__fec_has_code(struct nopal_at at);
-/* An empty block; its memory stays with it.  NULL: over budget. */
-struct nopal__block *nopal__fec_begin(struct nopal_at at, struct nopal__block *block,
-				      uint64_t number);
-/* Its memory does not stay. */
-void nopal__fec_forget(struct nopal_session *session, struct nopal__block *block);
 /* Puts a segment into the next place of a block; returns its bytes there, or 0. The block does not
  * count it yet. */
 static inline uint32_t nopal__fec_pack(struct nopal_at at, struct nopal_segment *segment,

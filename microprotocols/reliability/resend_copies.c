@@ -18,10 +18,6 @@ struct resend_copies_parameters {
 	int64_t copies;
 };
 
-struct resend_copies {
-	struct nopal_queue away; /* segments that left, and of which a copy may follow */
-};
-
 enum { RESEND_COPIES_LEFT };	    /* attributes */
 enum { RESEND_COPIES_APP_LIMITED }; /* shared variables */
 enum { RESEND_COPIES_DUE };	    /* timers */
@@ -41,12 +37,12 @@ static enum nopal_verdict resend_copies_on_missing(struct nopal_at at,
 
 static enum nopal_verdict resend_copies_on_send(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct resend_copies *self = nopal_state(at);
+	struct nopal_queue *away = nopal_state(at);
 
 	if (!nopal_get(at, segment, RESEND_COPIES_LEFT) ||
 	    !nopal_shared_get(at, RESEND_COPIES_APP_LIMITED))
 		return NOPAL_CONTINUE;
-	if (nopal_queue_push(at.session, &self->away, segment) < 0)
+	if (nopal_queue_push(at.session, away, segment) < 0)
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no room for a segment that leaves again");
 	else if (!nopal_timer_running(at, RESEND_COPIES_DUE))
@@ -59,13 +55,13 @@ static enum nopal_verdict resend_copies_on_send(struct nopal_at at, struct nopal
 static void resend_copies_when_due(struct nopal_at at)
 {
 	bool room = nopal_shared_get(at, RESEND_COPIES_APP_LIMITED) != 0;
-	struct resend_copies *self = nopal_state(at);
+	struct nopal_queue *away = nopal_state(at);
 	struct nopal_segment *segment;
 
-	while (self->away.count && (segment = nopal_queue_first(at.session, &self->away)) != NULL) {
+	while (away->count && (segment = nopal_queue_first(at.session, away)) != NULL) {
 		uint64_t left = nopal_get(at, segment, RESEND_COPIES_LEFT);
 
-		nopal_queue_pop(&self->away);
+		nopal_queue_pop(away);
 		if (!room || segment->done || segment->wanted || segment->last || !left)
 			continue;
 		nopal_set(at, segment, RESEND_COPIES_LEFT, left - 1);
@@ -95,6 +91,6 @@ const struct nopal_microprotocol nopal_resend_copies = {
 		NOPAL_ON(SEGMENT_TIMEOUT, resend_copies_on_missing, .before = "reliability"),
 		NOPAL_ON(SEND_SEGMENT, resend_copies_on_send)),
 	.raises = NOPAL_RAISES("SEGMENT_RESEND", "SESSION_BROKEN"),
-	.state_size = sizeof(struct resend_copies),
+	.state_size = sizeof(struct nopal_queue),
 	.idle = idle_queue,
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sliding.h -- the state of sliding_window_fec, and its two halves, sliding_sender.c and
- * sliding_receiver.c.
+ * sliding.h -- the state of sliding_window_fec, and its symbols, sliding_symbols.c.
  */
 #ifndef NOPAL_SLIDING_H
 #define NOPAL_SLIDING_H
@@ -78,14 +77,10 @@ static inline uint8_t nopal__sliding_factor(uint32_t repair, uint64_t source)
 	return (uint8_t)(1 + mixed % VALUES);
 }
 
-/* The place of a number, made on first use; NULL: over budget. */
-uint8_t *nopal__sliding_place(struct nopal_session *session, struct sliding_symbols *symbols,
-			      uint32_t count, uint32_t room, uint64_t number);
 static inline bool nopal__sliding_has(const struct sliding_symbols *symbols, uint64_t number)
 {
 	return symbols->bytes && symbols->number[number % symbols->room] == number;
 }
-void nopal__sliding_forget(struct nopal_session *session, struct sliding_symbols *symbols);
 
 /* A segment leaves for the first time. */
 void nopal__sliding_join(struct nopal_at at, struct nopal_segment *segment);

@@ -31,8 +31,6 @@ struct source_quench {
 	bool arrived;	 /* something did in this turn */
 };
 
-/* ------------------------------------------------------------- the sender */
-
 /* A quench that comes twice or late was heeded already. */
 static enum nopal_verdict source_quench_on_quench(struct nopal_at at, struct nopal_segment *segment)
 {
