@@ -137,13 +137,14 @@ static void mtu_discovery_go_on(struct nopal_at at)
 	nopal_timer_start(at, MTU_DISCOVERY_CLOCK, at.session->now_ns + set->raise_ns);
 }
 
-static void mtu_discovery_search(struct nopal_at at)
+/* From the start, with the length `first` where that is above the floor. */
+static void mtu_discovery_search(struct nopal_at at, uint32_t first)
 {
 	struct mtu_discovery *self = nopal_state(at);
 
 	self->bad = nopal_path_max(at.session) + 1;
-	if (self->good > self->floor)
-		mtu_discovery_try(at, self->good);
+	if (first > self->floor)
+		mtu_discovery_try(at, first);
 	else
 		mtu_discovery_go_on(at);
 }
@@ -177,7 +178,7 @@ static void mtu_discovery_when_due(struct nopal_at at)
 	if (self->is == MTU_DISCOVERY_FOUND && !self->used)
 		self->is = MTU_DISCOVERY_ASLEEP;
 	else if (self->is == MTU_DISCOVERY_FOUND)
-		mtu_discovery_search(at);
+		mtu_discovery_search(at, self->good);
 	else if (self->tries < set->probes)
 		mtu_discovery_probe(at);
 	else
@@ -206,7 +207,7 @@ static enum nopal_verdict mtu_discovery_on_send(struct nopal_at at, struct nopal
 	(void)segment;
 	self->used = true;
 	if (self->is == MTU_DISCOVERY_ASLEEP)
-		mtu_discovery_search(at);
+		mtu_discovery_search(at, self->good);
 	return NOPAL_CONTINUE;
 }
 
@@ -271,7 +272,7 @@ static enum nopal_verdict mtu_discovery_on_missing(struct nopal_at at,
 	if (!mtu_discovery_is_long(at.session, self, segment) || ++self->lost < set->black_hole)
 		return NOPAL_CONTINUE;
 	mtu_discovery_set(at, self->floor);
-	mtu_discovery_search(at);
+	mtu_discovery_search(at, self->good);
 	return NOPAL_CONTINUE;
 }
 
@@ -290,11 +291,7 @@ static enum nopal_verdict mtu_discovery_on_narrowed(struct nopal_at at,
 		mtu_discovery_failed(at);
 	} else if (hint < self->good && self->good > self->floor) {
 		mtu_discovery_set(at, self->floor);
-		self->bad = nopal_path_max(at.session) + 1;
-		if (hint > self->floor)
-			mtu_discovery_try(at, hint);
-		else
-			mtu_discovery_go_on(at);
+		mtu_discovery_search(at, hint);
 	}
 	return NOPAL_CONTINUE;
 }

@@ -74,15 +74,6 @@ static inline bool loss_epoch_is_resolved(struct nopal_session *session,
 	return nopal_oldest_transmission(session) >= epoch->reduced_at;
 }
 
-/* With each ack.  True: the recovery is over. */
-static inline bool loss_epoch_ends(struct nopal_session *session, struct loss_epoch *epoch)
-{
-	if (!epoch->recovering || !loss_epoch_is_resolved(session, epoch))
-		return false;
-	epoch->recovering = false;
-	return true;
-}
-
 /* No window is reduced below it. */
 static inline int64_t loss_epoch_min(const struct nopal_session *session, int64_t window_bytes)
 {

@@ -275,13 +275,6 @@ static enum nopal_verdict tfrc_on_marked(struct nopal_at at, struct nopal_sessio
 
 /* --------------------------------------------------------- what an ack tells */
 
-static void tfrc_begin_round(struct nopal_session *session, struct tfrc *tfrc)
-{
-	tfrc->round_began_ns = session->now_ns;
-	tfrc->round_acked = 0;
-	tfrc->round_sent = 0;
-}
-
 /* Section 4.3, step 3.  Where the application limits, the rate of arrival says nothing of the path:
  * the set only grows. */
 static void tfrc_end_round(struct nopal_at at)
@@ -298,8 +291,6 @@ static void tfrc_end_round(struct nopal_at at)
 	tfrc->received_bps[1] = tfrc->received_bps[0];
 	tfrc->received_bps[0] = received;
 	tfrc_set(at);
-	tfrc_begin_round(at.session, tfrc);
-	tfrc_time_silence(at);
 }
 
 /* The first round trip is known. */
@@ -318,8 +309,6 @@ static void tfrc_begin(struct nopal_at at)
 	tfrc->doubled_ns = at.session->now_ns;
 	tfrc_note_root(at);
 	tfrc_share(at);
-	tfrc_begin_round(at.session, tfrc);
-	tfrc_time_silence(at);
 }
 
 static enum nopal_verdict tfrc_on_ack(struct nopal_at at, struct nopal_ack *ack)
@@ -351,6 +340,11 @@ static enum nopal_verdict tfrc_on_ack(struct nopal_at at, struct nopal_ack *ack)
 		tfrc_begin(at);
 	else if (at.session->now_ns - tfrc->round_began_ns >= srtt)
 		tfrc_end_round(at);
+	else
+		return NOPAL_CONTINUE;
+	tfrc->round_began_ns = at.session->now_ns;
+	tfrc->round_acked = tfrc->round_sent = 0;
+	tfrc_time_silence(at);
 	return NOPAL_CONTINUE;
 }
 

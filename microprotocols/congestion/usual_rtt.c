@@ -84,24 +84,6 @@ static enum nopal_verdict usual_rtt_on_received(struct nopal_at at, struct nopal
 	return NOPAL_CONTINUE;
 }
 
-/* A round trip that others will have too; 0: not known now. */
-static int64_t usual_rtt_sample(struct usual_rtt *usual, int64_t rtt_ns)
-{
-	int64_t whole_ns = usual->whole_ns;
-
-	usual->whole_ns = 0;
-	if (usual->overtakes)
-		return whole_ns;
-	if (rtt_ns <= 0)
-		return 0;
-	usual->newest = (usual->newest + 1) % USUAL_RTT_SAMPLES;
-	usual->recent_ns[usual->newest] = rtt_ns;
-	for (unsigned i = 0; i < USUAL_RTT_SAMPLES; i++)
-		if (usual->recent_ns[i] > rtt_ns)
-			rtt_ns = usual->recent_ns[i];
-	return rtt_ns;
-}
-
 static enum nopal_verdict usual_rtt_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct usual_rtt *usual = nopal_state(at);
@@ -116,9 +98,21 @@ static enum nopal_verdict usual_rtt_on_ack(struct nopal_at at, struct nopal_ack 
 	} else if (!ack->told_end) {
 		usual->largest = ack->largest;
 	}
-	nopal_shared_set(at, USUAL_RTT_USUAL, usual_rtt_sample(usual, rtt_ns));
-	if (!usual->overtakes)
+	if (!usual->overtakes) {
+		/* A round trip that others will have too; 0: not known now. */
+		if (rtt_ns > 0) {
+			usual->newest = (usual->newest + 1) % USUAL_RTT_SAMPLES;
+			usual->recent_ns[usual->newest] = rtt_ns;
+			for (unsigned i = 0; i < USUAL_RTT_SAMPLES; i++)
+				if (usual->recent_ns[i] > rtt_ns)
+					rtt_ns = usual->recent_ns[i];
+		}
+		nopal_shared_set(at, USUAL_RTT_USUAL, rtt_ns > 0 ? rtt_ns : 0);
+		usual->whole_ns = 0;
 		return NOPAL_CONTINUE;
+	}
+	nopal_shared_set(at, USUAL_RTT_USUAL, usual->whole_ns);
+	usual->whole_ns = 0;
 	/* So many bytes may be told early: other acks would tell of them in the same time. */
 	product = nopal_rate_bytes((uint64_t)nopal_shared_get(at, USUAL_RTT_BANDWIDTH),
 				   nopal_shared_get(at, USUAL_RTT_PATH));

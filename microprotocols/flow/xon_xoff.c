@@ -148,29 +148,18 @@ static enum nopal_verdict xon_xoff_on_gone(struct nopal_at at, struct nopal_segm
 	return NOPAL_CONTINUE;
 }
 
-static void xon_xoff_obey(struct nopal_at at, const struct nopal_segment *segment, bool suspended)
+static enum nopal_verdict xon_xoff_on_order(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct xon_xoff *self = nopal_state(at);
 	uint32_t number;
 
 	if (!flow_number_low(segment, &number) || !flow_number_is_newer(number, self->obeyed))
-		return;
+		return NOPAL_CONTINUE;
 	self->obeyed = number;
-	self->suspended = suspended;
+	self->suspended = segment->kind == nopal_kind(at, XON_XOFF_XOFF);
 	self->backoff = 0;
 	nopal_timer_stop(at, XON_XOFF_PROBE_DUE);
 	xon_xoff_drain(at);
-}
-
-static enum nopal_verdict xon_xoff_on_xoff(struct nopal_at at, struct nopal_segment *segment)
-{
-	xon_xoff_obey(at, segment, true);
-	return NOPAL_CONTINUE;
-}
-
-static enum nopal_verdict xon_xoff_on_xon(struct nopal_at at, struct nopal_segment *segment)
-{
-	xon_xoff_obey(at, segment, false);
 	return NOPAL_CONTINUE;
 }
 
@@ -248,8 +237,8 @@ static const struct nopal_binding xon_xoff_bindings[] = {
 	NOPAL_ON(SEGMENT_TO_NET, xon_xoff_on_to_net, .before = "window_mechanism"),
 	NOPAL_ON(SEND_SEGMENT, xon_xoff_on_gone),
 	NOPAL_ON(SEGMENT_DONE, xon_xoff_on_gone),
-	NOPAL_ON_OWN(XON_XOFF_XOFF, xon_xoff_on_xoff),
-	NOPAL_ON_OWN(XON_XOFF_XON, xon_xoff_on_xon),
+	NOPAL_ON_OWN(XON_XOFF_XOFF, xon_xoff_on_order),
+	NOPAL_ON_OWN(XON_XOFF_XON, xon_xoff_on_order),
 	NOPAL_ON_OWN(XON_XOFF_PROBE, xon_xoff_on_probe),
 	NOPAL_ON(SEGMENT_VERIFIED, xon_xoff_on_verified, .before = "message_segments"),
 	HELD_BINDINGS,

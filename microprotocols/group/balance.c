@@ -190,15 +190,6 @@ static enum nopal_verdict balance_on_send(struct nopal_at at, struct nopal_segme
 
 /* -------------------------------------------------------------------- outcomes */
 
-/* Is the message known not to be there?  Where the outcome is unknown, it may be, unless the
- * destination has gone. */
-static bool balance_lacks(const struct nopal_copy *copy)
-{
-	if (copy->outcome == NOPAL_OUTCOME_UNKNOWN)
-		return copy->destination->removed || copy->destination->ended;
-	return copy->outcome == NOPAL_OUTCOME_LOST || copy->outcome == NOPAL_OUTCOME_EXPIRED;
-}
-
 /* A message that the destination lacks goes to another one.  The time of a failure is no measure of
  * load: a destination that refuses at once would draw all.  Of a message that left again, it is not
  * known when this copy did. */
@@ -211,6 +202,11 @@ static enum nopal_verdict balance_on_copy(struct nopal_at at, struct nopal_copy 
 	uint64_t *note = copy->destination->note, *time_ns = &note[BALANCE_TIME_NS];
 	uint64_t took_ns = (uint64_t)copy->took_ns;
 	uint32_t *place;
+	/* Where the outcome is unknown, the message may be there, unless the destination has gone. */
+	bool lacks = copy->outcome == NOPAL_OUTCOME_UNKNOWN
+			     ? copy->destination->removed || copy->destination->ended
+			     : copy->outcome == NOPAL_OUTCOME_LOST ||
+				       copy->outcome == NOPAL_OUTCOME_EXPIRED;
 
 	if (nopal_is_for_one(at.session, segment))
 		return NOPAL_CONTINUE;
@@ -218,7 +214,7 @@ static enum nopal_verdict balance_on_copy(struct nopal_at at, struct nopal_copy 
 	note[BALANCE_AS_OF_NS] = (uint64_t)at.session->now_ns;
 	if (note[BALANCE_UNDER_WAY])
 		note[BALANCE_UNDER_WAY]--;
-	if (!balance_lacks(copy)) {
+	if (!lacks) {
 		if (segment->transmissions == 1)
 			*time_ns = *time_ns ? ((BALANCE_SMOOTH - 1) * *time_ns + took_ns) /
 						      BALANCE_SMOOTH

@@ -64,24 +64,14 @@ static inline struct receiver_path *receiver_path_of(struct nopal_destination *d
 
 /* ------------------------------------------------------------------- round trips */
 
-/* Segments that left in `left_ns` arrived in `came_ns`, which is longer while the queue grows. */
-static inline void receiver_path_pass(struct receiver_path *path, int64_t left_ns, int64_t came_ns)
-{
-	int64_t passed = RECEIVER_PATH_PASSED_MAX;
-
-	path->left_a_second = 0;
-	if (left_ns <= 0)
-		return;
-	path->left_a_second = (uint32_t)nopal_scale(path->since, NOPAL_SECOND, (uint64_t)left_ns);
-	if (came_ns > left_ns / RECEIVER_PATH_PASSED_PARTS)
-		passed = (int64_t)nopal_scale((uint64_t)left_ns, RECEIVER_PATH_ONE,
-					      (uint64_t)came_ns);
-	path->passed += (int32_t)((passed - path->passed) / RECEIVER_PATH_PASSED_SMOOTH);
-}
-
 static inline void receiver_path_meet(struct receiver_path *path,
 				      const struct nopal_channel_report *report, int64_t now_ns)
 {
+	/* Segments that left in `left_ns` arrived in `came_ns`: longer while the queue grows. */
+	int64_t left_ns = report->left_ns - path->left_ns;
+	int64_t came_ns = left_ns + report->sample_ns - path->latest_ns;
+	int64_t passed = RECEIVER_PATH_PASSED_MAX;
+
 	if (!path->min_ns || report->sample_ns <= path->min_ns ||
 	    now_ns - path->found_ns > RECEIVER_PATH_OLD_NS) {
 		path->min_ns = report->sample_ns;
@@ -91,12 +81,20 @@ static inline void receiver_path_meet(struct receiver_path *path,
 		path->queued_ns = 0;
 	else if (!path->queued_ns)
 		path->queued_ns = now_ns;
-	if (path->left_ns)
-		receiver_path_pass(path, report->left_ns - path->left_ns,
-				   report->left_ns - path->left_ns + report->sample_ns -
-					   path->latest_ns);
-	else
+	if (path->left_ns) {
+		path->left_a_second = 0;
+		if (left_ns > 0) {
+			path->left_a_second =
+				(uint32_t)nopal_scale(path->since, NOPAL_SECOND, (uint64_t)left_ns);
+			if (came_ns > left_ns / RECEIVER_PATH_PASSED_PARTS)
+				passed = (int64_t)nopal_scale((uint64_t)left_ns, RECEIVER_PATH_ONE,
+							      (uint64_t)came_ns);
+			path->passed +=
+				(int32_t)((passed - path->passed) / RECEIVER_PATH_PASSED_SMOOTH);
+		}
+	} else {
 		path->passed = RECEIVER_PATH_ONE;
+	}
 	path->latest_ns = report->sample_ns;
 	path->left_ns = report->left_ns;
 	path->since = 0;

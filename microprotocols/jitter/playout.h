@@ -134,14 +134,6 @@ static inline bool playout_fit_in(const struct playout *playout,
 	return true;
 }
 
-static inline bool playout_is_before(const struct playout_entry *entry,
-				     const struct playout_entry *other)
-{
-	if (entry->due_ns != other->due_ns)
-		return entry->due_ns < other->due_ns;
-	return entry->number < other->number;
-}
-
 /* In its place by time.  False: no room, or no memory. */
 static inline bool playout_add(struct nopal_session *session, struct playout *playout,
 			       const struct playout_limits *limits,
@@ -155,8 +147,14 @@ static inline bool playout_add(struct nopal_session *session, struct playout *pl
 	if (!playout->ring || playout->count >= limits->messages ||
 	    playout->bytes + entry->bytes > (uint64_t)limits->bytes)
 		return false;
-	for (; place && playout_is_before(entry, playout_at(playout, limits, place - 1)); place--)
-		*playout_at(playout, limits, place) = *playout_at(playout, limits, place - 1);
+	for (; place; place--) {
+		const struct playout_entry *other = playout_at(playout, limits, place - 1);
+
+		if (other->due_ns < entry->due_ns ||
+		    (other->due_ns == entry->due_ns && other->number <= entry->number))
+			break;
+		*playout_at(playout, limits, place) = *other;
+	}
 	*playout_at(playout, limits, place) = *entry;
 	playout->count++;
 	playout->bytes += entry->bytes;

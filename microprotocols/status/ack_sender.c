@@ -76,17 +76,13 @@ enum nopal_verdict nopal__ack_sender_on_send(struct nopal_at at, struct nopal_se
 
 /* ----------------------------------------------------- the end of a segment */
 
-static void ack_sender_release(struct nopal_at at, struct nopal_segment *segment)
+/* Also of what was not received, and ends so. */
+enum nopal_verdict nopal__ack_sender_on_received(struct nopal_at at, struct nopal_segment *segment)
 {
 	if (nopal_holds(at, segment, NOPAL_DEALLOCATE))
 		nopal_release(at, segment, NOPAL_DEALLOCATE);
 	if (nopal_holds(at, segment, NOPAL_DONE))
 		nopal_release(at, segment, NOPAL_DONE);
-}
-
-enum nopal_verdict nopal__ack_sender_on_received(struct nopal_at at, struct nopal_segment *segment)
-{
-	ack_sender_release(at, segment);
 	return NOPAL_CONTINUE;
 }
 
@@ -99,8 +95,7 @@ enum nopal_verdict nopal__ack_sender_on_abandoned(struct nopal_at at, struct nop
 	if (!segment->transmissions)
 		outstanding_track(at.session, &self->sent, number, segment);
 	outstanding_close(&self->sent, number);
-	ack_sender_release(at, segment);
-	return NOPAL_CONTINUE;
+	return nopal__ack_sender_on_received(at, segment);
 }
 
 /* Lost or timed out: where nobody sends the segment again, this is its end. */
@@ -109,10 +104,8 @@ enum nopal_verdict nopal__ack_sender_on_missing(struct nopal_at at, struct nopal
 	struct positive_ack *self = nopal_state(at);
 	uint64_t number = nopal_get(at, segment, POSITIVE_ACK_NUMBER);
 
-	if (segment->kind) {
-		ack_sender_release(at, segment);
-		return NOPAL_CONTINUE;
-	}
+	if (segment->kind)
+		return nopal__ack_sender_on_received(at, segment);
 	if (nopal_shared_get(at, POSITIVE_ACK_UNMET))
 		return NOPAL_CONTINUE;
 	if (outstanding_is_open(&self->sent, number)) {
@@ -120,8 +113,7 @@ enum nopal_verdict nopal__ack_sender_on_missing(struct nopal_at at, struct nopal
 		if (segment->outcome == NOPAL_OUTCOME_UNKNOWN) /* below it may be known */
 			segment->outcome = NOPAL_OUTCOME_LOST;
 	}
-	ack_sender_release(at, segment);
-	return NOPAL_CONTINUE;
+	return nopal__ack_sender_on_received(at, segment);
 }
 
 static void ack_sender_arrived(struct nopal_at at, struct nopal_ack *ack, uint64_t number,
@@ -207,7 +199,7 @@ static void ack_sender_process(struct nopal_at at, const struct ack_report *repo
 	       segment->packet_number <= self->largest) {
 		nopal_queue_pop(&self->passing);
 		nopal_segment_settle(at.session, segment);
-		ack_sender_release(at, segment);
+		nopal__ack_sender_on_received(at, segment);
 	}
 	if (outstanding_is_open(&self->sent, ack->cumulative))
 		ack->cumulative_segment = outstanding_at(&self->sent, ack->cumulative);
