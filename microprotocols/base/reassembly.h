@@ -94,15 +94,17 @@ static inline bool partial_agrees(const struct partial *partial, uint32_t index,
 	return !last || index >= partial->reach;
 }
 
-/* Gives the memory of free records back. */
-static inline void reassembly_idle(struct nopal_session *session, struct reassembly *self)
+/* Gives the memory of free records back; of a part whose state this is. */
+static inline void reassembly_idle(struct nopal_at at)
 {
-	nopal_map_idle(session, &self->partials);
+	struct reassembly *self = nopal_state(at);
+
+	nopal_map_idle(at.session, &self->partials);
 	while (self->free) {
 		struct partial *partial = self->free;
 
 		self->free = partial->newer;
-		nopal_free(session, partial);
+		nopal_free(at.session, partial);
 	}
 }
 

@@ -205,11 +205,6 @@ static enum nopal_verdict resize_on_gave_up(struct nopal_at at, struct nopal_for
 	return NOPAL_CONTINUE;
 }
 
-static void resize_idle(struct nopal_at at)
-{
-	reassembly_idle(at.session, nopal_state(at));
-}
-
 static uint64_t resize_message_limit(const void *parameters, uint32_t body_bytes)
 {
 	(void)parameters;
@@ -265,6 +260,6 @@ const struct nopal_microprotocol nopal_resize = {
 				   NOPAL_ON(FORWARD_RECEIVED, resize_on_gave_up)),
 	.raises = NOPAL_RAISES("SEGMENT_FROM_USER", "MSG_FROM_NET", "SESSION_BROKEN"),
 	.state_size = sizeof(struct reassembly),
-	.idle = resize_idle,
+	.idle = reassembly_idle,
 	.message_limit = resize_message_limit,
 };

@@ -173,39 +173,32 @@ static inline enum nopal_verdict window_rules_on_timeout(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-static inline void window_rules_grow(struct nopal_at at, const struct nopal_ack *ack)
-{
-	const struct window_rules *rules = window_rules_of(at);
-	int64_t window = nopal_shared_get(at, WINDOW_BYTES);
-	int64_t acked = (int64_t)ack->newly_acked_bytes;
-	int64_t before = window;
-
-	if (window_rules_is_slow_start(at) && rules->start) {
-		window = rules->start(at, window, ack);
-		acked = 0;
-	} else if (window_rules_is_slow_start(at)) {
-		window = window_rules_start(at, window, acked);
-		acked -= window - before;
-	}
-	if (acked > 0 && rules->grow)
-		window = rules->grow(at, window, acked);
-	nopal_shared_set(at, WINDOW_BYTES, window);
-}
-
 static inline enum nopal_verdict window_rules_on_ack(struct nopal_at at, struct nopal_ack *ack)
 {
 	const struct window_rules *rules = window_rules_of(at);
 	struct loss_epoch *epoch = nopal_state(at);
+	int64_t acked = (int64_t)ack->newly_acked_bytes, window, before;
 
-	if (!ack->newly_acked_bytes)
+	if (!acked)
 		return NOPAL_CONTINUE;
 	if (rules->see)
 		rules->see(at, ack);
-	if (epoch->recovering)
+	if (epoch->recovering) {
 		epoch->recovering = rules->resolves ? !rules->resolves(at, ack)
 						    : !loss_epoch_is_resolved(at.session, epoch);
-	else if (!nopal_shared_get(at, WINDOW_APP_LIMITED))
-		window_rules_grow(at, ack);
+	} else if (!nopal_shared_get(at, WINDOW_APP_LIMITED)) {
+		window = before = nopal_shared_get(at, WINDOW_BYTES);
+		if (window_rules_is_slow_start(at) && rules->start) {
+			window = rules->start(at, window, ack);
+			acked = 0;
+		} else if (window_rules_is_slow_start(at)) {
+			window = window_rules_start(at, window, acked);
+			acked -= window - before;
+		}
+		if (acked > 0 && rules->grow)
+			window = rules->grow(at, window, acked);
+		nopal_shared_set(at, WINDOW_BYTES, window);
+	}
 	if (rules->after)
 		rules->after(at, ack);
 	return NOPAL_CONTINUE;

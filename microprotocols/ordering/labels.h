@@ -214,14 +214,6 @@ static inline void label_list_remove(struct label_waiters *all, struct label_wai
 	all->count--;
 }
 
-/* From among those that wait by age to the end of those that are hurried. */
-static inline void label_list_hurry(struct label_waiters *all, struct label_waiter *waiter)
-{
-	label_list_remove(all, waiter);
-	label_list_add(all, waiter, all->hurried);
-	all->hurried = waiter;
-}
-
 /* In front of the others that lack the label.  False: over budget. */
 static inline bool label_link_add(struct nopal_session *session, struct label_waiters *all,
 				  struct label_waiter *waiter, uint64_t label)
@@ -320,16 +312,6 @@ static inline void label_wake(struct label_waiters *all, uint64_t label)
 	all->ready_last = last;
 }
 
-/* The next that is ready, out of that list; NULL: none. */
-static inline struct label_waiter *label_ready(struct label_waiters *all)
-{
-	struct label_waiter *waiter = all->ready;
-
-	if (waiter)
-		all->ready = waiter->after_it;
-	return waiter;
-}
-
 /* A message that waits itself and that this one lacks, not asked for yet. */
 static inline struct label_waiter *label_lacked(const struct label_waiters *all,
 						const struct label_waiter *waiter)
@@ -343,18 +325,6 @@ static inline struct label_waiter *label_lacked(const struct label_waiters *all,
 			return lacked;
 	}
 	return NULL;
-}
-
-static inline void label_waiters_rest(struct nopal_session *session, struct label_waiters *all)
-{
-	nopal_map_idle(session, &all->lacking);
-	nopal_map_idle(session, &all->waiting);
-	while (all->free) {
-		struct label_waiter *waiter = all->free;
-
-		all->free = waiter->newer;
-		nopal_free(session, waiter);
-	}
 }
 
 #endif

@@ -98,8 +98,10 @@ static void semantic_order_drain(struct nopal_at at)
 	bool busy = self->busy;
 
 	self->busy = true;
-	while (!busy && (waiter = label_ready(&self->arrived)) != NULL)
+	while (!busy && (waiter = self->arrived.ready)) {
+		self->arrived.ready = waiter->after_it;
 		semantic_order_deliver(at, waiter);
+	}
 	self->busy = busy;
 }
 
@@ -272,7 +274,10 @@ static enum nopal_verdict semantic_order_on_turn_end(struct nopal_at at,
 			continue;
 		if (waiter->due_ns > due_ns)
 			waiter->due_ns = due_ns;
-		label_list_hurry(&self->arrived, waiter);
+		/* From among those that wait by age to the end of those that are hurried. */
+		label_list_remove(&self->arrived, waiter);
+		label_list_add(&self->arrived, waiter, self->arrived.hurried);
+		self->arrived.hurried = waiter;
 	}
 	semantic_order_watch(at);
 	return NOPAL_CONTINUE;
@@ -299,8 +304,16 @@ static enum nopal_verdict semantic_order_on_peer_closed(struct nopal_at at,
 static void semantic_order_idle(struct nopal_at at)
 {
 	struct semantic_order *self = nopal_state(at);
+	struct label_waiters *arrived = &self->arrived;
 
-	label_waiters_rest(at.session, &self->arrived);
+	nopal_map_idle(at.session, &arrived->lacking);
+	nopal_map_idle(at.session, &arrived->waiting);
+	while (arrived->free) {
+		struct label_waiter *waiter = arrived->free;
+
+		arrived->free = waiter->newer;
+		nopal_free(at.session, waiter);
+	}
 }
 
 static const struct nopal_parameter semantic_order_parameters[] = {

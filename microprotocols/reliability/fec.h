@@ -98,17 +98,6 @@ static inline bool nopal__block_add(struct nopal__block *block, uint32_t index, 
 	return true;
 }
 
-/* Sources that are not there; returns how many. */
-static inline uint32_t nopal__block_missing(const struct nopal__block *block, uint8_t missing[])
-{
-	uint32_t count = 0;
-
-	for (uint32_t index = 0; index < block->sources; index++)
-		if (!nopal__block_has(block, index))
-			missing[count++] = (uint8_t)index;
-	return count;
-}
-
 /* Pads the first `sources` symbols; symbol[] points to them. */
 static inline void nopal__block_pad(const struct nopal__block *block, uint8_t *symbol[])
 {

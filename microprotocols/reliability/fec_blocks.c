@@ -209,12 +209,14 @@ static void fec_rebuild(struct nopal_at at, struct nopal__block *block)
 		.length = block->length,
 		.index = block->index,
 		.symbol = symbol,
-		.missing = nopal__block_missing(block, missing),
 		.missing_index = missing,
 		.rebuilt = rebuilt,
 	};
 
 	block->closed = true;
+	for (uint32_t index = 0; index < block->sources; index++)
+		if (!nopal__block_has(block, index))
+			missing[task.missing++] = (uint8_t)index;
 	if (!task.missing)
 		return;
 	if (!self->rebuilt)

@@ -174,6 +174,17 @@ static void rack_judge_cumulative(struct nopal_at at)
 		nopal_timer_start(at, RACK_JUDGE, until_ns);
 }
 
+/* With an ack, or where none came to judge by. */
+static void rack_detection_judge(struct nopal_at at)
+{
+	const struct rack_detection *self = nopal_state(at);
+
+	if (self->selective)
+		rack_judge_all(at);
+	else
+		rack_judge_cumulative(at);
+}
+
 static enum nopal_verdict rack_detection_on_processed(struct nopal_at at, struct nopal_ack *ack)
 {
 	struct rack_detection *self = nopal_state(at);
@@ -189,17 +200,6 @@ static enum nopal_verdict rack_detection_on_processed(struct nopal_at at, struct
 	if (nopal_oldest_transmission(at.session) > self->newest)
 		self->above = 0;
 	return NOPAL_CONTINUE;
-}
-
-/* No ack came to judge by. */
-static void rack_detection_when_judge(struct nopal_at at)
-{
-	const struct rack_detection *self = nopal_state(at);
-
-	if (self->selective)
-		rack_judge_all(at);
-	else
-		rack_judge_cumulative(at);
 }
 
 const struct nopal_microprotocol nopal_rack_detection = {
@@ -219,7 +219,7 @@ const struct nopal_microprotocol nopal_rack_detection = {
 	.attributes = NOPAL_ATTRIBUTES(FOUND_LOST_ATTRIBUTES),
 	.shared =
 		NOPAL_SHARED([RACK_MINIMUM] = { "minimum_rtt_ns", NOPAL_READ, 0, "the least one" }),
-	.timers = NOPAL_TIMERS([RACK_JUDGE] = { "judge", rack_detection_when_judge }),
+	.timers = NOPAL_TIMERS([RACK_JUDGE] = { "judge", rack_detection_judge }),
 	.bindings = NOPAL_BINDINGS(NOPAL_ON(ACK_FROM_NET, rack_detection_on_ack),
 				   NOPAL_ON(SEGMENT_RECEIVED, rack_detection_on_received),
 				   NOPAL_ON(ACK_PROCESSED, rack_detection_on_processed,
