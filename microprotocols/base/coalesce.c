@@ -173,29 +173,20 @@ static enum nopal_verdict coalesce_on_turn_end(struct nopal_at at, struct nopal_
 
 /* ------------------------------------------------------------- from the net */
 
-/* How many messages the body holds; 0 when it is not well formed. */
-static uint64_t coalesce_count(struct nopal_reader reader)
-{
-	uint64_t count = 0;
-
-	while (nopal_read_left(&reader)) {
-		uint64_t length = nopal_read_varint(&reader);
-
-		if (length > nopal_read_left(&reader))
-			return 0;
-		nopal_read_bytes(&reader, length);
-		count++;
-	}
-	return nopal_read_complete(&reader) ? count : 0;
-}
-
 static enum nopal_verdict coalesce_on_verified(struct nopal_at at, struct nopal_segment *segment)
 {
 	struct nopal_reader reader = nopal_body_reader(&segment->body);
 	uint64_t number = nopal_get(at, segment, COALESCE_MESSAGE);
-	uint64_t count = coalesce_count(reader);
+	struct nopal_reader check = reader;
+	uint64_t count = 0;
 	bool kept = true;
 
+	while (nopal_read_left(&check)) {
+		nopal_read_bytes(&check, nopal_read_varint(&check));
+		count++;
+	}
+	if (!nopal_read_complete(&check))
+		return NOPAL_STOP;
 	for (uint64_t end = number + count; number < end; number++) {
 		struct nopal_body body = { .buffer = segment->body.buffer };
 		struct nopal_message *message;

@@ -32,26 +32,20 @@ struct bic_congestion {
 	uint64_t growth_rest; /* of its last division */
 };
 
-/* How far the window goes in a round trip. */
-static int64_t bic_step(const struct bic_congestion *bic, int64_t window, int64_t segment)
-{
-	int64_t away = bic->target_bytes - window;
-	int64_t step = away > 0 ? away / 2 : -away;
-
-	if (window < BIC_LEGACY * segment)
-		return segment;
-	if (step > BIC_MAX * segment)
-		return BIC_MAX * segment;
-	if (step < segment / BIC_MIN_PER)
-		return segment / BIC_MIN_PER;
-	return step;
-}
-
+/* `step`: how far the window goes in a round trip. */
 static int64_t bic_grow(struct nopal_at at, int64_t window, int64_t acked)
 {
 	struct bic_congestion *bic = nopal_state(at);
-	int64_t step = bic_step(bic, window, nopal_body_limit(at.session));
+	int64_t segment = nopal_body_limit(at.session);
+	int64_t away = bic->target_bytes - window;
+	int64_t step = away > 0 ? away / 2 : -away;
 
+	if (step > BIC_MAX * segment)
+		step = BIC_MAX * segment;
+	if (step < segment / BIC_MIN_PER)
+		step = segment / BIC_MIN_PER;
+	if (window < BIC_LEGACY * segment)
+		step = segment;
 	return window_rules_step(window, step, acked, &bic->growth_rest);
 }
 

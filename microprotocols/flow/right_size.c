@@ -68,29 +68,6 @@ RIGHT_SIZE_RARE void nopal__right_size_arrived(struct right_size *size, int64_t 
 	size->aged_ns = now_ns;
 }
 
-/* The numbers of the last half of a round trip and of this one left in a whole one, or a little
- * more. */
-static void right_size_left(struct right_size *size, int64_t now_ns, uint64_t left)
-{
-	int64_t elapsed_ns = now_ns - size->last.began_ns;
-	uint64_t gone = left - size->last.left;
-
-	if (left <= size->now.left || !size->trip_ns)
-		return;
-	size->max >>= right_size_idle(size, now_ns);
-	size->used_ns = now_ns;
-	if (elapsed_ns > size->trip_ns)
-		gone = nopal_scale(gone, (uint64_t)size->trip_ns, (uint64_t)elapsed_ns);
-	if (gone > size->max)
-		size->max = gone;
-	if (now_ns - size->now.began_ns < size->trip_ns / 2)
-		return;
-	size->growing = size->max > size->before + size->before / RIGHT_SIZE_GROWTH_PART;
-	size->before = size->max;
-	size->last = size->now;
-	size->now = (struct right_size_half){ left, now_ns };
-}
-
 void nopal__right_size_idle(struct right_size *size)
 {
 	*size = (struct right_size){ .max = size->max,
@@ -117,7 +94,26 @@ RIGHT_SIZE_RARE uint64_t nopal__right_size_window(struct right_size *size, int64
 		if (!size->used_ns)
 			size->used_ns = now_ns;
 	}
-	right_size_left(size, now_ns, left);
+	/* The numbers of the last half of a round trip and of this one left in a whole one, or a
+	 * little more. */
+	if (left > size->now.left && size->trip_ns) {
+		int64_t elapsed_ns = now_ns - size->last.began_ns;
+		uint64_t gone = left - size->last.left;
+
+		size->max >>= right_size_idle(size, now_ns);
+		size->used_ns = now_ns;
+		if (elapsed_ns > size->trip_ns)
+			gone = nopal_scale(gone, (uint64_t)size->trip_ns, (uint64_t)elapsed_ns);
+		if (gone > size->max)
+			size->max = gone;
+		if (now_ns - size->now.began_ns >= size->trip_ns / 2) {
+			size->growing =
+				size->max > size->before + size->before / RIGHT_SIZE_GROWTH_PART;
+			size->before = size->max;
+			size->last = size->now;
+			size->now = (struct right_size_half){ left, now_ns };
+		}
+	}
 	window = right_size_wanted(size);
 	if (window < min)
 		window = min;

@@ -71,32 +71,26 @@ struct tag_matching {
 
 /* -------------------------------------------------------------------- lists */
 
-static bool tag_matching_grow(struct nopal_session *session, struct tag_matching *self)
-{
-	uint32_t room = self->room ? 2 * self->room : TAG_MATCHING_MIN_ROOM;
-	struct tag_matching_item *pool = nopal_alloc(session, room * sizeof(*pool));
-
-	if (!pool)
-		return false;
-	if (self->room)
-		memcpy(pool, self->pool, self->room * sizeof(*pool));
-	for (uint32_t place = room - 1; place && place >= self->room; place--) {
-		pool[place].behind = self->spare;
-		self->spare = place;
-	}
-	nopal_free(session, self->pool);
-	self->pool = pool;
-	self->room = room;
-	return true;
-}
-
-/* 0: there is no memory. */
+/* A free place; the pool grows where there is none.  0: there is no memory. */
 static uint32_t tag_matching_take(struct nopal_session *session, struct tag_matching *self)
 {
-	uint32_t place;
+	uint32_t room = self->room ? 2 * self->room : TAG_MATCHING_MIN_ROOM, place;
 
-	if (!self->spare && !tag_matching_grow(session, self))
-		return 0;
+	if (!self->spare) {
+		struct tag_matching_item *pool = nopal_alloc(session, room * sizeof(*pool));
+
+		if (!pool)
+			return 0;
+		if (self->room)
+			memcpy(pool, self->pool, self->room * sizeof(*pool));
+		for (place = room - 1; place && place >= self->room; place--) {
+			pool[place].behind = self->spare;
+			self->spare = place;
+		}
+		nopal_free(session, self->pool);
+		self->pool = pool;
+		self->room = room;
+	}
 	place = self->spare;
 	self->spare = self->pool[place].behind;
 	return place;

@@ -257,28 +257,9 @@ static enum nopal_verdict negative_ack_on_done(struct nopal_at at, struct nopal_
 	return NOPAL_CONTINUE;
 }
 
-/* The transmission that the peer misses is the last one only when that is not later than the
- * largest that the peer has seen, or when it has had time to arrive. */
-static void negative_ack_lost(struct nopal_at at, uint64_t number, uint64_t largest)
-{
-	const struct negative_ack *self = nopal_state(at);
-	struct nopal_segment *segment = outstanding_find(at.session, &self->sent, number);
-	const struct nopal_transmission *transmission;
-
-	if (!segment)
-		return;
-	transmission = nopal_transmission_find(at.session, segment->packet_number);
-	if (!transmission || !transmission->open ||
-	    (segment->packet_number > largest &&
-	     (at.session->now_ns - segment->transmitted_ns) * NEGATIVE_ACK_ROUND_TRIPS <
-		     negative_ack_wait(at)))
-		return;
-	nopal_segment_settle(at.session, segment);
-	nopal_raise_SEGMENT_LOST(at.session, segment);
-}
-
-static void negative_ack_lost_range(struct nopal_at at, uint64_t first, uint64_t end,
-				    uint64_t largest)
+/* The transmission of a missing number is the last one only when that is not later than the largest
+ * that the peer has seen, or when it has had time to arrive. */
+static void negative_ack_lost(struct nopal_at at, uint64_t first, uint64_t end, uint64_t largest)
 {
 	const struct negative_ack *self = nopal_state(at);
 
@@ -289,8 +270,23 @@ static void negative_ack_lost_range(struct nopal_at at, uint64_t first, uint64_t
 
 		if (end - first < OUTSTANDING_WORD)
 			word &= (UINT64_C(1) << (end - first)) - 1;
-		for (; word; word &= word - 1)
-			negative_ack_lost(at, first + (unsigned)__builtin_ctzll(word), largest);
+		for (; word; word &= word - 1) {
+			uint64_t number = first + (unsigned)__builtin_ctzll(word);
+			struct nopal_segment *segment =
+				outstanding_find(at.session, &self->sent, number);
+			const struct nopal_transmission *last = NULL;
+
+			if (segment)
+				last = nopal_transmission_find(at.session, segment->packet_number);
+			if (!last || !last->open ||
+			    (segment->packet_number > largest &&
+			     (at.session->now_ns - segment->transmitted_ns) *
+					     NEGATIVE_ACK_ROUND_TRIPS <
+				     negative_ack_wait(at)))
+				continue;
+			nopal_segment_settle(at.session, segment);
+			nopal_raise_SEGMENT_LOST(at.session, segment);
+		}
 	}
 }
 
@@ -340,7 +336,7 @@ static enum nopal_verdict negative_ack_on_nak(struct nopal_at at, struct nopal_s
 		return NOPAL_STOP;
 	begins = true;
 	for (end = first; negative_ack_next(&reader, self, begins, &first, &end); begins = false)
-		negative_ack_lost_range(at, first, end, largest);
+		negative_ack_lost(at, first, end, largest);
 	return NOPAL_STOP;
 }
 

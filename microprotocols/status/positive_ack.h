@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * positive_ack.h -- what the files of positive_ack share: its state, and its two halves,
- * ack_sender.c (status of what we send) and ack_receiver.c (account of what the peer sends).
+ * positive_ack.h -- what the files of positive_ack share: its state, and the handlers of both ends,
+ * ack_ends.c.
  */
 #ifndef NOPAL_POSITIVE_ACK_H
 #define NOPAL_POSITIVE_ACK_H
@@ -75,15 +75,11 @@ nopal_SEGMENT_RECEIVED_handler nopal__ack_sender_on_received;
 nopal_SEGMENT_LOST_handler nopal__ack_sender_on_missing;
 nopal_SEGMENT_ABANDONED_handler nopal__ack_sender_on_abandoned;
 nopal_TURN_END_handler nopal__ack_sender_on_turn_end;
-/* A cumulative ack that came with data. */
-void nopal__ack_sender_take_cumulative(struct nopal_at at, uint64_t cumulative);
 
 nopal_SEGMENT_FROM_NET_handler nopal__ack_receiver_on_carried;
 nopal_SEGMENT_VERIFIED_handler nopal__ack_receiver_on_verified;
 nopal_FORWARD_RECEIVED_handler nopal__ack_receiver_on_gave_up;
 nopal_TURN_END_handler nopal__ack_receiver_on_turn_end;
 nopal_timer_handler nopal__ack_receiver_when_delayed;
-/* Puts the cumulative ack on a segment that leaves. */
-void nopal__ack_receiver_ride(struct nopal_at at, struct nopal_segment *segment);
 
 #endif

@@ -94,24 +94,6 @@ static void rtt_take(struct nopal_at at, int64_t rtt_ns)
 	rtt_share_timeout(at, smoothed, variance);
 }
 
-/* A sample of the segments that earlier acks told of: within one of them that overtook others, the
- * oldest segment has the usual round trip.  The minimum until it turned out that packets overtake
- * was an overtaker's. */
-static void rtt_end_batch(struct nopal_at at)
-{
-	int64_t minimum = nopal_shared_get(at, RTT_MINIMUM);
-	struct rtt_estimation *self = nopal_state(at);
-
-	if (self->batch < RTT_BATCH)
-		return;
-	if (!self->usual || self->batch_ns < minimum)
-		nopal_shared_set(at, RTT_MINIMUM, self->batch_ns);
-	self->usual = true;
-	rtt_take(at, self->batch_ns);
-	self->batch_ns = 0;
-	self->batch = 0;
-}
-
 /* A timeout by the measurements of others is no less than that of a first sample: the path may have
  * changed since. */
 static enum nopal_verdict rtt_estimation_on_open_session(struct nopal_at at,
@@ -142,7 +124,17 @@ static enum nopal_verdict rtt_estimation_on_ack(struct nopal_at at, struct nopal
 	if (ack->largest > self->largest)
 		self->largest = ack->largest;
 	if (self->overtakes) {
-		rtt_end_batch(at);
+		/* A sample of the segments that earlier acks told of: within one of them that
+		 * overtook others, the oldest segment has the usual round trip.  The minimum until
+		 * it turned out that packets overtake was an overtaker's. */
+		if (self->batch < RTT_BATCH)
+			return NOPAL_CONTINUE;
+		if (!self->usual || self->batch_ns < minimum)
+			nopal_shared_set(at, RTT_MINIMUM, self->batch_ns);
+		self->usual = true;
+		rtt_take(at, self->batch_ns);
+		self->batch_ns = 0;
+		self->batch = 0;
 		return NOPAL_CONTINUE;
 	}
 	if (!ack->largest_is_new || ack->largest_sent_ns < 0 ||
