@@ -75,4 +75,10 @@ static inline bool closing_goes_on(struct nopal_session *session, const struct c
 	return false;
 }
 
+/* The side that acknowledged last has answered for long enough. */
+static inline void closing_when_lingered(struct nopal_at at)
+{
+	nopal_session_closed(at.session);
+}
+
 #endif

@@ -133,11 +133,6 @@ static void three_way_when_closing(struct nopal_at at)
 		three_way_repeat_closing(at);
 }
 
-static void three_way_when_lingered(struct nopal_at at)
-{
-	nopal_session_closed(at.session);
-}
-
 static enum nopal_verdict three_way_on_close_session(struct nopal_at at,
 						     struct nopal_session *subject)
 {
@@ -477,7 +472,7 @@ const struct nopal_microprotocol nopal_three_way = {
 	.kinds = three_way_kinds,
 	.timers = NOPAL_TIMERS([THREE_WAY_OPENING] = { "opening", three_way_when_opening },
 			       [THREE_WAY_CLOSING] = { "closing", three_way_when_closing },
-			       [THREE_WAY_LINGER] = { "linger", three_way_when_lingered },
+			       [THREE_WAY_LINGER] = { "linger", closing_when_lingered },
 			       [THREE_WAY_SILENCE] = { "silence", three_way_when_silent }),
 	.bindings = NOPAL_BINDINGS(
 		NOPAL_ON(OPEN_SESSION, three_way_on_open_session),

@@ -268,11 +268,6 @@ static void virtual_circuit_when_closing(struct nopal_at at)
 		virtual_circuit_repeat_close(at);
 }
 
-static void virtual_circuit_when_lingered(struct nopal_at at)
-{
-	nopal_session_closed(at.session);
-}
-
 static enum nopal_verdict virtual_circuit_on_close_session(struct nopal_at at,
 							   struct nopal_session *subject)
 {
@@ -374,8 +369,7 @@ const struct nopal_microprotocol nopal_virtual_circuit = {
 							     virtual_circuit_when_opening },
 			       [VIRTUAL_CIRCUIT_CLOSING] = { "closing",
 							     virtual_circuit_when_closing },
-			       [VIRTUAL_CIRCUIT_LINGER] = { "linger",
-							    virtual_circuit_when_lingered }),
+			       [VIRTUAL_CIRCUIT_LINGER] = { "linger", closing_when_lingered }),
 	.bindings = NOPAL_BINDINGS(
 		NOPAL_ON(OPEN_SESSION, virtual_circuit_on_open_session),
 		NOPAL_ON(

@@ -207,7 +207,9 @@ static enum nopal_verdict bbr_congestion_on_timeout(struct nopal_at at,
 {
 	struct bbr_congestion *bbr = nopal_state(at);
 
-	if (!delivery_is_silent(at, &bbr->delivery, segment))
+	/* Was anything at all delivered since the segment left? */
+	if (nopal_get(at, segment, DELIVERY_BEFORE) >> DELIVERY_FLAG_BITS !=
+	    bbr->delivery.delivered)
 		return NOPAL_CONTINUE;
 	nopal_shared_set(at, BBR_WINDOW, BBR_MIN_SEGMENTS * (int64_t)nopal_body_limit(at.session));
 	bbr_publish(at);
@@ -400,7 +402,11 @@ static enum nopal_verdict bbr_congestion_on_ack(struct nopal_at at, struct nopal
 		rtt_ns = bbr_timed_rtt(ack, nopal_shared_get(at, BBR_LATEST_RTT));
 	old = min_rtt_take(&bbr->min, at.session->now_ns, rtt_ns);
 	if (bbr->delivery.sample.any) {
-		delivery_round_note(&bbr->round, &bbr->delivery);
+		bbr->round.began = bbr->delivery.sample.delivered >= bbr->round.end;
+		if (bbr->round.began) {
+			bbr->round.count++;
+			bbr->round.end = bbr->delivery.delivered;
+		}
 		bbr_note_rate(at);
 		bbr_check_mode(at, old);
 		bbr_set_rate(at);

@@ -58,17 +58,6 @@ struct delivery_round {
 	bool began;   /* with this ack */
 };
 
-/* With the sample of each ack. */
-static inline void delivery_round_note(struct delivery_round *round,
-				       const struct delivery *delivery)
-{
-	round->began = delivery->sample.delivered >= round->end;
-	if (!round->began)
-		return;
-	round->count++;
-	round->end = delivery->delivered;
-}
-
 /* A segment leaves; `limited`: the application has no more to send. */
 static inline void delivery_stamp(struct nopal_at at, struct delivery *delivery,
 				  struct nopal_segment *segment, int64_t in_flight, bool limited)
@@ -110,13 +99,6 @@ static inline void delivery_take(struct nopal_at at, struct delivery *delivery,
 	sample->delivered_ns = (int64_t)nopal_get(at, segment, DELIVERY_BEFORE_NS);
 	sample->first_sent_ns = (int64_t)nopal_get(at, segment, DELIVERY_FIRST_SENT_NS);
 	sample->sent_ns = segment->transmitted_ns;
-}
-
-/* Was nothing at all delivered since the segment left? */
-static inline bool delivery_is_silent(struct nopal_at at, const struct delivery *delivery,
-				      const struct nopal_segment *segment)
-{
-	return nopal_get(at, segment, DELIVERY_BEFORE) >> DELIVERY_FLAG_BITS == delivery->delivered;
 }
 
 /* Forget the sample: the next ack has its own. */

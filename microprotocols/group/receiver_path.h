@@ -148,13 +148,6 @@ static inline void receiver_path_begin(struct receiver_path *path)
 	path->sent = path->lost = path->rows = 0;
 }
 
-/* The rate has changed: earlier reports say nothing of it. */
-static inline void receiver_path_renew(struct receiver_path *path)
-{
-	receiver_path_begin(path);
-	path->passed = RECEIVER_PATH_ONE;
-}
-
 /* Are so many rows lost that it is no chance? Two counts deviate: this one, and that of slow
  * segments.  A tenth of the segments at most are lost by chance: as many as at slow rates, where
  * that is `known`, else the tenth. */

@@ -157,8 +157,10 @@ static enum nopal_verdict slowest_receiver_on_report(struct nopal_at at,
 	if (!news)
 		news = report->left_ns ? report->left_ns > self->down_ns
 				       : at.session->now_ns - self->down_ns > path->rtt_ns;
-	if (!news)
-		receiver_path_renew(path);
+	if (!news) { /* the rate has changed: earlier reports say nothing of it */
+		receiver_path_begin(path);
+		path->passed = RECEIVER_PATH_ONE;
+	}
 	congested = receiver_path_judge(path, report, at.session->now_ns, self->too_fast);
 	if (news) {
 		path->loss = min ? receiver_path_smooth(path->loss, report->missing, segments) : 0;

@@ -54,11 +54,6 @@ void nopal__erasure_init(struct nopal__erasure *erasure, int code, uint32_t sour
 /* The first `rows` parity symbols over `sources` <= k sources. */
 void nopal__erasure_encode(struct nopal__erasure *erasure, uint32_t sources, uint32_t rows,
 			   uint32_t length, uint8_t *const *source, uint8_t *const *parity);
-/* The memory given at init, or NULL. */
-static inline void *nopal__erasure_given(const struct nopal__erasure *erasure)
-{
-	return erasure->pattern;
-}
 /* False where the symbols do not determine the missing ones.  The tables of a pattern of losses are
  * kept for the next block that has the same. */
 bool nopal__erasure_rebuild(struct nopal__erasure *erasure, const struct nopal__erasure_task *task);

@@ -155,7 +155,7 @@ void nopal__fec_sender_idle(struct nopal_at at)
 	self->member = NULL;
 	fec_forget(at.session, &self->outgoing);
 	nopal_queue_idle(at.session, &self->unsettled);
-	nopal_free(at.session, nopal__erasure_given(code));
+	nopal_free(at.session, code->pattern);
 	nopal__erasure_init(code, code->code, code->sources, code->parities, NULL);
 }
 

@@ -17,7 +17,8 @@ for name in $listed; do
 	[ -n "$file" ] || { fault "$name: no file microprotocols/*/$name.c"; continue; }
 	grep -q "^const struct nopal_microprotocol nopal_$name = {" "$file" ||
 		fault "$file: no symbol nopal_$name"
-	grep -q "^	NOPAL_DESCRIBE($name, $(basename "$(dirname "$file")")," "$file" ||
+	family=$(basename "$(dirname "$file")")
+	grep -zq "	NOPAL_DESCRIBE([[:space:]]*$name, $family," "$file" ||
 		fault "$file: its descriptor does not begin with its name and its folder"
 	[ -f "tests/microprotocols/test_$name.c" ] ||
 		fault "$name: no test tests/microprotocols/test_$name.c"
