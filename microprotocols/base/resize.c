@@ -154,7 +154,6 @@ static enum nopal_verdict resize_on_verified(struct nopal_at at, struct nopal_se
 	uint64_t fragment = nopal_get(at, segment, RESIZE_FRAGMENT);
 	uint64_t index = fragment & RESIZE_INDEX;
 	uint64_t key = nopal_get(at, segment, RESIZE_MESSAGE);
-	bool unmet = nopal_shared_get(at, RESIZE_UNMET) != 0;
 	struct partial *partial = self->latest;
 	struct nopal_message *message;
 
@@ -180,6 +179,7 @@ static enum nopal_verdict resize_on_verified(struct nopal_at at, struct nopal_se
 		partial = nopal_map_get(&self->partials, key);
 	if (!partial) {
 		bool full = self->partials.used >= set->partial;
+		bool unmet = nopal_shared_get(at, RESIZE_UNMET) != 0;
 
 		if (full && !unmet)
 			reassembly_abandon(at.session, self, self->oldest);

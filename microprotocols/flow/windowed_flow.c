@@ -258,25 +258,18 @@ static enum nopal_verdict windowed_flow_on_send(struct nopal_at at, struct nopal
 }
 
 /* Less than a step is not told yet: the rest of it has to leave first.  A window that follows looks
- * more often than it tells. */
-static enum nopal_verdict windowed_flow_on_turn_end(struct nopal_at at,
-						    struct nopal_session *subject)
+ * more often than it tells.  Rare beside the turns. */
+static __attribute__((noinline)) void windowed_flow_look(struct nopal_at at, uint64_t left)
 {
 	const struct windowed_flow_parameters *set = nopal_parameters(at);
 	struct windowed_flow *flow = nopal_state(at);
-	uint64_t left = windowed_flow_left(at), initial = (uint64_t)set->initial;
-	uint64_t window, edge, step;
+	uint64_t window = windowed_flow_size(at, left);
+	uint64_t edge = windowed_flow_edge(flow, left, window);
+	uint64_t step = set->automatic ? nopal__right_size_step(&flow->size)
+				       : window / WINDOWED_FLOW_TELL_PART;
 
-	(void)subject;
-	if ((left < flow->due && flow->arrived < flow->due_arrived) ||
-	    !nopal_session_is_open(at.session))
-		return NOPAL_CONTINUE;
-	window = windowed_flow_size(at, left);
-	edge = windowed_flow_edge(flow, left, window);
-	step = set->automatic ? nopal__right_size_step(&flow->size)
-			      : window / WINDOWED_FLOW_TELL_PART;
 	if (flow->asked || edge - flow->told >= step ||
-	    (flow->highest <= initial && flow->arrived >= flow->due_arrived)) {
+	    (flow->highest <= (uint64_t)set->initial && flow->arrived >= flow->due_arrived)) {
 		flow->asked = false;
 		windowed_flow_told(at, edge);
 		flow_number_say(at, WINDOWED_FLOW_WINDOW, windowed_flow_first(at) + edge);
@@ -287,8 +280,20 @@ static enum nopal_verdict windowed_flow_on_turn_end(struct nopal_at at,
 
 		flow->due = look < flow->due ? look : flow->due;
 	}
-	if (flow->highest > initial)
+	if (flow->highest > (uint64_t)set->initial)
 		flow->due_arrived = flow->arrived + WINDOWED_FLOW_MAX_SEGMENTS;
+}
+
+static enum nopal_verdict windowed_flow_on_turn_end(struct nopal_at at,
+						    struct nopal_session *subject)
+{
+	const struct windowed_flow *flow = nopal_state(at);
+	uint64_t left = windowed_flow_left(at);
+
+	(void)subject;
+	if ((left >= flow->due || flow->arrived >= flow->due_arrived) &&
+	    nopal_session_is_open(at.session))
+		windowed_flow_look(at, left);
 	return NOPAL_CONTINUE;
 }
 

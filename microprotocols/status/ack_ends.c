@@ -228,7 +228,7 @@ static void ack_sender_process(struct nopal_at at, const struct ack_report *repo
 	ack_sender_below_cumulative(at, report, ack);
 	ack_sender_above_cumulative(at, report, ack);
 	/* A segment that is no data is off the network when something later arrived. */
-	while ((segment = nopal_queue_first(at.session, &self->passing)) &&
+	while (self->passing.count && (segment = nopal_queue_first(at.session, &self->passing)) &&
 	       segment->packet_number <= self->largest) {
 		nopal_queue_pop(&self->passing);
 		nopal_segment_settle(at.session, segment);
@@ -268,7 +268,8 @@ enum nopal_verdict nopal__ack_sender_on_ack(struct nopal_at at, struct nopal_seg
 
 /* The segment below the cumulative ack arrived last; where it left only once, so did its
  * transmission. */
-static void ack_sender_take_cumulative(struct nopal_at at, uint64_t cumulative)
+static __attribute__((noinline)) void ack_sender_take_cumulative(struct nopal_at at,
+								 uint64_t cumulative)
 {
 	const struct positive_ack *self = nopal_state(at);
 	const struct ack_report report = { .cumulative = cumulative, .highest = cumulative - 1 };
