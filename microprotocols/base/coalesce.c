@@ -193,7 +193,7 @@ static enum nopal_verdict coalesce_on_verified(struct nopal_at at, struct nopal_
 
 		body.length = (uint32_t)nopal_read_varint(&reader);
 		body.bytes = nopal_read_bytes(&reader, body.length);
-		message = one_body_arriving(at.session, segment, body, false);
+		message = one_body_arriving(at.session, segment, body);
 		kept = kept && message;
 		if (!message)
 			continue;
@@ -202,10 +202,9 @@ static enum nopal_verdict coalesce_on_verified(struct nopal_at at, struct nopal_
 		nopal_set(at, message, COALESCE_NEXT, number + 1);
 		nopal_raise_MSG_FROM_NET(at.session, message);
 	}
-	if (!kept && nopal_shared_get(at, COALESCE_UNMET))
-		nopal_session_break(at.session, NOPAL_RESOURCE,
-				    "no room for a message that arrived");
-	return count && kept ? NOPAL_CONTINUE : NOPAL_STOP;
+	if (!kept)
+		return one_body_unkept(at.session, nopal_shared_get(at, COALESCE_UNMET));
+	return count ? NOPAL_CONTINUE : NOPAL_STOP;
 }
 
 static void coalesce_close(struct nopal_at at)

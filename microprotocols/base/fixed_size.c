@@ -36,10 +36,9 @@ static enum nopal_verdict fixed_size_on_verified(struct nopal_at at, struct nopa
 
 	if (nopal_segment_rise(at.session, segment))
 		return NOPAL_CONTINUE;
-	message = one_body_arriving(at.session, segment, segment->body,
-				    nopal_shared_get(at, FIXED_SIZE_UNMET));
+	message = one_body_arriving(at.session, segment, segment->body);
 	if (!message)
-		return NOPAL_STOP;
+		return one_body_unkept(at.session, nopal_shared_get(at, FIXED_SIZE_UNMET));
 	first = nopal_get(at, message, by_message ? FIXED_SIZE_MESSAGE : FIXED_SIZE_SEGMENT);
 	nopal_set(at, message, FIXED_SIZE_FIRST, first);
 	nopal_set(at, message, FIXED_SIZE_NEXT, numbered ? first + 1 : 0);

@@ -25,11 +25,10 @@ static inline enum nopal_verdict one_body_send(struct nopal_session *session,
 	return NOPAL_CONTINUE;
 }
 
-/* The message of an arriving segment; NULL: no room, and where it is `needed` that ends the
- * session. */
+/* The message of an arriving segment; NULL: no room. */
 static inline struct nopal_message *one_body_arriving(struct nopal_session *session,
 						      const struct nopal_segment *segment,
-						      struct nopal_body body, bool needed)
+						      struct nopal_body body)
 {
 	struct nopal_message *message = nopal_message_arriving(session, segment);
 
@@ -37,9 +36,15 @@ static inline struct nopal_message *one_body_arriving(struct nopal_session *sess
 		return message;
 	if (message)
 		nopal_message_discard(session, message);
+	return NULL;
+}
+
+/* Where nobody sends it again, that ends the session. */
+static inline enum nopal_verdict one_body_unkept(struct nopal_session *session, bool needed)
+{
 	if (needed)
 		nopal_session_break(session, NOPAL_RESOURCE, "no room for a message that arrived");
-	return NULL;
+	return NOPAL_STOP;
 }
 
 #endif

@@ -166,7 +166,7 @@ static enum nopal_verdict resize_on_verified(struct nopal_at at, struct nopal_se
 	if (fragment == RESIZE_LAST) {
 		if (nopal_segment_rise(at.session, segment))
 			return NOPAL_CONTINUE;
-		message = one_body_arriving(at.session, segment, segment->body, false);
+		message = one_body_arriving(at.session, segment, segment->body);
 		if (!message)
 			return resize_unkept(at);
 		resize_place(at, message, key, 1);

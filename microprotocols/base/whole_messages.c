@@ -19,10 +19,10 @@ static enum nopal_verdict whole_messages_on_from_user(struct nopal_at at,
 static enum nopal_verdict whole_messages_on_verified(struct nopal_at at,
 						     struct nopal_segment *segment)
 {
-	struct nopal_message *message = one_body_arriving(at.session, segment, segment->body, true);
+	struct nopal_message *message = one_body_arriving(at.session, segment, segment->body);
 
 	if (!message)
-		return NOPAL_STOP;
+		return one_body_unkept(at.session, true);
 	nopal_raise_MSG_FROM_NET(at.session, message);
 	return NOPAL_CONTINUE;
 }
