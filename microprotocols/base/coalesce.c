@@ -48,9 +48,9 @@ static enum nopal_verdict coalesce_break(struct nopal_session *session)
 	return NOPAL_STOP;
 }
 
-/* Ends the segment that is being filled, whose outcome is that of all messages in it.  These are cut
- * before it goes: the list may be filled anew while it does.  NULL: nothing to send, or the session
- * is broken. */
+/* Ends the segment that is being filled, whose outcome is that of all messages in it.  These are
+ * cut before it goes: the list may be filled anew while it does.  NULL: nothing to send, or the
+ * session is broken. */
 static struct nopal_segment *coalesce_end(struct nopal_at at)
 {
 	struct coalesce *self = nopal_state(at);

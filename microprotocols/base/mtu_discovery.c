@@ -137,8 +137,8 @@ static void mtu_discovery_go_on(struct nopal_at at)
 	nopal_timer_start(at, MTU_DISCOVERY_CLOCK, at.session->now_ns + set->raise_ns);
 }
 
-/* From the start, with the length `first` where that is above the floor.  Rare beside the packets that
- * pass: not in the middle of what they run through. */
+/* From the start, with the length `first` where that is above the floor.  Rare beside the packets
+ * that pass: not in the middle of what they run through. */
 static __attribute__((noinline)) void mtu_discovery_search(struct nopal_at at, uint32_t first)
 {
 	struct mtu_discovery *self = nopal_state(at);

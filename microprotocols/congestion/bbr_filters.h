@@ -136,11 +136,11 @@ static inline uint64_t ack_burst_largest(const struct ack_burst *burst)
 	return burst->newer > burst->older ? burst->newer : burst->older;
 }
 
-/* How fast a path carried the first window.  That leaves in one burst, so what spaces its acks is the
- * bottleneck: bytes over time between the first and the last of them is its rate, a round trip after
- * the start and not after as many as slow start takes.  The first ack gives a time only: how much it
- * stands for says nothing.  Few acks for many segments come of batches on the way and say nothing
- * either. */
+/* How fast a path carried the first window.  That leaves in one burst, so what spaces its acks is
+ * the bottleneck: bytes over time between the first and the last of them is its rate, a round trip
+ * after the start and not after as many as slow start takes.  The first ack gives a time only: how
+ * much it stands for says nothing.  Few acks for many segments come of batches on the way and say
+ * nothing either. */
 enum {
 	ACK_TRAIN_FEW = 8,    /* fewer acks are no train */
 	ACK_TRAIN_GAIN = 150, /* percent: steps beyond it */

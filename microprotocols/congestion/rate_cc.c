@@ -152,9 +152,9 @@ static void rate_cc_grant(struct nopal_at at, struct nopal_segment *segment)
 	nopal_release(at, segment, NOPAL_SEND);
 }
 
-/* Where the first has to wait on for credit, so have all others: wakes when a quantum can go at once,
- * or a segment that is longer.  A quantum spares timers where they are many: at slow rates each
- * segment goes as soon as it may. */
+/* Where the first has to wait on for credit, so have all others: wakes when a quantum can go at
+ * once, or a segment that is longer.  A quantum spares timers where they are many: at slow rates
+ * each segment goes as soon as it may. */
 static void rate_cc_let_go(struct nopal_at at)
 {
 	struct rate_cc *gate = nopal_state(at);

@@ -13,9 +13,9 @@
  * window does not grow while losses are unresolved, nor where the application limits, and no loss
  * leaves less than two segments.
  *
- * A policy starts its state with struct loss_epoch, its parameters with struct window_parameters, its
- * shared variables with WINDOW_SHARED, and its descriptor with WINDOW_RULES(NAME, roles that it
- * needs, its rules).
+ * A policy starts its state with struct loss_epoch, its parameters with struct
+ * window_parameters, its shared variables with WINDOW_SHARED, and its descriptor with
+ * WINDOW_RULES(NAME, roles that it needs, its rules).
  */
 #ifndef NOPAL_WINDOW_RULES_H
 #define NOPAL_WINDOW_RULES_H

@@ -105,8 +105,8 @@ static bool rtp_is_rtcp(uint64_t second_byte)
 	return second_byte >= RTP_RTCP_FIRST && second_byte <= RTP_RTCP_LAST;
 }
 
-/* Contributing sources and an extension say nothing to us; nor does padding, whose length is its last
- * byte. */
+/* Contributing sources and an extension say nothing to us; nor does padding, whose length is its
+ * last byte. */
 static bool rtp_unpack(struct nopal_at at, struct nopal_segment *segment,
 		       struct nopal_reader *reader)
 {

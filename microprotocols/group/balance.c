@@ -202,7 +202,8 @@ static enum nopal_verdict balance_on_copy(struct nopal_at at, struct nopal_copy 
 	uint64_t *note = copy->destination->note, *time_ns = &note[BALANCE_TIME_NS];
 	uint64_t took_ns = (uint64_t)copy->took_ns;
 	uint32_t *place;
-	/* Where the outcome is unknown, the message may be there, unless the destination has gone. */
+	/* Where the outcome is unknown, the message may be there, unless the destination has
+	 * gone. */
 	bool lacks = copy->outcome == NOPAL_OUTCOME_UNKNOWN
 			     ? copy->destination->removed || copy->destination->ended
 			     : copy->outcome == NOPAL_OUTCOME_LOST ||

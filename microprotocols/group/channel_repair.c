@@ -118,8 +118,8 @@ const struct nopal_microprotocol nopal_channel_repair = {
 			       [CHANNEL_REPAIR_ASK] = { "ask", nopal__channel_ask },
 			       [CHANNEL_REPAIR_TELL] = { "tell", nopal__channel_tell }),
 	.bindings = NOPAL_BINDINGS(
-		/* Copies are counted first; an id is known before its point; and what is coded over has its
- * number. */
+		/* Copies are counted first; an id is known before its point; and what is coded over
+		 * has its number. */
 		NOPAL_ON(SEND_SEGMENT, nopal__channel_sent, .before = "redundancy"),
 		NOPAL_ON(SEGMENT_TO_NET, channel_repair_on_to_net, .kinds = NOPAL_CARRIED,
 			 .before = "rate_mechanism"),

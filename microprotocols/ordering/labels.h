@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * labels.h -- labels of messages and the predecessors that they name: as a sender remembers them, and
- * as a receiver keeps those that wait.
+ * labels.h -- labels of messages and the predecessors that they name: as a sender remembers
+ * them, and as a receiver keeps those that wait.
  *
  * A message may name one that is not sent yet, so a later message may close a circle: then all in
  * it would wait for each other.  Only a label that somebody waits for can, so for all others

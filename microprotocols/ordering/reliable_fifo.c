@@ -101,8 +101,8 @@ static enum nopal_verdict reliable_fifo_on_opened(struct nopal_at at, struct nop
 }
 
 /* A message that covers no number, or numbers that others covered before, has no place in the
- * order: it is a duplicate or was made up.  The map's value is the message's handle; never NULL, for
- * a living generation is odd. */
+ * order: it is a duplicate or was made up.  The map's value is the message's handle; never NULL,
+ * for a living generation is odd. */
 static enum nopal_verdict reliable_fifo_on_msg_from_net(struct nopal_at at,
 							struct nopal_message *message)
 {

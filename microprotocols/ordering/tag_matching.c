@@ -162,8 +162,8 @@ static void tag_matching_pair(struct nopal_at at, struct tag_matching *self,
 	tag_matching_link(self, &self->due, self->due.last, place);
 }
 
-/* Matches the messages that others have let go, each with the oldest receive that takes its tag.  They
- * are let go in order, so a message that is held keeps back only others that are held, too. */
+/* Matches the messages that others have let go, each with the oldest receive that takes its tag.
+ * They are let go in order, so a message that is held keeps back only others that are held, too. */
 static void tag_matching_settle(struct nopal_at at)
 {
 	const struct tag_matching_parameters *set = nopal_parameters(at);
@@ -338,8 +338,9 @@ const struct nopal_microprotocol nopal_tag_matching = {
 	.attributes = tag_matching_attributes,
 	.holds = NOPAL_HOLDS({ "a posted receive matches", NOPAL_DELIVER, NOPAL_DATA }),
 	.bindings = NOPAL_BINDINGS(
-		/* Behind the parts that know which messages are late or out of band; before flow control, which
- * tells at the end of the turn which messages were consumed in it. */
+		/* Behind the parts that know which messages are late or out of band; before flow
+		 * control, which tells at the end of the turn which messages were consumed in
+		 * it. */
 		NOPAL_ON(MSG_FROM_USER, tag_matching_on_from_user, .before = "message_segments"),
 		NOPAL_ON(MSG_FROM_NET, tag_matching_on_from_net,
 			 .after = "order|out_of_band|flow_control"),

@@ -214,8 +214,8 @@ const struct nopal_microprotocol nopal_forward_error_correction = {
 	.holds = NOPAL_HOLDS({ "parity is made of its block", NOPAL_DEALLOCATE, NOPAL_DATA }),
 	.timers = NOPAL_TIMERS([FEC_FLUSH] = { "flush", forward_error_correction_when_flush }),
 	.bindings = NOPAL_BINDINGS(
-		/* Parity leaves before the connection says that there is no more, and nothing is coded twice that
- * arrives twice. */
+		/* Parity leaves before the connection says that there is no more, and nothing is
+		 * coded twice that arrives twice. */
 		NOPAL_ON(SEND_SEGMENT, forward_error_correction_on_send),
 		NOPAL_ON(SEGMENT_ABANDONED, forward_error_correction_on_abandoned),
 		NOPAL_ON(SEGMENT_FROM_NET, forward_error_correction_on_data,

@@ -325,9 +325,9 @@ static enum nopal_verdict partial_reliability_on_done(struct nopal_at at,
  * 6.1.2: a round trip may be shorter than the peer's own turn. */
 static const int64_t PARTIAL_RELIABILITY_MIN_NS = NOPAL_MILLISECOND;
 
-/* Tells the point, and again unless the peer's cumulative ack moves in time.  With it goes the place
- * in the order of the first message that is not settled: what is given up of a message is given up
- * of all of it. */
+/* Tells the point, and again unless the peer's cumulative ack moves in time.  With it goes the
+ * place in the order of the first message that is not settled: what is given up of a message is
+ * given up of all of it. */
 static void partial_reliability_tell(struct nopal_at at)
 {
 	struct partial_reliability *self = nopal_state(at);

@@ -129,7 +129,8 @@ const struct nopal_microprotocol nopal_retransmit = {
 		{ "the peer has it", NOPAL_DONE, NOPAL_DATA },
 		{ "the peer has it", NOPAL_DEALLOCATE, NOPAL_DATA }),
 	.bindings = NOPAL_BINDINGS(
-		/* A resend is let go once the other gates have the segment in line: they let it go in turn. */
+		/* A resend is let go once the other gates have the segment in line: they let it go
+		 * in turn. */
 		NOPAL_ON(SEGMENT_TO_NET, retransmit_on_wanted, .before = "window_mechanism"),
 		NOPAL_ON(SEGMENT_RESEND, retransmit_on_wanted,
 			 .after = "rate_mechanism|window_mechanism"),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sliding_symbols.c -- sliding_window_fec at both ends: the last symbols that left, and repairs made of
- * them; the last symbols that arrived, and equations about those that did not.
+ * sliding_symbols.c -- sliding_window_fec at both ends: the last symbols that left, and repairs
+ * made of them; the last symbols that arrived, and equations about those that did not.
  */
 #include "sliding.h"
 

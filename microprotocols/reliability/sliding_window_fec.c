@@ -139,8 +139,8 @@ const struct nopal_microprotocol nopal_sliding_window_fec = {
 							    NOPAL__SYMBOL_LENGTH_BYTES }),
 	.timers = NOPAL_TIMERS([SLIDING_FLUSH] = { "flush", sliding_window_fec_when_flush }),
 	.bindings = NOPAL_BINDINGS(
-		/* Repairs leave before the connection says that there is no more, and nothing is coded twice that
- * arrives twice. */
+		/* Repairs leave before the connection says that there is no more, and nothing is
+		 * coded twice that arrives twice. */
 		NOPAL_ON(SEND_SEGMENT, sliding_window_fec_on_send),
 		NOPAL_ON(SEGMENT_FROM_NET, nopal__sliding_on_data, .after = "duplicate_filter"),
 		NOPAL_ON_OWN(SLIDING_REPAIR, nopal__sliding_on_repair),

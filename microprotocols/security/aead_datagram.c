@@ -179,8 +179,8 @@ static bool aead_forged(struct nopal_at at)
 	return false;
 }
 
-/* A datagram that has opened is the peer's: only then any state changes, unless the datagram was seen
- * before. */
+/* A datagram that has opened is the peer's: only then any state changes, unless the datagram was
+ * seen before. */
 static bool aead_open_sealed(struct nopal_at at, uint8_t *bytes, size_t length, uint32_t word)
 {
 	const uint64_t span = UINT64_C(1) << AEAD_COUNTER_BITS;

@@ -2,10 +2,10 @@
 /*
  * ack_ends.c -- positive_ack at both ends.
  *
- * Where it receives data: the account of arrivals, and when to tell.  At the end of a turn an ack
- * leaves at once where there is a hole, where one was filled, for a duplicate, and for the `every`-th
- * arrival; else it waits `delay` for company, or for data to ride on.  Where `every` is 0 it always
- * waits.
+ * Where it receives data: the account of arrivals, and when to tell.  At the end of a turn an
+ * ack leaves at once where there is a hole, where one was filled, for a duplicate, and for the
+ * `every`-th arrival; else it waits `delay` for company, or for data to ride on.  Where `every`
+ * is 0 it always waits.
  *
  * Where it sends data: which segments may leave, and how an ack changes them.
  *
@@ -365,8 +365,9 @@ enum nopal_verdict nopal__ack_receiver_on_verified(struct nopal_at at,
 	return NOPAL_CONTINUE;
 }
 
-/* A report: where its bitmap begins, and whether that is all of it.  A part tells the newest numbers,
- * which are the end of all, again and again; and a number that filled a hole far below them once. */
+/* A report: where its bitmap begins, and whether that is all of it.  A part tells the newest
+ * numbers, which are the end of all, again and again; and a number that filled a hole far below
+ * them once. */
 static void ack_receiver_send(struct nopal_at at)
 {
 	const struct positive_ack_parameters *set = nopal_parameters(at);

@@ -193,8 +193,8 @@ static void negative_ack_write(struct nopal_at at, struct nopal_writer *writer)
 	}
 }
 
-/* Asks for the holes that are due; then forgets those that were asked for often enough, and wakes for
- * the rest. */
+/* Asks for the holes that are due; then forgets those that were asked for often enough, and wakes
+ * for the rest. */
 static enum nopal_verdict negative_ack_on_turn_end(struct nopal_at at,
 						   struct nopal_session *subject)
 {

@@ -142,8 +142,8 @@ static enum nopal_verdict rtt_estimation_on_ack(struct nopal_at at, struct nopal
 		return NOPAL_CONTINUE;
 	/* 0 says that there is no sample yet. */
 	rtt_ns = rtt_clamp(at.session->now_ns - ack->largest_sent_ns, 1, set->maximum_ns);
-	/* The largest of the last few: a packet that overtakes others has a round trip that no other
-	 * will have. */
+	/* The largest of the last few: a packet that overtakes others has a round trip that no
+	 * other will have. */
 	steady_ns = rtt_ns;
 	self->newest = (self->newest + 1) % RTT_STEADY;
 	self->recent_ns[self->newest] = rtt_ns;
