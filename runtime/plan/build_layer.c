@@ -38,37 +38,31 @@ static const struct nopal_shared *shared_writer(const struct nopal_layer *layer,
 
 /* Variables of one name that begin alike are one: a written one with all its readers; one that
  * nobody writes has for each reader the value that the reader said. */
-static uint8_t shared_place(struct nopal_layer *layer, const struct nopal_shared *shared)
+static void build_shared(struct nopal_layer *layer, struct nopal_part *parts, uint32_t index)
 {
-	uint32_t i = 0;
+	const struct nopal_shared *shared = parts[index].microprotocol->shared;
 
-	while (i < layer->shared_count && (layer->shared[i].initial != shared->initial ||
-					   strcmp(layer->shared[i].name, shared->name) != 0))
-		i++;
-	if (i < layer->shared_count)
-		return (uint8_t)i;
-	layer->shared[layer->shared_count++] = (struct nopal_shared_plan){
-		.name = shared->name,
-		.initial = shared->initial,
-		.written = shared->access == NOPAL_WRITE,
-	};
-	return (uint8_t)i;
+	for (unsigned i = 0; shared && shared[i].name; i++) {
+		const struct nopal_shared *writer = shared_writer(layer, parts, shared[i].name);
+		const struct nopal_shared *one = writer ? writer : &shared[i];
+		uint32_t place = 0;
+
+		while (place < layer->shared_count &&
+		       (layer->shared[place].initial != one->initial ||
+			strcmp(layer->shared[place].name, one->name) != 0))
+			place++;
+		parts[index].shared[i] = (uint8_t)place;
+		if (place < layer->shared_count)
+			continue;
+		layer->shared[layer->shared_count++] = (struct nopal_shared_plan){
+			.name = one->name,
+			.initial = one->initial,
+			.written = one->access == NOPAL_WRITE,
+		};
+	}
 }
 
 /* ---------------------------------------------------------------- hold bits */
-
-static unsigned hold_bit(struct nopal_layer *layer, struct nopal_part *part,
-			 const struct nopal_hold *hold)
-{
-	unsigned bit = 0;
-
-	while (layer->hold_part[hold->barrier][bit] && layer->hold_part[hold->barrier][bit] != part)
-		bit++;
-	if (!layer->hold_part[hold->barrier][bit])
-		layer->hold_why[hold->barrier][bit] = hold->why;
-	layer->hold_part[hold->barrier][bit] = part;
-	return bit;
-}
 
 static void build_holds(const struct nopal_plan *plan, struct nopal_layer *layer,
 			struct nopal_part *part)
@@ -76,8 +70,16 @@ static void build_holds(const struct nopal_plan *plan, struct nopal_layer *layer
 	const struct nopal_hold *hold = part->microprotocol->holds;
 
 	for (; hold && hold->why; hold++) {
-		uint32_t mask = UINT32_C(1) << hold_bit(layer, part, hold);
+		const struct nopal_part **holders = layer->hold_part[hold->barrier];
+		unsigned bit = 0;
+		uint32_t mask;
 
+		while (holders[bit] && holders[bit] != part)
+			bit++;
+		if (!holders[bit])
+			layer->hold_why[hold->barrier][bit] = hold->why;
+		holders[bit] = part;
+		mask = UINT32_C(1) << bit;
 		part->hold[hold->barrier] = mask;
 		layer->tracks |= hold->barrier == NOPAL_DONE;
 		if (hold->barrier == NOPAL_DELIVER) {
@@ -118,31 +120,6 @@ static const struct nopal_part *build_argued(struct nopal_plan *plan, const stru
 	return copy;
 }
 
-/* Appends to the layer's calls; how many. */
-static uint32_t calls_of_kind(struct nopal_plan *plan, struct nopal_layer *layer,
-			      const struct nopal_ordered *order, size_t count, uint8_t code,
-			      size_t *used)
-{
-	size_t before = *used;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct nopal_part *part = &plan->parts[layer->first_part + order[i].member];
-		const struct nopal_binding *binding =
-			&part->microprotocol->bindings[order[i].binding];
-		struct nopal_call *call = NULL;
-
-		if (nopal__kind_wanted(plan, part, binding->kinds, code))
-			call = nopal__one_more(plan->arena, &layer->call_store, used,
-					       sizeof(*call));
-		if (call)
-			*call = (struct nopal_call){
-				build_argued(plan, part, binding->argument),
-				binding->run,
-			};
-	}
-	return (uint32_t)(*used - before);
-}
-
 static void build_calls(struct nopal_plan *plan, struct nopal_layer *layer,
 			const struct nopal_composed_layer *composed)
 {
@@ -155,11 +132,27 @@ static void build_calls(struct nopal_plan *plan, struct nopal_layer *layer,
 		uint8_t kinds = nopal__about_segments(event) ? NOPAL_KIND_ROOM : 1;
 
 		/* Calls are stored behind one another; the table points into the store. */
-		if (count > HANDLER_ROOM)
-			count = HANDLER_ROOM;
-		for (uint8_t code = 0; code < kinds; code++)
-			layer->calls[event][code].count =
-				calls_of_kind(plan, layer, order, count, code, &used);
+		for (uint8_t code = 0; code < kinds; code++) {
+			size_t before = used;
+
+			for (size_t i = 0; i < count && i < HANDLER_ROOM; i++) {
+				const struct nopal_part *part =
+					&plan->parts[layer->first_part + order[i].member];
+				const struct nopal_binding *binding =
+					&part->microprotocol->bindings[order[i].binding];
+				struct nopal_call *call = NULL;
+
+				if (nopal__kind_wanted(plan, part, binding->kinds, code))
+					call = nopal__one_more(plan->arena, &layer->call_store,
+							       &used, sizeof(*call));
+				if (call)
+					*call = (struct nopal_call){
+						build_argued(plan, part, binding->argument),
+						binding->run
+					};
+			}
+			layer->calls[event][code].count = (uint32_t)(used - before);
+		}
 	}
 	used = 0;
 	for (unsigned event = 1; event < NOPAL_EVENT_COUNT; event++)
@@ -174,31 +167,27 @@ static void build_calls(struct nopal_plan *plan, struct nopal_layer *layer,
 
 /* ------------------------------------------------------------ states, timers */
 
-static void build_timers(struct nopal_layer *layer, struct nopal_part *part)
-{
-	const struct nopal_timer *timer = part->microprotocol->timers;
-	size_t count = layer->timer_count;
-
-	part->first_timer = (uint8_t)count;
-	for (; timer && timer->name; timer++) {
-		struct nopal_timer_plan *one =
-			nopal__one_more(layer->plan->arena, &layer->timers, &count, sizeof(*one));
-
-		if (one)
-			*one = (struct nopal_timer_plan){ part, timer };
-	}
-	layer->timer_count = (uint32_t)count;
-}
-
 static void build_states(const struct nopal_plan *plan, struct nopal_layer *layer,
 			 struct nopal_part *parts)
 {
 	uint32_t at = align(nopal__instance.head_bytes);
+	size_t timers = 0;
 
 	for (uint32_t p = 0; p < layer->part_count; p++) {
+		const struct nopal_timer *timer = parts[p].microprotocol->timers;
+
 		parts[p].state = at;
 		at += align(parts[p].microprotocol->state_size);
+		parts[p].first_timer = (uint8_t)timers;
+		for (; timer && timer->name; timer++) {
+			struct nopal_timer_plan *one =
+				nopal__one_more(plan->arena, &layer->timers, &timers, sizeof(*one));
+
+			if (one)
+				*one = (struct nopal_timer_plan){ &parts[p], timer };
+		}
 	}
+	layer->timer_count = (uint32_t)timers;
 	layer->shared_at = at;
 	at += layer->shared_count * (uint32_t)sizeof(int64_t);
 	layer->serial_at = at;
@@ -223,16 +212,6 @@ int nopal__build_fresh(const struct nopal_plan *plan, struct nopal_layer *layer)
 }
 
 /* ---------------------------------------------------------------- the layer */
-
-/* NULL: nobody writes it, so that it says nothing. */
-static const struct nopal_shared_plan *shared_written(const struct nopal_layer *layer,
-						      const char *name)
-{
-	for (uint32_t i = 0; i < layer->shared_count; i++)
-		if (layer->shared[i].written && strcmp(layer->shared[i].name, name) == 0)
-			return &layer->shared[i];
-	return NULL;
-}
 
 /* Where all arrives that a layer stands on, an unseen segment there is still needed, however long
  * it takes: whatever properties a message has, for nobody tells a layer what one below has given
@@ -270,22 +249,12 @@ int nopal__build_layer(struct nopal_plan *plan, struct nopal_layer *layer,
 	if (!layer->shared)
 		return -ENOMEM;
 	for (uint32_t p = 0; p < layer->part_count; p++) {
-		const struct nopal_shared *shared = parts[p].microprotocol->shared;
-
-		for (unsigned i = 0; shared && shared[i].name; i++) {
-			const struct nopal_shared *writer =
-				shared_writer(layer, parts, shared[i].name);
-
-			parts[p].shared[i] = shared_place(layer, writer ? writer : &shared[i]);
-		}
-	}
-	for (uint32_t p = 0; p < layer->part_count; p++) {
+		build_shared(layer, parts, p);
 		build_holds(plan, layer, &parts[p]);
-		build_timers(layer, &parts[p]);
-		if (nopal__answers(parts[p].microprotocol, "connection"))
-			layer->connection = &parts[p];
 	}
+	layer->connection = nopal__provider(layer, "connection");
 	build_calls(plan, layer, composed);
+	build_states(plan, layer, parts);
 	if (plan->arena->failed)
 		return -ENOMEM;
 	/* Where a message is one segment, does it have to be made? */
@@ -298,13 +267,10 @@ int nopal__build_layer(struct nopal_plan *plan, struct nopal_layer *layer,
 	layer->lets_go = !layer->hold[NOPAL_DONE][NOPAL_KIND_DATA] &&
 			 !layer->hold[NOPAL_DEALLOCATE][NOPAL_KIND_DATA] &&
 			 !is_handled(layer, NOPAL_SEGMENT_DONE);
-	build_states(plan, layer, parts);
-	if (plan->flow && layer->index == plan->flow) {
-		const struct nopal_shared_plan *idle = shared_written(layer, "app_limited");
-
-		/* By its variable app_limited a flow says that nothing waits to leave it. */
-		if (idle)
-			plan->flow_idle = 1 + (uint32_t)(idle - layer->shared);
-	}
+	/* By its variable app_limited a flow says that nothing waits to leave it. */
+	for (uint32_t i = 0; plan->flow && layer->index == plan->flow && i < layer->shared_count;
+	     i++)
+		if (layer->shared[i].written && strcmp(layer->shared[i].name, "app_limited") == 0)
+			plan->flow_idle = 1 + i;
 	return 0;
 }

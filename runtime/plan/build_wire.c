@@ -108,17 +108,6 @@ static void slots_make(struct slots *slots, struct nopal_layer *layer,
 	}
 }
 
-/* Of no microprotocol: what layers tell each other. */
-static void slots_between(struct slots *slots)
-{
-	struct nopal_plan *plan = slots->plan;
-
-	for (uint32_t l = 1; l < plan->layer_count; l++)
-		plan->layers[l].above_kind_slot = slot_new(slots, UINT8_MAX, "above_kind");
-	if (plan->flow)
-		plan->stream_slot = slot_new(slots, UINT8_MAX, "stream");
-}
-
 /* ------------------------------------------------------------------- kinds */
 
 static int parts_compare(const void *a, const void *b)
@@ -225,6 +214,7 @@ static void fields_of_kinds(struct nopal_plan *plan, uint32_t count, uint8_t cod
 static void headers_make(struct nopal_plan *plan)
 {
 	uint8_t bottom = (uint8_t)(plan->layer_count - 1);
+	struct nopal_kind_plan *multicast = &plan->kinds[NOPAL_KIND_MULTICAST];
 
 	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++) {
 		if (code == NOPAL_KIND_CONNECT || code == NOPAL_KIND_REPLY)
@@ -238,31 +228,36 @@ static void headers_make(struct nopal_plan *plan)
 				  STREAM_BYTES);
 		fields_of_layer(plan, &plan->layers[bottom], code, false);
 	}
-}
-
-/* Through a channel nothing of the destinations' layers travels. */
-static void header_of_multicast(struct nopal_plan *plan)
-{
-	struct nopal_kind_plan *multicast = &plan->kinds[NOPAL_KIND_MULTICAST];
-
+	if (!plan->channel)
+		return;
+	/* Through a channel nothing of the destinations' layers travels. */
 	multicast->name = "multicast";
 	for (uint32_t l = 0; l < plan->destinations; l++)
 		fields_of_layer(plan, &plan->layers[l], NOPAL_KIND_MULTICAST, true);
 	fields_of_kinds(plan, plan->destinations, NOPAL_KIND_MULTICAST);
 }
 
-/* Fields that differ from transmission to transmission are no part of what is coded, and fields of
- * a layer below have no values yet where it is. */
-static void coded_make(const struct nopal_plan *plan, struct nopal_layer *layer)
+/* The fields of data that are read, or coded over, apart from the whole header. */
+static void headers_divide(struct nopal_plan *plan)
 {
 	const struct nopal_header *data = &plan->kinds[NOPAL_KIND_DATA].header;
 
-	for (unsigned i = 0; i < data->count; i++)
-		if (data->fields[i].layer <= layer->index &&
-		    data->fields[i].slot != layer->packet_number_slot) {
-			layer->coded.fields[layer->coded.count++] = data->fields[i];
-			layer->coded.bytes += data->fields[i].bytes;
+	for (const struct nopal_field *field = data->fields; field < data->fields + data->count;
+	     field++) {
+		/* The lowest layer reads it without knowing for which session it is. */
+		if (field->serial && field->layer + 1u < plan->layer_count)
+			plan->serials.fields[plan->serials.count++] = *field;
+		/* What differs from transmission to transmission is no part of what is coded, and a
+		 * field of a layer below has no value yet where it is. */
+		for (uint32_t l = field->layer; l < plan->layer_count; l++) {
+			struct nopal_layer *layer = &plan->layers[l];
+
+			if (field->slot == layer->packet_number_slot)
+				continue;
+			layer->coded.fields[layer->coded.count++] = *field;
+			layer->coded.bytes += field->bytes;
 		}
+	}
 }
 
 /* ------------------------------------------------------- interop format */
@@ -296,75 +291,59 @@ static bool carries(const struct nopal_format *format, const char *name)
 	return false;
 }
 
-/* 1 + the place of a kind among those of the format; 0: it has no header for it. */
-static unsigned kind_in_format(const struct nopal_plan *plan, const struct nopal_kind_plan *kind)
+/* An attribute that the format does not carry cannot travel; the others are in its own header. */
+static void interop_field(const struct nopal_plan *plan, uint8_t slot,
+			  struct nopal_problems *problems)
 {
-	const struct nopal_format_kind *kinds = plan->format->microprotocol->format->kinds;
+	const struct nopal_part *writer = writer_of(plan, slot);
 
-	for (unsigned i = 0; kinds && kinds[i].kind; i++)
-		if (i < NOPAL_FORMAT_KINDS && strcmp(kinds[i].kind, kind->name) == 0 &&
-		    strcmp(kinds[i].microprotocol, kind->part->microprotocol->name) == 0)
-			return i + 1;
-	return 0;
-}
-
-static bool is_kind_above(const struct nopal_plan *plan, uint8_t slot)
-{
+	/* Layers above send data alone, or were refused by now. */
 	for (uint32_t l = 1; l < plan->layer_count; l++)
 		if (plan->layers[l].above_kind_slot == slot)
-			return true;
-	return false;
-}
-
-/* An attribute that the format does not carry cannot travel; the others are in its own header. */
-static void interop_fields(struct nopal_plan *plan, unsigned code, struct nopal_problems *problems)
-{
-	struct nopal_header *header = &plan->kinds[code].header;
-
-	for (unsigned i = 0; i < header->count; i++) {
-		uint8_t slot = header->fields[i].slot;
-		const struct nopal_part *writer = writer_of(plan, slot);
-
-		/* Layers above send data alone, or were refused by now. */
-		if (is_kind_above(plan, slot))
-			continue;
-		if (!is_of_lowest(plan, writer) ||
-		    !carries(plan->format->microprotocol->format, plan->slot_name[slot]))
-			nopal_problems_add(problems, plan->info.name, 0, "leave one of them out",
-					   "%s puts the attribute %s on the wire, which "
-					   "%s does not carry",
-					   writer ? writer->microprotocol->name : "a layer above",
-					   plan->slot_name[slot],
-					   plan->format->microprotocol->name);
-	}
-	*header = (struct nopal_header){ 0 };
+			return;
+	if (!is_of_lowest(plan, writer) ||
+	    !carries(plan->format->microprotocol->format, plan->slot_name[slot]))
+		nopal_problems_add(problems, plan->info.name, 0, "leave one of them out",
+				   "%s puts the attribute %s on the wire, which %s does not carry",
+				   writer ? writer->microprotocol->name : "a layer above",
+				   plan->slot_name[slot], plan->format->microprotocol->name);
 }
 
 static int interop_check(struct nopal_plan *plan, struct nopal_problems *problems)
 {
+	const struct nopal_format_kind *kinds;
 	size_t errors = problems->errors;
 
 	plan->kinds[NOPAL_KIND_DATA].formatted = plan->format != NULL;
 	if (plan->demux != NOPAL_DEMUX_INTEROP)
 		return 0;
+	kinds = plan->format->microprotocol->format->kinds;
 	for (unsigned code = NOPAL_KIND_CONNECT; code < NOPAL_KIND_ROOM; code++) {
 		struct nopal_kind_plan *kind = &plan->kinds[code];
-		unsigned place = is_of_lowest(plan, kind->part) ? kind_in_format(plan, kind) : 0;
+		const struct nopal_format_kind *one = is_of_lowest(plan, kind->part) ? kinds : NULL;
 
-		if (place) {
-			kind->formatted = (uint8_t)(1 + place);
-			plan->format_code[place - 1] = (uint8_t)code;
-		} else if (kind->part) {
+		for (unsigned i = 0; one && i < NOPAL_FORMAT_KINDS && one[i].kind; i++)
+			if (!kind->formatted && strcmp(one[i].kind, kind->name) == 0 &&
+			    strcmp(one[i].microprotocol, kind->part->microprotocol->name) == 0) {
+				kind->formatted = (uint8_t)(2 + i);
+				plan->format_code[i] = (uint8_t)code;
+			}
+		if (kind->part && !kind->formatted)
 			nopal_problems_add(problems, plan->info.name, 0, "leave one of them out",
 					   "%s sends segments of its kind %s, and %s has "
 					   "no header for it",
 					   kind->part->microprotocol->name, kind->name,
 					   plan->format->microprotocol->name);
-		}
 	}
-	for (unsigned code = 0; code < NOPAL_KIND_ROOM; code++)
-		if (plan->kinds[code].formatted)
-			interop_fields(plan, code, problems);
+	for (unsigned code = 0; code < NOPAL_KIND_ROOM; code++) {
+		struct nopal_header *header = &plan->kinds[code].header;
+
+		if (!plan->kinds[code].formatted)
+			continue;
+		for (unsigned i = 0; i < header->count; i++)
+			interop_field(plan, header->fields[i].slot, problems);
+		*header = (struct nopal_header){ 0 };
+	}
 	return problems->errors == errors ? 0 : -1;
 }
 
@@ -373,7 +352,6 @@ int nopal__build_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 	struct slots slots = { .plan = plan };
 	uint8_t next_kind = NOPAL_KIND_FIRST_OWN;
 	int failed = 0;
-	const struct nopal_header *data;
 
 	plan->slot_count = 1;
 	plan->slot_name[0] = "absent";
@@ -400,7 +378,11 @@ int nopal__build_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 					slot_find(&slots, layer->index, attribute[i].name);
 		}
 	}
-	slots_between(&slots);
+	/* Of no microprotocol: what layers tell each other. */
+	for (uint32_t l = 1; l < plan->layer_count; l++)
+		plan->layers[l].above_kind_slot = slot_new(&slots, UINT8_MAX, "above_kind");
+	if (plan->flow)
+		plan->stream_slot = slot_new(&slots, UINT8_MAX, "stream");
 	if (failed || slots.full) {
 		nopal_problems_add(problems, plan->info.name, 0, "use fewer microprotocols",
 				   "more than %d kinds of segment or %d attributes",
@@ -408,17 +390,9 @@ int nopal__build_wire(struct nopal_plan *plan, struct nopal_problems *problems)
 		return -1;
 	}
 	headers_make(plan);
-	if (plan->channel)
-		header_of_multicast(plan);
 	if (interop_check(plan, problems) < 0)
 		return -1;
-	/* Fields that the lowest layer reads without knowing for which session they are. */
-	data = &plan->kinds[NOPAL_KIND_DATA].header;
-	for (unsigned i = 0; i < data->count; i++)
-		if (data->fields[i].serial && data->fields[i].layer + 1u < plan->layer_count)
-			plan->serials.fields[plan->serials.count++] = data->fields[i];
-	for (uint32_t l = 0; l < plan->layer_count; l++)
-		coded_make(plan, &plan->layers[l]);
+	headers_divide(plan);
 	return 0;
 }
 

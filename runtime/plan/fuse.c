@@ -56,28 +56,6 @@ static void write_masks(struct nopal_text *out, const uint32_t *values, size_t c
 	nopal__append(out, " }");
 }
 
-/* Parameters are 64-bit numbers; what is behind the last one is padding. */
-static void write_parameters(struct nopal_text *out, const struct nopal_part *part)
-{
-	size_t bytes = part->microprotocol->parameters_size;
-	size_t count = (bytes + sizeof(int64_t) - 1) / sizeof(int64_t);
-
-	nopal__append(out, "static const int64_t fused_parameters_%u[%zu] = {", part->index,
-		      count ? count : 1);
-	for (size_t i = 0; i < count; i++) {
-		int64_t value = 0;
-		size_t at = i * sizeof(value), left = bytes - at;
-
-		memcpy(&value, (const char *)part->parameters + at,
-		       left < sizeof(value) ? left : sizeof(value));
-		if (value == INT64_MIN)
-			nopal__append(out, " INT64_MIN,");
-		else
-			nopal__append(out, " INT64_C(%lld),", (long long)value);
-	}
-	nopal__append(out, " };\n");
-}
-
 static void write_header(struct nopal_text *out, const char *name,
 			 const struct nopal_header *header)
 {
@@ -87,6 +65,49 @@ static void write_header(struct nopal_text *out, const char *name,
 			      header->fields[i].bytes, header->fields[i].serial,
 			      header->fields[i].reference, header->fields[i].layer);
 	nopal__append(out, " } },\n");
+}
+
+/* Parameters are 64-bit numbers; what is behind the last one is padding. */
+static void write_parts(struct nopal_text *out, const struct nopal_plan *plan)
+{
+	for (uint32_t p = 0; p < plan->part_count; p++) {
+		size_t bytes = plan->parts[p].microprotocol->parameters_size;
+		size_t count = (bytes + sizeof(int64_t) - 1) / sizeof(int64_t);
+
+		nopal__append(out, "static const int64_t fused_parameters_%u[%zu] = {", p,
+			      count ? count : 1);
+		for (size_t i = 0; i < count; i++) {
+			int64_t value = 0;
+			size_t at = i * sizeof(value), left = bytes - at;
+
+			memcpy(&value, (const char *)plan->parts[p].parameters + at,
+			       left < sizeof(value) ? left : sizeof(value));
+			if (value == INT64_MIN)
+				nopal__append(out, " INT64_MIN,");
+			else
+				nopal__append(out, " INT64_C(%lld),", (long long)value);
+		}
+		nopal__append(out, " };\n");
+	}
+	nopal__append(out, "static const struct nopal_part fused_part[] = {\n");
+	for (uint32_t p = 0; p < plan->part_count; p++) {
+		const struct nopal_part *part = &plan->parts[p];
+
+		nopal__append(
+			out,
+			"\t{ .microprotocol = &nopal_%s,\n\t  .parameters = fused_parameters_%u, "
+			".state = %uu, .index = %u, .first_timer = %u,\n\t ",
+			part->microprotocol->name, part->index, part->state, part->index,
+			part->first_timer);
+		write_bytes(out, "kind", part->kind, NOPAL_MAX_KINDS);
+		write_bytes(out, "attribute", part->attribute, NOPAL_MAX_ATTRIBUTES);
+		nopal__append(out, "\n\t ");
+		write_bytes(out, "shared", part->shared, NOPAL_MAX_SHARED);
+		nopal__append(out, " .hold = ");
+		write_masks(out, part->hold, NOPAL_BARRIERS);
+		nopal__append(out, " },\n");
+	}
+	nopal__append(out, "};\n");
 }
 
 static void write_layer(struct nopal_text *out, const struct nopal_plan *plan,
@@ -164,100 +185,68 @@ static void write_plan(struct nopal_text *out, const struct nopal_plan *plan)
 	nopal__append(out, "\t},\n};\n");
 }
 
-static void write_constants(struct nopal_text *out, const struct nopal_plan *plan)
-{
-	for (uint32_t p = 0; p < plan->part_count; p++)
-		write_parameters(out, &plan->parts[p]);
-	nopal__append(out, "static const struct nopal_part fused_part[] = {\n");
-	for (uint32_t p = 0; p < plan->part_count; p++) {
-		const struct nopal_part *part = &plan->parts[p];
-
-		nopal__append(
-			out,
-			"\t{ .microprotocol = &nopal_%s,\n\t  .parameters = fused_parameters_%u, "
-			".state = %uu, .index = %u, .first_timer = %u,\n\t ",
-			part->microprotocol->name, part->index, part->state, part->index,
-			part->first_timer);
-		write_bytes(out, "kind", part->kind, NOPAL_MAX_KINDS);
-		write_bytes(out, "attribute", part->attribute, NOPAL_MAX_ATTRIBUTES);
-		nopal__append(out, "\n\t ");
-		write_bytes(out, "shared", part->shared, NOPAL_MAX_SHARED);
-		nopal__append(out, " .hold = ");
-		write_masks(out, part->hold, NOPAL_BARRIERS);
-		nopal__append(out, " },\n");
-	}
-	nopal__append(out, "};\n");
-	nopal__append(out, "static const struct nopal_layer fused_layer[NOPAL_FUSED_LAYERS] = {\n");
-	for (uint32_t l = 0; l < plan->layer_count; l++)
-		write_layer(out, plan, &plan->layers[l]);
-	nopal__append(out, "};\n");
-	write_plan(out, plan);
-}
-
 /* -------------------------------------------------------------------- calls */
 
-static int binding_place(const struct nopal_call *call, unsigned event)
+static void write_case(struct nopal_text *out, const struct nopal_calls *calls, unsigned event,
+		       unsigned code)
 {
-	const struct nopal_binding *binding = call->part->microprotocol->bindings;
+	nopal__append(out, "\tcase %u:\n\t\treturn ", code);
+	for (const struct nopal_call *call = calls->call; call < calls->call + calls->count;
+	     call++) {
+		const struct nopal_microprotocol *one = call->part->microprotocol;
+		int place = 0;
 
-	for (int i = 0; binding[i].event != NOPAL_NO_EVENT; i++)
-		if (binding[i].event == event &&
-		    memcmp(&binding[i].run, &call->run, sizeof(call->run)) == 0)
-			return i;
-	return -1;
-}
-
-/* Calls of one event in one layer; kinds that nobody handles fall through. */
-static void write_layer_calls(struct nopal_text *out, const struct nopal_plan *plan,
-			      const struct nopal_layer *layer, unsigned event)
-{
-	nopal__append(out,
-		      "static inline bool call_%u_%s(struct nopal_session "
-		      "*session, %s *subject)\n{\n"
-		      "\t(void)session;\n\tswitch (%s) {\n",
-		      layer->index, nopal_event_name(event), nopal_event_argument(event),
-		      nopal__about_segments(event) ? "subject->kind" : "subject ? 0 : 0");
-	for (unsigned code = 0; code < NOPAL_KIND_ROOM; code++) {
-		const struct nopal_calls *calls = &layer->calls[event][code];
-
-		if (!calls->count)
-			continue;
-		nopal__append(out, "\tcase %u:\n", code);
-		nopal__append(out, "\t\treturn ");
-		for (uint32_t i = 0; i < calls->count; i++)
-			nopal__append(
-				out,
-				"%snopal_%s.bindings[%d].run.%s(\n"
-				"\t\t\t(struct nopal_at){ session, &fused_part[%d] }, subject)"
-				" == NOPAL_STOP",
-				i ? " ||\n\t\t       " : "",
-				calls->call[i].part->microprotocol->name,
-				binding_place(&calls->call[i], event), nopal_event_name(event),
-				(int)(calls->call[i].part - plan->parts));
-		nopal__append(out, "%s;\n", calls->count ? "" : "false");
+		while (one->bindings[place].event != NOPAL_NO_EVENT &&
+		       (one->bindings[place].event != event ||
+			memcmp(&one->bindings[place].run, &call->run, sizeof(call->run)) != 0))
+			place++;
+		nopal__append(out,
+			      "%snopal_%s.bindings[%d].run.%s(\n"
+			      "\t\t\t(struct nopal_at){ session, &fused_part[%d] }, subject)"
+			      " == NOPAL_STOP",
+			      call > calls->call ? " ||\n\t\t       " : "", one->name, place,
+			      nopal_event_name(event), call->part->index);
 	}
-	nopal__append(out, "\tdefault:\n\t\treturn false;\n\t}\n}\n");
+	nopal__append(out, ";\n");
 }
 
+/* The calls of one event, of each layer; kinds that nobody handles fall through. */
 static void write_event(struct nopal_text *out, const struct nopal_plan *plan, unsigned event)
 {
-	for (uint32_t l = 0; l < plan->layer_count; l++)
-		write_layer_calls(out, plan, &plan->layers[l], event);
+	const char *name = nopal_event_name(event), *argument = nopal_event_argument(event);
+
+	for (uint32_t l = 0; l < plan->layer_count; l++) {
+		nopal__append(out,
+			      "static inline bool call_%u_%s(struct nopal_session "
+			      "*session, %s *subject)\n{\n"
+			      "\t(void)session;\n\tswitch (%s) {\n",
+			      l, name, argument,
+			      nopal__about_segments(event) ? "subject->kind" : "subject ? 0 : 0");
+		for (unsigned code = 0; code < NOPAL_KIND_ROOM; code++)
+			if (plan->layers[l].calls[event][code].count)
+				write_case(out, &plan->layers[l].calls[event][code], event, code);
+		nopal__append(out, "\tdefault:\n\t\treturn false;\n\t}\n}\n");
+	}
 	nopal__append(out,
 		      "static inline bool call_all_%s(struct nopal_session *session, %s "
 		      "*subject)\n{\n"
 		      "\tswitch (nopal__layer(nopal__composite(session))->index) {\n",
-		      nopal_event_name(event), nopal_event_argument(event));
+		      name, argument);
 	for (uint32_t l = 0; l < plan->layer_count; l++)
 		nopal__append(out, "\tcase %u:\n\t\treturn call_%u_%s(session, subject);\n", l, l,
-			      nopal_event_name(event));
+			      name);
 	nopal__append(out, "\tdefault:\n\t\treturn false;\n\t}\n}\n");
 }
 
 /* The text of all that a unit has compiled in; its hash is the plan's shape. */
 static void write_shape(struct nopal_text *out, const struct nopal_plan *plan)
 {
-	write_constants(out, plan);
+	write_parts(out, plan);
+	nopal__append(out, "static const struct nopal_layer fused_layer[NOPAL_FUSED_LAYERS] = {\n");
+	for (uint32_t l = 0; l < plan->layer_count; l++)
+		write_layer(out, plan, &plan->layers[l]);
+	nopal__append(out, "};\n");
+	write_plan(out, plan);
 	for (unsigned event = 1; event < NOPAL_EVENT_COUNT; event++)
 		write_event(out, plan, event);
 }
@@ -277,29 +266,6 @@ uint64_t nopal__plan_shape(const struct nopal_plan *plan, struct nopal_arena *ar
 
 /* ------------------------------------------------------------------ sources */
 
-static bool is_source_of(const char *path, const char *name)
-{
-	const char *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
-	size_t length = strlen(name);
-
-	return strncmp(base, name, length) == 0 && strcmp(base + length, ".c") == 0;
-}
-
-/* A plugin's source must be named, as its object was. */
-static bool write_plugin_source(struct nopal_text *out, const char *name,
-				const char *const *sources)
-{
-	char path[PATH_MAX];
-
-	for (; sources && *sources; sources++)
-		if (is_source_of(*sources, name) && realpath(*sources, path)) {
-			nopal__append(out, "#include \"%s\"\n", path);
-			return true;
-		}
-	return false;
-}
-
 /* `files`: divided by spaces. */
 static void write_includes(struct nopal_text *out, const char *files)
 {
@@ -311,23 +277,29 @@ static void write_includes(struct nopal_text *out, const char *files)
 	}
 }
 
+/* A plugin's source must be named, as its object was. */
 static bool write_source(struct nopal_text *out, const struct nopal_microprotocol *microprotocol,
 			 const char *const *sources)
 {
 	const char *files = nopal__builtin_sources(microprotocol);
+	char path[PATH_MAX];
 
-	if (!files)
-		return write_plugin_source(out, microprotocol->name, sources);
-	write_includes(out, files);
-	return true;
-}
+	if (files) {
+		write_includes(out, files);
+		return true;
+	}
+	for (; sources && *sources; sources++) {
+		const char *slash = strrchr(*sources, '/');
+		const char *base = slash ? slash + 1 : *sources;
+		size_t length = strlen(microprotocol->name);
 
-static bool is_first_of_its_kind(const struct nopal_plan *plan, uint32_t p)
-{
-	for (uint32_t q = 0; q < p; q++)
-		if (plan->parts[q].microprotocol == plan->parts[p].microprotocol)
-			return false;
-	return true;
+		if (strncmp(base, microprotocol->name, length) == 0 &&
+		    strcmp(base + length, ".c") == 0 && realpath(*sources, path)) {
+			nopal__append(out, "#include \"%s\"\n", path);
+			return true;
+		}
+	}
+	return false;
 }
 
 /* --------------------------------------------------------------------- unit */
@@ -357,8 +329,7 @@ int nopal_plan_fuse(const struct nopal_plan *plan, const char *const *sources, F
 {
 	struct nopal_arena arena = { .problems = problems };
 	struct nopal_text text = { .arena = &arena };
-	int failed;
-	int missing;
+	int failed = 0;
 
 	/* A unit has one constant for each part, and none for its copies. */
 	if (plan->argued_count) {
@@ -380,18 +351,19 @@ int nopal_plan_fuse(const struct nopal_plan *plan, const char *const *sources, F
 			      "_Static_assert(sizeof(struct %s) == %zu, "
 			      "\"sources of another version\");\n",
 			      type->name, type->bytes);
-	missing = 0;
 	for (uint32_t p = 0; p < plan->part_count; p++) {
 		const struct nopal_microprotocol *microprotocol = plan->parts[p].microprotocol;
+		uint32_t first = 0;
 
-		if (!is_first_of_its_kind(plan, p) || write_source(&text, microprotocol, sources))
+		while (plan->parts[first].microprotocol != microprotocol)
+			first++;
+		if (first < p || write_source(&text, microprotocol, sources))
 			continue;
 		nopal_problems_add(problems, plan->info.name, 0, "name its file with --source",
 				   "the source of `%s`, which is a plugin, is not known",
 				   microprotocol->name);
-		missing--;
+		failed = -1;
 	}
-	failed = missing;
 	write_shape(&text, plan);
 	write_tail(&text, plan);
 	failed |= arena.failed;

@@ -45,29 +45,10 @@ static const char *fused_file(const struct nopal_plan *plan, const char *named)
 							nopal_installed(NOPAL_INSTALLED_PLUGINS)));
 }
 
-/* Why this file is not the plan's unit; NULL: it is. */
-static const char *fused_wrong(struct nopal_plan *plan, const char *path)
-{
-	char mark[NOPAL_UNIT_MARK_ROOM], ours[NOPAL_UNIT_MARK_ROOM];
-	size_t stamp = strlen(nopal__stamp);
-
-	if (!nopal__may_be_loaded(path))
-		return "is not executable: what is received never is, and "
-		       "what is compiled here is";
-	if (!nopal__unit_mark(path, mark))
-		return "is no fused unit, or is cut off";
-	plan->fused_shape = nopal__plan_shape(plan, plan->arena);
-	snprintf(ours, sizeof(ours), NOPAL_UNIT_MARK, nopal__stamp,
-		 (unsigned long long)plan->fused_shape);
-	if (strncmp(mark, ours, stamp + 1) != 0)
-		return "was made for another version";
-	return strcmp(mark, ours) == 0 ? NULL : "was made from another composition";
-}
-
 void nopal__fused_find(struct nopal_plan *plan)
 {
-	const char *named = secure_getenv("NOPAL_FUSED");
-	const char *path, *why;
+	const char *named = secure_getenv("NOPAL_FUSED"), *path, *why = NULL;
+	char mark[NOPAL_UNIT_MARK_ROOM], ours[NOPAL_UNIT_MARK_ROOM];
 
 	atomic_store(&plan->fused_settled, true);
 	if (named && strcmp(named, "off") == 0) {
@@ -82,7 +63,19 @@ void nopal__fused_find(struct nopal_plan *plan)
 						  plan->info.name);
 		return;
 	}
-	why = fused_wrong(plan, path);
+	if (!nopal__may_be_loaded(path)) {
+		why = "is not executable: what is received never is, and what is compiled here is";
+	} else if (!nopal__unit_mark(path, mark)) {
+		why = "is no fused unit, or is cut off";
+	} else {
+		plan->fused_shape = nopal__plan_shape(plan, plan->arena);
+		snprintf(ours, sizeof(ours), NOPAL_UNIT_MARK, nopal__stamp,
+			 (unsigned long long)plan->fused_shape);
+		if (strncmp(mark, ours, strlen(nopal__stamp) + 1) != 0)
+			why = "was made for another version";
+		else if (strcmp(mark, ours) != 0)
+			why = "was made from another composition";
+	}
 	if (why) {
 		plan->fused_text = nopal__printed(plan->arena, "interpreted: %s %s", path, why);
 		return;

@@ -15,10 +15,12 @@
 #include "registry/registry.h"
 
 enum { MTU_DEFAULT = 1500 }; /* Ethernet */
-static const uint64_t BUDGET_BYTES = UINT64_C(256) << 20;
-static const uint32_t BUDGET_OBJECTS = 1u << 20;
-static const uint64_t BUDGET_SEND_BYTES = UINT64_C(4) << 20;
-static const int64_t BUDGET_HOLD_NS = 10 * NOPAL_SECOND;
+static const struct nopal_budget budget_initial = {
+	.bytes = UINT64_C(256) << 20,
+	.objects = 1u << 20,
+	.send_bytes = UINT64_C(4) << 20,
+	.hold_ns = 10 * NOPAL_SECOND,
+};
 
 /* ------------------------------------------------------------------- building */
 
@@ -53,18 +55,9 @@ static bool build_parts(struct nopal_plan *plan, const struct nopal_composition 
 	return true;
 }
 
-static const struct nopal_part *provider(const struct nopal_plan *plan,
-					 const struct nopal_layer *layer, const char *role)
-{
-	for (uint32_t p = 0; p < layer->part_count; p++)
-		if (nopal__answers(plan->parts[layer->first_part + p].microprotocol, role))
-			return &plan->parts[layer->first_part + p];
-	return NULL;
-}
-
 static const struct nopal_part *bottom_provider(const struct nopal_plan *plan, const char *role)
 {
-	return provider(plan, &plan->layers[plan->layer_count - 1], role);
+	return nopal__provider(&plan->layers[plan->layer_count - 1], role);
 }
 
 static uint32_t mtu_of(const struct nopal_plan *plan)
@@ -76,13 +69,15 @@ static uint32_t mtu_of(const struct nopal_plan *plan)
 	return mtu ? (uint32_t)nopal__parameter_get(part->parameters, mtu) : MTU_DEFAULT;
 }
 
-/* The most that a kind of the layer puts around a packed data segment, with what the kind has
- * before it; 0: none wraps one. */
-static uint32_t max_around(const struct nopal_plan *plan, const struct nopal_layer *layer)
+/* What the layer has left of `room`, that of data that nothing wraps: a kind that wraps a data
+ * segment must fit where the segment itself does, in a datagram, or in what the layer below takes. */
+static uint32_t room_within(const struct nopal_plan *plan, const struct nopal_layer *layer,
+			    uint32_t room)
 {
 	bool lowest = layer->index + 1u == plan->layer_count;
-	uint32_t max = 0;
+	uint32_t whole = lowest ? plan->datagram_bytes : room, max = 0, used;
 
+	/* The most that a kind puts around a packed data segment, with what the kind has before it. */
 	for (uint8_t code = NOPAL_KIND_FIRST_OWN; code < NOPAL_KIND_MULTICAST; code++) {
 		const struct nopal_kind_plan *kind = &plan->kinds[code];
 		uint32_t around = kind->around;
@@ -92,48 +87,12 @@ static uint32_t max_around(const struct nopal_plan *plan, const struct nopal_lay
 		if (layer->kinds >> code & 1 && kind->around && around > max)
 			max = around;
 	}
-	return max;
-}
-
-/* The longest segment that the layer takes from the one above it as one of its own. */
-static uint32_t takes(const struct nopal_plan *plan, const struct nopal_layer *layer)
-{
-	const struct nopal_part *part = provider(plan, layer, "message_segments");
-	uint64_t limit = layer->body_bytes;
-
-	if (part && part->microprotocol->message_limit)
-		limit = part->microprotocol->message_limit(part->parameters, layer->body_bytes);
-	return limit < layer->body_bytes ? (uint32_t)limit : layer->body_bytes;
-}
-
-/* A kind that wraps a data segment must fit where the segment itself does: in a datagram, or in
- * what the layer below takes.  `room`: of data that nothing wraps. */
-static uint32_t room_within(const struct nopal_plan *plan, const struct nopal_layer *layer,
-			    uint32_t room)
-{
-	bool lowest = layer->index + 1u == plan->layer_count;
-	uint32_t around = max_around(plan, layer), whole = room, used;
-
-	if (!around)
+	if (!max)
 		return room;
-	if (lowest)
-		whole = plan->datagram_bytes;
-	used = around + (lowest ? plan->kinds[NOPAL_KIND_DATA].header.bytes : layer->coded.bytes);
+	used = max + (lowest ? plan->kinds[NOPAL_KIND_DATA].header.bytes : layer->coded.bytes);
 	if (used >= whole)
 		return 0;
 	return whole - used < room ? whole - used : room;
-}
-
-/* From the lowest layer up, none of which has more room than the one below it. */
-static void build_bodies(struct nopal_plan *plan, uint32_t room)
-{
-	for (uint32_t l = plan->layer_count; l-- > 0;) {
-		struct nopal_layer *layer = &plan->layers[l];
-
-		if (l + 1 < plan->layer_count)
-			room = layer->below_takes = takes(plan, layer + 1);
-		layer->body_bytes = room_within(plan, layer, room);
-	}
 }
 
 static int build_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
@@ -144,6 +103,7 @@ static int build_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 			? 0
 			: NOPAL_FINGERPRINT_BYTES + 1 + NOPAL_ID_BYTES - plan->head_bytes;
 	uint32_t floor = NOPAL_PATH_FLOOR - NOPAL_UDP_BYTES, used;
+	uint64_t room;
 
 	plan->datagram_bytes = mtu_of(plan) - NOPAL_UDP_BYTES;
 	plan->trailer_bytes = plan->seal ? plan->seal->microprotocol->seal->overhead : 0;
@@ -152,8 +112,22 @@ static int build_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 		plan->data_field_bytes += plan->format->microprotocol->format->bytes;
 	plan->header_bytes = plan->head_bytes + plan->data_field_bytes;
 	used = plan->header_bytes + plan->trailer_bytes + introduction;
-	if (used < plan->datagram_bytes)
-		build_bodies(plan, plan->datagram_bytes - used);
+	room = plan->datagram_bytes - used;
+	/* From the lowest layer up, none of which has more room than the one below it. */
+	for (uint32_t l = used < plan->datagram_bytes ? plan->layer_count : 0; l-- > 0;) {
+		struct nopal_layer *layer = &plan->layers[l];
+		const struct nopal_part *cutter = nopal__provider(layer, "message_segments");
+
+		room = layer->body_bytes = room_within(plan, layer, (uint32_t)room);
+		/* The longest segment that it takes from the one above it as one of its own. */
+		if (cutter && cutter->microprotocol->message_limit)
+			room = cutter->microprotocol->message_limit(cutter->parameters,
+								    layer->body_bytes);
+		if (room > layer->body_bytes)
+			room = layer->body_bytes;
+		if (l)
+			layer[-1].below_takes = (uint32_t)room;
+	}
 	if (!plan->layers[0].body_bytes) {
 		nopal_problems_add(problems, plan->info.name, 0, "raise the MTU",
 				   "an MTU of %u bytes leaves no room for a body", mtu_of(plan));
@@ -172,20 +146,9 @@ static int build_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 	return -1;
 }
 
-static void build_budget(struct nopal_plan *plan, const struct nopal_budget *wanted)
-{
-	plan->budget = *wanted;
-	if (!plan->budget.bytes)
-		plan->budget.bytes = BUDGET_BYTES;
-	if (!plan->budget.objects)
-		plan->budget.objects = BUDGET_OBJECTS;
-	if (!plan->budget.send_bytes)
-		plan->budget.send_bytes = BUDGET_SEND_BYTES;
-	if (!plan->budget.hold_ns)
-		plan->budget.hold_ns = BUDGET_HOLD_NS;
-}
-
-static void build_stages(struct nopal_plan *plan)
+/* The stages of a datagram, which the lowest layer has; how sessions are told apart, and what
+ * stands before the fields for it. */
+static void build_bottom(struct nopal_plan *plan)
 {
 	const struct nopal_layer *bottom = &plan->layers[plan->layer_count - 1];
 
@@ -199,11 +162,6 @@ static void build_stages(struct nopal_plan *plan)
 		if (part->microprotocol->admission)
 			plan->admission = part;
 	}
-}
-
-/* How sessions are told apart, and what stands before the fields for it. */
-static void build_demux(struct nopal_plan *plan)
-{
 	if (plan->format && plan->format->microprotocol->format->interop)
 		plan->demux = NOPAL_DEMUX_INTEROP;
 	else if (bottom_provider(plan, "address_demux"))
@@ -224,7 +182,7 @@ static void build_multiplicity(struct nopal_plan *plan, const struct nopal_compo
 		switch (composition->layers[l].multiplicity) {
 		case NOPAL_PER_DESTINATION:
 			plan->destinations = (uint8_t)l;
-			plan->channel = provider(plan, &plan->layers[l - 1], "channel");
+			plan->channel = nopal__provider(&plan->layers[l - 1], "channel");
 			break;
 		case NOPAL_PER_STREAM:
 			plan->flow = (uint8_t)(l + 1);
@@ -238,8 +196,9 @@ static void build_multiplicity(struct nopal_plan *plan, const struct nopal_compo
 		}
 }
 
-/* NULL: the arena failed. */
-static struct nopal_plan *build_begin(struct nopal_composition *composition)
+/* NULL: problems were added, or the arena failed. */
+static struct nopal_plan *build_plan(struct nopal_composition *composition,
+				     struct nopal_problems *problems)
 {
 	struct nopal_arena *arena = &composition->config->arena;
 	struct nopal_plan *plan = nopal__zeroed(arena, 1, sizeof(*plan));
@@ -253,45 +212,28 @@ static struct nopal_plan *build_begin(struct nopal_composition *composition)
 	plan->info.description = composition->config->description;
 	plan->info.canonical = composition->canonical;
 	plan->info.fingerprint = composition->fingerprint;
-	return build_parts(plan, composition) ? plan : NULL;
-}
-
-static int build_layers(struct nopal_plan *plan)
-{
-	const struct nopal_composition *composition = plan->composition;
-	int failed = 0;
-
-	for (uint32_t l = 0; !failed && l < plan->layer_count; l++)
-		failed = nopal__build_layer(plan, &plan->layers[l], &composition->layers[l]);
-	if (failed)
-		return failed;
-	nopal__build_facts(plan);
-	nopal__limit_messages(plan, composition->config->message_limit_bytes);
-	plan->info.header_bytes = plan->header_bytes + plan->trailer_bytes;
-	plan->info.body_bytes = plan->layers[0].body_bytes;
-	build_budget(plan, &composition->config->budget);
-	for (uint32_t l = 0; !failed && l < plan->layer_count; l++)
-		failed = nopal__build_fresh(plan, &plan->layers[l]);
-	return failed;
-}
-
-/* NULL: problems were added, or the arena failed. */
-static struct nopal_plan *build_plan(struct nopal_composition *composition,
-				     struct nopal_problems *problems)
-{
-	struct nopal_plan *plan = build_begin(composition);
-
-	if (!plan)
+	if (!build_parts(plan, composition))
 		return NULL;
 	build_multiplicity(plan, composition);
-	build_stages(plan);
-	build_demux(plan);
+	build_bottom(plan);
 	if (nopal__build_wire(plan, problems) < 0 || build_sizes(plan, problems) < 0 ||
 	    nopal__compose_resolve(composition, plan->layers[plan->layer_count - 1].body_bytes,
 				   problems) < 0)
 		return NULL;
 	plan->destination_slot = (uint8_t)nopal_property(plan, "destination");
-	if (build_layers(plan) < 0 || nopal__build_fields(plan) < 0)
+	for (uint32_t l = 0; l < plan->layer_count; l++)
+		if (nopal__build_layer(plan, &plan->layers[l], &composition->layers[l]) < 0)
+			return NULL;
+	nopal__build_facts(plan);
+	nopal__limit_messages(plan, composition->config->message_limit_bytes);
+	plan->info.header_bytes = plan->header_bytes + plan->trailer_bytes;
+	plan->info.body_bytes = plan->layers[0].body_bytes;
+	plan->budget = budget_initial;
+	nopal__budget_set(&plan->budget, &composition->config->budget);
+	for (uint32_t l = 0; l < plan->layer_count; l++)
+		if (nopal__build_fresh(plan, &plan->layers[l]) < 0)
+			return NULL;
+	if (nopal__build_fields(plan) < 0)
 		return NULL;
 	nopal__fused_find(plan);
 	return plan;

@@ -194,6 +194,26 @@ struct nopal_plan {
 	void (*watched_free)(struct watched_tables *watched);
 };
 
+/* Those fields that `wanted` gives; 0: as it was. */
+static inline void nopal__budget_set(struct nopal_budget *budget, const struct nopal_budget *wanted)
+{
+	if (wanted->bytes)
+		budget->bytes = wanted->bytes;
+	if (wanted->objects)
+		budget->objects = wanted->objects;
+	if (wanted->send_bytes)
+		budget->send_bytes = wanted->send_bytes;
+	if (wanted->unsent_bytes)
+		budget->unsent_bytes = wanted->unsent_bytes;
+	if (wanted->unsent_messages)
+		budget->unsent_messages = wanted->unsent_messages;
+	if (wanted->hold_ns)
+		budget->hold_ns = wanted->hold_ns;
+}
+
+/* The layer's first part that provides the role; NULL: none does. */
+const struct nopal_part *nopal__provider(const struct nopal_layer *layer, const char *role);
+
 /* The composite that is made of a layer: engine/composite.c. */
 struct nopal_instance {
 	uint32_t head_bytes;  /* before the states of its parts */

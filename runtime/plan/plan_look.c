@@ -19,6 +19,16 @@ bool nopal_plan_provides(const struct nopal_plan *plan, const char *role)
 	return false;
 }
 
+const struct nopal_part *nopal__provider(const struct nopal_layer *layer, const char *role)
+{
+	const struct nopal_part *part = &layer->plan->parts[layer->first_part];
+
+	for (uint32_t p = 0; p < layer->part_count; p++)
+		if (nopal__answers(part[p].microprotocol, role))
+			return &part[p];
+	return NULL;
+}
+
 const struct nopal_budget *nopal_plan_budget(const struct nopal_plan *plan)
 {
 	return &plan->budget;

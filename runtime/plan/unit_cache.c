@@ -54,11 +54,6 @@ static int cache_is_ours(const char *folder)
 	return about.st_uid == geteuid() && !(about.st_mode & (S_IWGRP | S_IWOTH)) ? 0 : -EPERM;
 }
 
-static int cache_make(const char *folder, mode_t mode)
-{
-	return mkdir(folder, mode) && errno != EEXIST ? -errno : 0;
-}
-
 static int cache_open(const char *folder, const char *units)
 {
 	int error = cache_is_ours(folder);
@@ -93,46 +88,39 @@ const char *nopal__unit_in_cache(const struct nopal_plan *plan)
 	return nopal__is_readable(file) ? file : NULL;
 }
 
-/* In the arena; NULL: a problem was added. */
-static const char *cache_prepare(const struct nopal_plan *plan, struct nopal_arena *arena,
-				 struct nopal_problems *problems)
+char *nopal_plan_unit_file(const struct nopal_plan *plan, struct nopal_problems *problems)
 {
-	const char *folder = cache_folder(arena), *around, *units;
-	int error;
+	struct nopal_arena arena = { .problems = problems };
+	const char *folder = cache_folder(&arena), *made[3];
+	char *file = NULL;
+	int error = 0;
 
 	if (!folder) {
 		nopal_problems_add(problems, NULL, 0,
 				   "set one of them, or name the unit with -o FILE",
 				   "neither $HOME nor $XDG_CACHE_HOME names a "
 				   "folder for fused units");
+		nopal__arena_release(&arena);
 		return NULL;
 	}
-	units = nopal__printed(arena, "%s/fused", folder);
 	/* `folder` is .../nopal; the one around it is made where it is missing. */
-	around = nopal__copy_part(arena, folder, strlen(folder) - strlen("/nopal"));
-	error = cache_make(around, CACHE_AROUND_MODE);
+	made[0] = nopal__copy_part(&arena, folder, strlen(folder) - strlen("/nopal"));
+	made[1] = folder;
+	made[2] = nopal__printed(&arena, "%s/fused", folder);
+	for (unsigned i = 0; i < 3 && !error; i++)
+		if (mkdir(made[i], i ? CACHE_MODE : CACHE_AROUND_MODE) && errno != EEXIST)
+			error = -errno;
 	if (!error)
-		error = cache_make(folder, CACHE_MODE);
-	if (!error)
-		error = cache_make(units, CACHE_MODE);
-	if (!error)
-		error = cache_open(folder, units);
-	if (!error)
-		return cache_file(plan, arena, units);
-	nopal_problems_add(problems, units, 0, cache_fix, "this folder cannot have fused units: %s",
-			   error == -EPERM ? "it, or the one around it, belongs to "
-					     "another user, or others may write there"
-					   : strerror(-error));
-	return NULL;
-}
-
-char *nopal_plan_unit_file(const struct nopal_plan *plan, struct nopal_problems *problems)
-{
-	struct nopal_arena arena = { .problems = problems };
-	const char *prepared = cache_prepare(plan, &arena, problems);
-	char *file = prepared && !arena.failed ? strdup(prepared) : NULL;
-
-	if (prepared && !file)
+		error = cache_open(folder, made[2]);
+	if (error)
+		nopal_problems_add(problems, made[2], 0, cache_fix,
+				   "this folder cannot have fused units: %s",
+				   error == -EPERM ? "it, or the one around it, belongs to "
+						     "another user, or others may write there"
+						   : strerror(-error));
+	else if (!arena.failed)
+		file = strdup(cache_file(plan, &arena, made[2]));
+	if (!error && !file)
 		nopal__problems_no_memory(problems);
 	nopal__arena_release(&arena);
 	return file;

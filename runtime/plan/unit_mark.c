@@ -28,48 +28,36 @@ static bool object_read(const struct object *object, uint64_t at, void *bytes, s
 	       pread(object->file, bytes, length, (off_t)at) == (ssize_t)length;
 }
 
-/* The loader dies of an object that is cut off; its table of sections is last. */
-static bool object_is_whole(struct object *object)
-{
-	const ElfW(Ehdr) *head = &object->head;
-
-	return object_read(object, 0, &object->head, sizeof(object->head)) &&
-	       memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 &&
-	       head->e_shentsize == sizeof(ElfW(Shdr)) && head->e_shstrndx < head->e_shnum &&
-	       head->e_shoff <= object->bytes &&
-	       (uint64_t)head->e_shnum * sizeof(ElfW(Shdr)) <= object->bytes - head->e_shoff;
-}
-
 static bool object_section(const struct object *object, unsigned index, ElfW(Shdr) * ret_section)
 {
 	return object_read(object, object->head.e_shoff + index * sizeof(*ret_section), ret_section,
 			   sizeof(*ret_section));
 }
 
-static bool object_find(const struct object *object, const char *wanted, size_t length,
-			ElfW(Shdr) * ret_section)
-{
-	char name[sizeof(NOPAL_SYMBOL_OF(NOPAL_UNIT_SECTION))];
-	ElfW(Shdr) names;
-
-	if (!object_section(object, object->head.e_shstrndx, &names))
-		return false;
-	for (unsigned i = 0; i < object->head.e_shnum; i++)
-		if (object_section(object, i, ret_section) &&
-		    ret_section->sh_type == SHT_PROGBITS &&
-		    object_read(object, names.sh_offset + ret_section->sh_name, name, length) &&
-		    memcmp(name, wanted, length) == 0)
-			return true;
-	return false;
-}
-
 static bool object_mark(struct object *object, char *ret_mark)
 {
 	static const char name[] = NOPAL_SYMBOL_OF(NOPAL_UNIT_SECTION);
-	ElfW(Shdr) section;
+	const ElfW(Ehdr) *head = &object->head;
+	char found[sizeof(name)];
+	ElfW(Shdr) names, section;
+	unsigned index = 0;
 	size_t length;
 
-	if (!object_is_whole(object) || !object_find(object, name, sizeof(name), &section))
+	/* The loader dies of an object that is cut off; its table of sections is last. */
+	if (!object_read(object, 0, &object->head, sizeof(object->head)) ||
+	    memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    head->e_shentsize != sizeof(ElfW(Shdr)) || head->e_shstrndx >= head->e_shnum ||
+	    head->e_shoff > object->bytes ||
+	    (uint64_t)head->e_shnum * sizeof(ElfW(Shdr)) > object->bytes - head->e_shoff)
+		return false;
+	if (!object_section(object, head->e_shstrndx, &names))
+		return false;
+	for (; index < head->e_shnum; index++)
+		if (object_section(object, index, &section) && section.sh_type == SHT_PROGBITS &&
+		    object_read(object, names.sh_offset + section.sh_name, found, sizeof(name)) &&
+		    memcmp(found, name, sizeof(name)) == 0)
+			break;
+	if (index == head->e_shnum)
 		return false;
 	length = section.sh_size < NOPAL_UNIT_MARK_ROOM ? (size_t)section.sh_size
 							: NOPAL_UNIT_MARK_ROOM;
