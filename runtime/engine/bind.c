@@ -64,31 +64,6 @@ static int64_t calls_place(const struct nopal_calls *calls, const struct nopal_b
 	return first <= at ? (int64_t)at : -EINVAL;
 }
 
-static bool same_handler(const union nopal_handler *a, const union nopal_handler *b)
-{
-	return memcmp(a, b, sizeof(*a)) == 0;
-}
-
-static int calls_remove(struct nopal_composite *composite, struct nopal_calls *calls,
-			const struct nopal_part *part, const union nopal_handler *run)
-{
-	struct nopal_call *kept;
-	uint32_t count = 0;
-
-	if (calls->count == 0)
-		return 0;
-	kept = nopal_alloc(&composite->session, calls->count * sizeof(*kept));
-	if (!kept)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < calls->count; i++)
-		if (calls->call[i].part->index != part->index ||
-		    (run && !same_handler(&calls->call[i].run, run)))
-			kept[count++] = calls->call[i];
-	calls->call = kept;
-	calls->count = count;
-	return 0;
-}
-
 /* A binding with a static argument sees a part of its own that carries it. */
 static const struct nopal_part *part_with(struct nopal_composite *composite,
 					  const struct nopal_part *part, const void *argument)
@@ -132,12 +107,24 @@ void nopal_unbind(struct nopal_at at, const struct nopal_binding *binding)
 	struct nopal_composite *composite = nopal__composite(at.session);
 	struct nopal_own_calls *own = own_calls(composite);
 
-	if (!own)
-		return;
-	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
-		if (nopal__kind_wanted(composite->layer->plan, at.part, binding->kinds, code))
-			calls_remove(composite, &own->calls[binding->event][code], at.part,
-				     &binding->run);
+	for (uint8_t code = 0; own && code < NOPAL_KIND_ROOM; code++) {
+		struct nopal_calls *calls = &own->calls[binding->event][code];
+		struct nopal_call *kept;
+		uint32_t count = 0;
+
+		if (!calls->count ||
+		    !nopal__kind_wanted(composite->layer->plan, at.part, binding->kinds, code))
+			continue;
+		kept = nopal_alloc(&composite->session, calls->count * sizeof(*kept));
+		if (!kept)
+			continue;
+		for (uint32_t i = 0; i < calls->count; i++)
+			if (calls->call[i].part->index != at.part->index ||
+			    memcmp(&calls->call[i].run, &binding->run, sizeof(binding->run)) != 0)
+				kept[count++] = calls->call[i];
+		calls->call = kept;
+		calls->count = count;
+	}
 }
 
 /* ------------------------------------------------------------ custom events */

@@ -105,6 +105,10 @@ static inline __attribute__((always_inline)) bool raise_begin(struct nopal_compo
 		record_raise(composite, event, subject);
 	if (composite->depth >= DEPTH_LIMIT)
 		return raise_too_deep(composite);
+	if (event == NOPAL_SEGMENT_LOST)
+		composite->awake->counters.segments_lost++;
+	else if (event == NOPAL_SEGMENT_TIMEOUT)
+		composite->awake->counters.segments_timeout++;
 	composite->depth++;
 	return true;
 }
@@ -113,14 +117,6 @@ NOPAL_HOT static void raise_end(struct nopal_composite *composite)
 {
 	if (--composite->depth == 0 && composite->awake->queue.count && !composite->draining_queue)
 		nopal__drain_queue(composite);
-}
-
-static inline void count_before(struct nopal_composite *composite, enum nopal_event event)
-{
-	if (event == NOPAL_SEGMENT_LOST)
-		composite->awake->counters.segments_lost++;
-	else if (event == NOPAL_SEGMENT_TIMEOUT)
-		composite->awake->counters.segments_timeout++;
 }
 
 /* SEGMENT_FROM_NET of data that no filter stopped goes on by itself, for what arrived and for what
@@ -211,7 +207,6 @@ const struct nopal_fused nopal__interpreter = {
 		if (!raise_begin(composite, NOPAL_##name,                                          \
 				 subject_number(SUBJECT_IS(subject), subject)))                    \
 			return;                                                                    \
-		count_before(composite, NOPAL_##name);                                             \
 		subject_pin(SUBJECT_IS(subject), subject);                                         \
 		go_on(session, NOPAL_##name, subject, call_all_##name(session, subject));          \
 		subject_unpin(composite, SUBJECT_IS(subject), subject);                            \
@@ -330,20 +325,14 @@ void nopal_cancel(struct nopal_session *session, nopal_token token)
 	}
 }
 
-static void *deferred_subject(struct nopal_composite *composite,
-			      const struct nopal_deferred *deferred)
-{
-	if (deferred->subject_is == NOPAL_SUBJECT_SEGMENT && deferred->handle.generation)
-		return nopal_segment_find(&composite->session, deferred->handle);
-	if (deferred->subject_is == NOPAL_SUBJECT_MESSAGE)
-		return nopal_message_find(&composite->session, deferred->handle);
-	return deferred->subject;
-}
-
 void nopal__run_deferred(struct nopal_composite *composite, const struct nopal_deferred *deferred)
 {
-	void *subject = deferred_subject(composite, deferred);
+	void *subject = deferred->subject;
 
+	if (deferred->subject_is == NOPAL_SUBJECT_SEGMENT && deferred->handle.generation)
+		subject = nopal_segment_find(&composite->session, deferred->handle);
+	else if (deferred->subject_is == NOPAL_SUBJECT_MESSAGE)
+		subject = nopal_message_find(&composite->session, deferred->handle);
 	if (!subject)
 		return;
 	switch (deferred->event) {

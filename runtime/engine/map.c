@@ -17,17 +17,12 @@ enum {
 	MAP_FULL = 3,
 };
 
-/* The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). */
-static uint64_t map_mix(uint64_t key)
+/* Mixed by the finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). */
+static uint32_t map_home(const struct nopal_map *map, uint64_t key)
 {
 	key = (key ^ key >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	key = (key ^ key >> 27) * UINT64_C(0x94d049bb133111eb);
-	return key ^ key >> 31;
-}
-
-static uint32_t map_home(const struct nopal_map *map, uint64_t key)
-{
-	return (uint32_t)map_mix(key) & (map->room - 1);
+	return (uint32_t)(key ^ key >> 31) & (map->room - 1);
 }
 
 /* The slot of `key`, or the empty one where it would go. */
@@ -85,18 +80,21 @@ int nopal_map_put(struct nopal_session *session, struct nopal_map *map, uint64_t
 	return 0;
 }
 
-/* Fills the hole with entries behind it that may lie there. */
-static void map_close_hole(struct nopal_map *map, uint32_t hole)
+void *nopal_map_take(struct nopal_map *map, uint64_t key)
 {
-	uint32_t mask = map->room - 1, at = hole;
+	uint32_t mask = map->room - 1, hole;
+	void *value;
 
-	for (;;) {
-		uint32_t home;
+	if (!map->used)
+		return NULL;
+	hole = map_probe(map, key);
+	value = map->slots[hole].value;
+	if (!value)
+		return NULL;
+	/* Fills the hole with entries behind it that may lie there. */
+	for (uint32_t at = (hole + 1) & mask; map->slots[at].value; at = (at + 1) & mask) {
+		uint32_t home = map_home(map, map->slots[at].key);
 
-		at = (at + 1) & mask;
-		if (!map->slots[at].value)
-			break;
-		home = map_home(map, map->slots[at].key);
 		/* An entry may move when its home does not lie in (hole, at]. */
 		if (((at - home) & mask) < ((at - hole) & mask))
 			continue;
@@ -104,20 +102,6 @@ static void map_close_hole(struct nopal_map *map, uint32_t hole)
 		hole = at;
 	}
 	map->slots[hole].value = NULL;
-}
-
-void *nopal_map_take(struct nopal_map *map, uint64_t key)
-{
-	uint32_t at;
-	void *value;
-
-	if (!map->used)
-		return NULL;
-	at = map_probe(map, key);
-	value = map->slots[at].value;
-	if (!value)
-		return NULL;
-	map_close_hole(map, at);
 	map->used--;
 	return value;
 }

@@ -84,22 +84,6 @@ static void fragments_free(struct nopal_composite *composite, struct nopal_messa
 	composite->awake->spare_count++;
 }
 
-/* Room for at least `room` bodies, zeroed; says in `ret_room` for how many. */
-static struct nopal_body *fragments_take(struct nopal_composite *composite, uint32_t room,
-					 uint32_t *ret_room)
-{
-	struct nopal_body *spare = composite->awake->spare_fragments;
-
-	*ret_room = room;
-	if (!spare || spare->length < room)
-		return nopal_alloc(&composite->session, room * sizeof(*spare));
-	*ret_room = spare->length;
-	composite->awake->spare_fragments = (struct nopal_body *)(uintptr_t)spare->bytes;
-	composite->awake->spare_count--;
-	memset(spare, 0, *ret_room * sizeof(*spare));
-	return spare;
-}
-
 void nopal__fragments_give_back(struct nopal_composite *composite)
 {
 	while (composite->awake->spare_fragments) {
@@ -273,12 +257,19 @@ struct nopal_message *nopal_message_arriving(struct nopal_session *session,
 static bool fragments_grow(struct nopal_composite *composite, struct nopal_message *message,
 			   uint32_t index)
 {
+	struct nopal_body *grown = composite->awake->spare_fragments;
 	uint32_t room = FRAGMENTS_AT_FIRST;
-	struct nopal_body *grown;
 
 	while (room <= index)
 		room *= 2;
-	grown = fragments_take(composite, room, &room);
+	if (grown && grown->length >= room) {
+		room = grown->length;
+		composite->awake->spare_fragments = (struct nopal_body *)(uintptr_t)grown->bytes;
+		composite->awake->spare_count--;
+		memset(grown, 0, room * sizeof(*grown));
+	} else {
+		grown = nopal_alloc(&composite->session, room * sizeof(*grown));
+	}
 	if (!grown)
 		return false;
 	memcpy(grown, message->fragment, message->fragments_room * sizeof(*grown));

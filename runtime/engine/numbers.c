@@ -55,57 +55,33 @@ enum nopal_number_is nopal_numbers_test(const struct nopal_numbers *numbers, uin
 	return NOPAL_NUMBER_NEW;
 }
 
-/* The same among [floor, end), from one of these on; the end: there is none. */
-static uint64_t numbers_find(const struct nopal_numbers *numbers, uint64_t from, bool seen)
-{
-	while (from < numbers->end) {
-		uint64_t word = numbers->bits[numbers_word(numbers, from)];
-		unsigned shift = from % WORD_BITS;
-
-		word = (seen ? word : ~word) >> shift;
-		if (word) {
-			from += (unsigned)__builtin_ctzll(word);
-			break;
-		}
-		from += WORD_BITS - shift;
-	}
-	return from < numbers->end ? from : numbers->end;
-}
-
-/* Below the floor all was seen, and from the end on nothing. */
+/* Below the floor all was seen, and from the end on nothing; the bits say it between. */
 uint64_t nopal_numbers_next(const struct nopal_numbers *numbers, uint64_t from, uint64_t end,
 			    bool seen)
 {
 	if (from < numbers->floor && !seen)
 		from = numbers->floor;
-	if (from >= numbers->floor && from < numbers->end)
-		from = numbers_find(numbers, from, seen);
+	while (from >= numbers->floor && from < numbers->end) {
+		uint64_t word = numbers->bits[numbers_word(numbers, from)];
+		unsigned shift = from % WORD_BITS;
+
+		word = (seen ? word : ~word) >> shift;
+		from += word ? (unsigned)__builtin_ctzll(word) : WORD_BITS - shift;
+		if (from > numbers->end)
+			from = numbers->end;
+		if (word)
+			break;
+	}
 	if (from >= numbers->end && seen)
 		from = end;
 	return from < end ? from : end;
-}
-
-/* The bits of [floor, end), which may share a word where it wraps around. */
-static void numbers_copy(const struct nopal_numbers *from, struct nopal_numbers *to)
-{
-	uint64_t at = from->floor;
-
-	while (at < from->end) {
-		unsigned shift = at % WORD_BITS;
-		uint64_t run = WORD_BITS - shift;
-
-		if (run > from->end - at)
-			run = from->end - at;
-		to->bits[numbers_word(to, at)] |= from->bits[numbers_word(from, at)] &
-						  UINT64_MAX >> (WORD_BITS - run) << shift;
-		at += run;
-	}
 }
 
 static bool numbers_grow(struct nopal_session *session, struct nopal_numbers *numbers,
 			 uint64_t number)
 {
 	struct nopal_numbers grown = *numbers;
+	uint64_t run;
 
 	if (grown.room == 0)
 		grown.room = grown.window < ROOM_AT_FIRST ? grown.window : ROOM_AT_FIRST;
@@ -115,7 +91,16 @@ static bool numbers_grow(struct nopal_session *session, struct nopal_numbers *nu
 	if (!grown.bits)
 		return false;
 	memset(grown.bits, 0, grown.room / 8);
-	numbers_copy(numbers, &grown);
+	/* The bits of [floor, end), which may share a word where it wraps around. */
+	for (uint64_t at = numbers->floor; at < numbers->end; at += run) {
+		unsigned shift = at % WORD_BITS;
+
+		run = WORD_BITS - shift;
+		if (run > numbers->end - at)
+			run = numbers->end - at;
+		grown.bits[numbers_word(&grown, at)] |= numbers->bits[numbers_word(numbers, at)] &
+							UINT64_MAX >> (WORD_BITS - run) << shift;
+	}
 	nopal_free(session, numbers->bits);
 	*numbers = grown;
 	return true;
@@ -159,33 +144,24 @@ enum nopal_number_is nopal_numbers_mark(struct nopal_session *session,
 	return is;
 }
 
-/* Clears [floor, number), which is not beyond the end; returns how many were set. */
-static uint64_t numbers_clear(struct nopal_numbers *numbers, uint64_t number)
-{
-	uint64_t at = numbers->floor, seen = 0;
-
-	while (at < number) {
-		unsigned from = at % WORD_BITS;
-		uint64_t run = WORD_BITS - from, mask;
-		uint64_t *word = &numbers->bits[numbers_word(numbers, at)];
-
-		if (run > number - at)
-			run = number - at;
-		mask = UINT64_MAX >> (WORD_BITS - run) << from;
-		seen += (unsigned)__builtin_popcountll(*word & mask);
-		*word &= ~mask;
-		at += run;
-	}
-	return seen;
-}
-
 uint64_t nopal_numbers_skip(struct nopal_numbers *numbers, uint64_t number)
 {
-	uint64_t unseen = number - numbers->floor;
+	uint64_t end = number < numbers->end ? number : numbers->end;
+	uint64_t unseen = number - numbers->floor, run;
 
 	if (number <= numbers->floor)
 		return 0;
-	unseen -= numbers_clear(numbers, number < numbers->end ? number : numbers->end);
+	for (uint64_t at = numbers->floor; at < end; at += run) {
+		unsigned from = at % WORD_BITS;
+		uint64_t *word = &numbers->bits[numbers_word(numbers, at)], mask;
+
+		run = WORD_BITS - from;
+		if (run > end - at)
+			run = end - at;
+		mask = UINT64_MAX >> (WORD_BITS - run) << from;
+		unseen -= (unsigned)__builtin_popcountll(*word & mask);
+		*word &= ~mask;
+	}
 	numbers->floor = number;
 	if (numbers->end < number)
 		numbers->end = number;

@@ -37,30 +37,9 @@ static struct nopal_handle *queue_place(const struct nopal_queue *queue, uint32_
 	return &queue->ring[(queue->head + place) & (queue->room - 1)];
 }
 
-/* Where acks tell no more than how far all has arrived, what overtook is not known to be there
- * before its predecessors are: first in each resend, too, it would keep them from leaving. */
 static bool queue_is_urgent(const struct nopal_segment *segment)
 {
 	return segment->urgent && segment->transmissions == 0;
-}
-
-/* Urgent ones are few and at the front: they move up by one place, and it comes behind them. */
-static void queue_put_urgent(struct nopal_session *session, struct nopal_queue *queue,
-			     const struct nopal_segment *segment)
-{
-	uint32_t place = 0;
-
-	queue->head = (queue->head - 1) & (queue->room - 1);
-	queue->count++;
-	for (; place + 1 < queue->count; place++) {
-		struct nopal_handle next = *queue_place(queue, place + 1);
-		const struct nopal_segment *other = nopal_segment_find(session, next);
-
-		if (other && !queue_is_urgent(other))
-			break;
-		*queue_place(queue, place) = next;
-	}
-	*queue_place(queue, place) = segment->handle;
 }
 
 static int queue_make_room(struct nopal_session *session, struct nopal_queue *queue)
@@ -84,14 +63,26 @@ int nopal_queue_append(struct nopal_session *session, struct nopal_queue *queue,
 NOPAL_HOT int nopal_queue_push(struct nopal_session *session, struct nopal_queue *queue,
 			       const struct nopal_segment *segment)
 {
-	int error = queue_make_room(session, queue);
+	uint32_t place = 0;
+	int error;
 
+	if (!queue_is_urgent(segment))
+		return nopal_queue_append(session, queue, segment);
+	error = queue_make_room(session, queue);
 	if (error)
 		return error;
-	if (queue_is_urgent(segment))
-		queue_put_urgent(session, queue, segment);
-	else
-		*queue_place(queue, queue->count++) = segment->handle;
+	/* Urgent ones are few and at the front: they move up by one place, and it comes behind. */
+	queue->head = (queue->head - 1) & (queue->room - 1);
+	queue->count++;
+	for (; place + 1 < queue->count; place++) {
+		struct nopal_handle next = *queue_place(queue, place + 1);
+		const struct nopal_segment *other = nopal_segment_find(session, next);
+
+		if (other && !queue_is_urgent(other))
+			break;
+		*queue_place(queue, place) = next;
+	}
+	*queue_place(queue, place) = segment->handle;
 	return 0;
 }
 

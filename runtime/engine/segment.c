@@ -158,27 +158,23 @@ NOPAL_HOT void nopal__segment_free(struct nopal_composite *composite, struct nop
 
 /* ----------------------------------------------------------- done and freed */
 
-static void segment_finish(struct nopal_composite *composite, struct nopal_segment *segment)
+void nopal__segment_settle_now(struct nopal_composite *composite, struct nopal_segment *segment)
 {
 	struct nopal_message *message = segment->message;
 
-	segment->done = true;
-	segment->wanted = false;
-	segment->pins++;
-	nopal_raise_SEGMENT_DONE(&composite->session, segment);
-	segment->message = NULL;
-	if (segment->above.generation)
-		nopal__segment_tell_outcome(composite, segment);
-	else
-		nopal__messages_segment_done(composite, message, segment->outcome);
-	segment->pins--;
-}
-
-void nopal__segment_settle_now(struct nopal_composite *composite, struct nopal_segment *segment)
-{
-	if (!segment->done)
-		segment_finish(composite, segment);
-	if (segment->done && !segment->waiting[NOPAL_DEALLOCATE] && !segment->pins)
+	if (!segment->done) {
+		segment->done = true;
+		segment->wanted = false;
+		segment->pins++;
+		nopal_raise_SEGMENT_DONE(&composite->session, segment);
+		segment->message = NULL;
+		if (segment->above.generation)
+			nopal__segment_tell_outcome(composite, segment);
+		else
+			nopal__messages_segment_done(composite, message, segment->outcome);
+		segment->pins--;
+	}
+	if (!segment->waiting[NOPAL_DEALLOCATE] && !segment->pins)
 		nopal__segment_free(composite, segment);
 }
 
@@ -308,12 +304,6 @@ NOPAL_HOT void nopal_segment_settle(struct nopal_session *session,
 		nopal_transmission_settle(session, segment->packet_number);
 }
 
-/* Nobody waits for the status of a transmission whose kind has no done bits. */
-static bool is_tracked(const struct nopal_composite *composite, const struct nopal_segment *segment)
-{
-	return (nopal__layer(composite)->hold[NOPAL_DONE][segment->kind]) != 0;
-}
-
 static void refuse_send(struct nopal_composite *composite, const struct nopal_segment *segment)
 {
 	composite->awake->counters.refused_sends++;
@@ -356,7 +346,8 @@ void nopal__depart(struct nopal_composite *composite, struct nopal_segment *segm
 	if (segment->waiting[NOPAL_SEND])
 		nopal__record(composite, NOPAL_TRACED_HOLD, UINT8_MAX, NOPAL_SEND, segment->number,
 			      segment->waiting[NOPAL_SEND]);
-	if (!is_tracked(composite, segment))
+	/* Nobody waits for the status of a transmission whose kind has no done bits. */
+	if (!nopal__layer(composite)->hold[NOPAL_DONE][segment->kind])
 		nopal_segment_settle(&composite->session, segment);
 	if (down->push(composite, segment))
 		return;
@@ -442,12 +433,13 @@ static void control_buffer_release(struct nopal_buffer *buffer)
 }
 
 /* Buffers of one datagram are used again and again. */
-static struct nopal_buffer *control_buffer(struct nopal_world *world, uint32_t length)
+struct nopal_buffer *nopal_body_buffer(struct nopal_session *session, uint32_t capacity)
 {
+	struct nopal_world *world = nopal__composite(session)->world;
 	struct nopal_buffer *buffer = world->spare;
 
-	if (length > NOPAL_SPARE_BYTES)
-		return nopal_buffer_new(length);
+	if (capacity > NOPAL_SPARE_BYTES)
+		return nopal_buffer_new(capacity);
 	if (buffer)
 		world->spare = buffer->owner;
 	else
@@ -460,18 +452,13 @@ static struct nopal_buffer *control_buffer(struct nopal_world *world, uint32_t l
 	return buffer;
 }
 
-struct nopal_buffer *nopal_body_buffer(struct nopal_session *session, uint32_t capacity)
-{
-	return control_buffer(nopal__composite(session)->world, capacity);
-}
-
 struct nopal_segment *nopal_control_new(struct nopal_at at, unsigned kind, uint32_t length,
 					uint8_t **ret_bytes)
 {
 	struct nopal_composite *composite = nopal__composite(at.session);
 	uint8_t code = at.part->kind[kind];
 	bool carried = nopal__plan(composite)->kinds[code].class == NOPAL_KIND_CARRIED;
-	struct nopal_buffer *buffer = control_buffer(composite->world, length);
+	struct nopal_buffer *buffer = nopal_body_buffer(at.session, length);
 	struct nopal_segment *segment = NULL;
 
 	if (buffer)

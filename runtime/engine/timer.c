@@ -91,29 +91,27 @@ void nopal__watchdog_start(struct nopal_composite *composite)
 		watch_begin(composite, index);
 }
 
-/* Names whoever holds back a segment that has waited too long, once a round. */
-static void watchdog_bark(struct nopal_composite *composite)
-{
-	int64_t patience = composite->awake->budget.hold_ns;
-
-	for (const struct nopal_segment *segment = nopal__pool_oldest(&composite->awake->segments);
-	     segment; segment = nopal__pool_newer(segment)) {
-		if (!segment->wanted || composite->session.now_ns - segment->created_ns < patience)
-			continue;
-		composite->awake->counters.long_holds++;
-		nopal__note(composite, NOPAL_NOTE_LONG_HOLD, segment->number,
-			    segment->waiting[NOPAL_SEND]);
-	}
-	composite->awake->bark_ns = composite->session.now_ns + patience;
-}
-
-/* As long as something is under way. */
+/* As long as something is under way.  Names whoever holds back a segment that has waited too long,
+ * once a round. */
 static void watch(struct nopal_composite *composite)
 {
+	const struct nopal_segment *segment;
+	int64_t patience = composite->awake->budget.hold_ns;
+
 	if (!composite->awake->segments.alive)
 		return;
-	if (composite->session.now_ns >= composite->awake->bark_ns)
-		watchdog_bark(composite);
+	if (composite->session.now_ns >= composite->awake->bark_ns) {
+		for (segment = nopal__pool_oldest(&composite->awake->segments); segment;
+		     segment = nopal__pool_newer(segment)) {
+			if (!segment->wanted ||
+			    composite->session.now_ns - segment->created_ns < patience)
+				continue;
+			composite->awake->counters.long_holds++;
+			nopal__note(composite, NOPAL_NOTE_LONG_HOLD, segment->number,
+				    segment->waiting[NOPAL_SEND]);
+		}
+		composite->awake->bark_ns = composite->session.now_ns + patience;
+	}
 	if (composite->down->watch)
 		composite->down->watch(composite);
 	watch_on(composite, nopal__layer(composite)->timer_count + NOPAL_TIMER_WATCHDOG);
@@ -137,10 +135,14 @@ void nopal__silence_watch(struct nopal_composite *composite)
 		  composite->awake->heard_ns + NOPAL_SILENCE_NS);
 }
 
-/* Nothing is under way: a good end, where no handshake says when.  Else what is under way has lost
- * its peer. */
-static void silence_end(struct nopal_composite *composite)
+/* Long enough, and nothing is under way: a good end, where no handshake says when.  Else what is
+ * under way has lost its peer. */
+static void silence(struct nopal_composite *composite)
 {
+	if (composite->session.now_ns - composite->awake->heard_ns < NOPAL_SILENCE_NS) {
+		nopal__silence_watch(composite);
+		return;
+	}
 	for (struct nopal_composite *each = composite; each; each = nopal__over(each))
 		if (each->awake && each->awake->unfinished) {
 			nopal__session_ops.end(composite, NOPAL_PEER_LOST,
@@ -161,10 +163,8 @@ static void timer_fire(struct nopal_composite *composite, uint32_t index)
 	if (index >= nopal__layer(composite)->timer_count) {
 		if ((index - nopal__layer(composite)->timer_count) == NOPAL_TIMER_WATCHDOG)
 			watch(composite);
-		else if (composite->session.now_ns - composite->awake->heard_ns < NOPAL_SILENCE_NS)
-			nopal__silence_watch(composite);
 		else
-			silence_end(composite);
+			silence(composite);
 		return;
 	}
 	timer = &composite->layer->timers[index];
@@ -191,25 +191,6 @@ static int64_t timer_due(const struct nopal_composite *composite)
 	return best ? best - composite->awake->timers : -1;
 }
 
-static bool delayed_due(struct nopal_composite *composite, struct nopal_deferred *ret_deferred)
-{
-	struct nopal_deferred_list *list = &composite->awake->delayed;
-	const struct nopal_deferred *best = NULL;
-
-	for (uint32_t i = 0; i < list->count; i++) {
-		const struct nopal_deferred *at = &list->entries[(list->head + i) % list->room];
-
-		if (at->deadline_ns <= composite->session.now_ns &&
-		    (!best || at->deadline_ns < best->deadline_ns))
-			best = at;
-	}
-	if (!best)
-		return false;
-	*ret_deferred = *best;
-	nopal_cancel(&composite->session, best->token);
-	return true;
-}
-
 /* One wake-up fires each timer at most once. */
 void nopal__timers_run(struct nopal_composite *composite)
 {
@@ -222,7 +203,21 @@ void nopal__timers_run(struct nopal_composite *composite)
 			break;
 		timer_fire(composite, (uint32_t)index);
 	}
-	while (composite->life != NOPAL_LIFE_ENDED && delayed_due(composite, &deferred))
+	while (composite->life != NOPAL_LIFE_ENDED) {
+		const struct nopal_deferred_list *list = &composite->awake->delayed;
+		const struct nopal_deferred *best = NULL, *at;
+
+		for (uint32_t i = 0; i < list->count; i++) {
+			at = &list->entries[(list->head + i) % list->room];
+			if (at->deadline_ns <= composite->session.now_ns &&
+			    (!best || at->deadline_ns < best->deadline_ns))
+				best = at;
+		}
+		if (!best)
+			break;
+		deferred = *best;
+		nopal_cancel(&composite->session, deferred.token);
 		nopal__run_deferred(composite, &deferred);
+	}
 	wake_for_next(composite);
 }
