@@ -23,27 +23,20 @@ bool nopal_address_equal(const struct nopal_address *a, const struct nopal_addre
 	       memcmp(a->ip, b->ip, sizeof(a->ip)) == 0;
 }
 
-static void address_format_v6(const struct nopal_address *address, char *text)
+const char *nopal_address_format(const struct nopal_address *address, char *text)
 {
+	const uint8_t *v4 = address->ip + NOPAL_V4_AT;
 	char ip[INET6_ADDRSTRLEN];
 
 	inet_ntop(AF_INET6, address->ip, ip, sizeof(ip));
-	if (address->interface)
+	if (nopal_address_is_v4(address))
+		snprintf(text, NOPAL_ADDRESS_TEXT, "%u.%u.%u.%u:%u", v4[0], v4[1], v4[2], v4[3],
+			 (unsigned)address->port);
+	else if (address->interface)
 		snprintf(text, NOPAL_ADDRESS_TEXT, "[%s%%%u]:%u", ip, (unsigned)address->interface,
 			 (unsigned)address->port);
 	else
 		snprintf(text, NOPAL_ADDRESS_TEXT, "[%s]:%u", ip, (unsigned)address->port);
-}
-
-const char *nopal_address_format(const struct nopal_address *address, char *text)
-{
-	const uint8_t *v4 = address->ip + NOPAL_V4_AT;
-
-	if (nopal_address_is_v4(address))
-		snprintf(text, NOPAL_ADDRESS_TEXT, "%u.%u.%u.%u:%u", v4[0], v4[1], v4[2], v4[3],
-			 (unsigned)address->port);
-	else
-		address_format_v6(address, text);
 	return text;
 }
 
@@ -87,26 +80,12 @@ const char *nopal__address_port(const char *text, uint16_t *ret_port)
 	return NULL;
 }
 
-/* Behind the address of IPv6, as ff02::1%eth0. */
-static const char *address_interface(const char *name, struct nopal_address *address)
-{
-	unsigned index = if_nametoindex(name);
-	uint16_t number = 0;
-
-	if (!index && *name && !nopal__address_port(name, &number))
-		index = number; /* as it is written where it is shown */
-	if (!index)
-		return "this machine has no such interface";
-	if (index > UINT16_MAX)
-		return "the interface has too large an index";
-	address->interface = (uint16_t)index;
-	return NULL;
-}
-
 static const char *address_digits(char *host, bool brackets, struct nopal_address *address)
 {
 	char *interface = strchr(host, '%');
 	struct in_addr v4;
+	uint16_t number = 0;
+	unsigned index;
 
 	if (!brackets) {
 		if (inet_pton(AF_INET, host, &v4) != 1)
@@ -118,7 +97,18 @@ static const char *address_digits(char *host, bool brackets, struct nopal_addres
 		*interface++ = '\0';
 	if (inet_pton(AF_INET6, host, address->ip) != 1)
 		return "what is in brackets is not of IPv6";
-	return interface ? address_interface(interface, address) : NULL;
+	if (!interface)
+		return NULL;
+	/* Behind the address of IPv6, as ff02::1%eth0. */
+	index = if_nametoindex(interface);
+	if (!index && *interface && !nopal__address_port(interface, &number))
+		index = number; /* as it is written where it is shown */
+	if (!index)
+		return "this machine has no such interface";
+	if (index > UINT16_MAX)
+		return "the interface has too large an index";
+	address->interface = (uint16_t)index;
+	return NULL;
 }
 
 const char *nopal__address_read(const char *text, struct nopal_address *ret_address)

@@ -6,6 +6,9 @@
  * published key below: it tells texts apart, it keeps no secret.  What must not be foreseen uses
  * nopal__siphash.
  */
+#include <endian.h>
+#include <string.h>
+
 #include <nopal/nopal.h>
 #include "base/hash.h"
 
@@ -53,14 +56,6 @@ static inline void hash_word(uint64_t v[4], uint64_t word)
 	v[0] ^= word;
 }
 
-/* Little endian whatever the machine; compilers make one load of it. */
-static inline uint64_t hash_load(const uint8_t *at)
-{
-	return (uint64_t)at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 |
-	       (uint64_t)at[3] << 24 | (uint64_t)at[4] << 32 | (uint64_t)at[5] << 40 |
-	       (uint64_t)at[6] << 48 | (uint64_t)at[7] << 56;
-}
-
 static void hash_start(struct nopal_hash *hash, const uint64_t key[2])
 {
 	*hash = (struct nopal_hash){
@@ -87,11 +82,13 @@ void nopal_hash_init(struct nopal_hash *hash)
 void nopal_hash_update(struct nopal_hash *hash, const void *bytes, size_t length)
 {
 	const uint8_t *at = bytes;
+	uint64_t word;
 
 	for (; length && hash->length % SIP_WORD; length--)
 		hash_byte(hash, *at++);
 	for (; length >= SIP_WORD; length -= SIP_WORD, at += SIP_WORD) {
-		hash_word(hash->v, hash_load(at));
+		memcpy(&word, at, sizeof(word));
+		hash_word(hash->v, le64toh(word));
 		hash->length += SIP_WORD;
 	}
 	for (; length; length--)

@@ -45,37 +45,28 @@ static const char *below_prefix(const char *folder)
 	return strncmp(folder, NOPAL_PREFIX, length) == 0 ? folder + length : NULL;
 }
 
-/* Of the library's folder where that ends as the installed one does: the length of the prefix that
- * it lies in; 0: it lies in none. */
-static size_t prefix_length(const char *folder)
+/* The length of the prefix in the path of this very code, where its folder ends as the installed
+ * one does; 0: it lies in none, or its path is not known. */
+static size_t prefix_length(char ret_path[PATH_MAX])
 {
 	const char *below = below_prefix(NOPAL_LIBRARY_DIR);
-	size_t length = strlen(folder), tail = below ? strlen(below) : 0;
-
-	if (tail == 0 || length <= tail || strcmp(folder + length - tail, below) != 0)
-		return 0;
-	return length - tail;
-}
-
-/* Where this very code was loaded from, without the file; false: not known. */
-static bool library_folder(char ret_folder[PATH_MAX])
-{
+	size_t tail = below ? strlen(below) : 0, length;
 	Dl_info info;
 	char *slash;
 
-	if (!dladdr(folder_built, &info) || !info.dli_fname ||
-	    !realpath(info.dli_fname, ret_folder))
-		return false;
-	slash = strrchr(ret_folder, '/');
-	if (slash)
-		*slash = '\0';
-	return slash != NULL;
+	if (!dladdr(folder_built, &info) || !info.dli_fname || !realpath(info.dli_fname, ret_path))
+		return 0;
+	slash = strrchr(ret_path, '/');
+	length = slash ? (size_t)(slash - ret_path) : 0;
+	if (tail == 0 || length <= tail || strncmp(slash - tail, below, tail) != 0)
+		return 0;
+	return length - tail;
 }
 
 static void folders_find(void)
 {
 	char folder[PATH_MAX];
-	size_t length = library_folder(folder) ? prefix_length(folder) : 0;
+	size_t length = prefix_length(folder);
 
 	for (unsigned which = 0; which < FOLDERS; which++) {
 		const char *below = below_prefix(folder_built[which]);

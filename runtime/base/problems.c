@@ -69,14 +69,6 @@ static void problems_put(struct nopal_problems *problems, struct nopal_problem_e
 	nopal__problems_no_memory(problems);
 }
 
-/* The last one that was added, to be completed; NULL: the list takes no more. */
-static struct nopal_problem_entry *problems_last(const struct nopal_problems *problems)
-{
-	if (!problems || problems->no_memory || !problems->count)
-		return NULL;
-	return &problems->entries[problems->count - 1];
-}
-
 __attribute__((format(printf, 5, 0))) static void problems_add(struct nopal_problems *problems,
 							       struct nopal_place place,
 							       const char *fix, bool warning,
@@ -138,12 +130,12 @@ void nopal__warn_at(struct nopal_problems *problems, struct nopal_place place, c
 
 void nopal__problems_fix(struct nopal_problems *problems, const char *fix, ...)
 {
-	struct nopal_problem_entry *entry = problems_last(problems);
+	struct nopal_problem_entry *last;
 	char *written = NULL;
 	va_list arguments;
 	int length;
 
-	if (!entry)
+	if (!problems || problems->no_memory || !problems->count)
 		return;
 	va_start(arguments, fix);
 	length = vasprintf(&written, fix, arguments);
@@ -152,8 +144,9 @@ void nopal__problems_fix(struct nopal_problems *problems, const char *fix, ...)
 		nopal__problems_no_memory(problems);
 		return;
 	}
-	free(entry->fix);
-	entry->fix = written;
+	last = &problems->entries[problems->count - 1];
+	free(last->fix);
+	last->fix = written;
 }
 
 /* The microprotocol does not know its file and line: whoever called its validate() moves these
@@ -202,24 +195,17 @@ static bool problems_later(const struct nopal_problem_entry *a, const struct nop
 	return files > 0 || (files == 0 && a->line > b->line);
 }
 
-/* Insertion keeps equal lines in the order of adding. */
-static void problems_sort(struct nopal_problems *problems)
+void nopal_problems_print(struct nopal_problems *problems, FILE *out)
 {
+	/* Insertion keeps equal lines in the order of adding. */
 	for (size_t i = 1; i < problems->count; i++) {
 		struct nopal_problem_entry moved = problems->entries[i];
 		size_t at = i;
 
-		while (at > 0 && problems_later(&problems->entries[at - 1], &moved)) {
+		for (; at > 0 && problems_later(&problems->entries[at - 1], &moved); at--)
 			problems->entries[at] = problems->entries[at - 1];
-			at--;
-		}
 		problems->entries[at] = moved;
 	}
-}
-
-void nopal_problems_print(struct nopal_problems *problems, FILE *out)
-{
-	problems_sort(problems);
 	for (size_t i = 0; i < problems->count; i++) {
 		const struct nopal_problem_entry *entry = &problems->entries[i];
 

@@ -130,19 +130,6 @@ static bool units_number(const char *text, struct units_number *ret_number)
 	return true;
 }
 
-/* whole.fraction * scale, exactly. */
-static bool units_scale(const struct units_number *number, int64_t scale, int64_t *ret_value)
-{
-	int64_t whole, part;
-
-	if (__builtin_mul_overflow(number->whole, scale, &whole) ||
-	    __builtin_mul_overflow(number->fraction, scale, &part) || part % number->divisor != 0 ||
-	    __builtin_add_overflow(whole, part / number->divisor, &whole))
-		return false;
-	*ret_value = number->negative ? -whole : whole;
-	return true;
-}
-
 /* netem writes mbit, people write ms as MS: case decides only where it must. */
 static const struct units_word *units_find(const struct units_word *words, const char *unit)
 {
@@ -169,24 +156,16 @@ static const char *units_names(const struct units_word *words, char *names)
 	return names;
 }
 
-/* 10ms where a size is due deserves better than "no such unit". */
-static const struct units_family *units_other(const char *unit)
-{
-	for (size_t i = 0; i < UNITS_FAMILIES; i++) {
-		const struct units_family *family = &units_families[i];
-
-		if (family->words && units_find(family->words, unit))
-			return family;
-	}
-	return NULL;
-}
-
 static void units_say_unit(const char *text, const char *unit, const struct units_family *family,
 			   const char *what, struct nopal_problems *problems)
 {
-	const struct units_family *other = units_other(unit);
+	const struct units_family *other = NULL;
 	char names[UNITS_NAMES];
 
+	/* 10ms where a size is due deserves better than "no such unit". */
+	for (size_t i = 0; i < UNITS_FAMILIES && !other; i++)
+		if (units_families[i].words && units_find(units_families[i].words, unit))
+			other = &units_families[i];
 	if (other)
 		nopal_problems_add(problems, NULL, 0, NULL, "%s = %s is %s where %s is due", what,
 				   text, other->noun, family->noun);
@@ -201,43 +180,29 @@ static void units_say_unit(const char *text, const char *unit, const struct unit
 				    family->example);
 }
 
-static void units_say_word(const char *text, const char *choices, const char *what,
-			   struct nopal_problems *problems)
+/* -------------------------------------------------------------------- parsing */
+
+static bool units_word(const char *text, const char *choices, const char *what,
+		       struct nopal_quantity *ret, struct nopal_problems *problems)
 {
-	const char *names[64] = { 0 }, *word;
 	struct nopal_arena arena = { .problems = problems };
-	const char *rest = choices;
-	size_t count = 0;
+	const char *names[64] = { 0 }, *word, *rest = choices;
+	size_t length = strlen(text), count = 0;
 
-	while (rest && count + 1 < sizeof(names) / sizeof(*names)) {
-		size_t length = nopal__next_word(&rest, '|', &word);
-
+	for (int64_t index = 0; rest; index++)
+		if (nopal__next_word(&rest, '|', &word) == length &&
+		    strncmp(word, text, length) == 0) {
+			*ret = (struct nopal_quantity){ .value = index };
+			return true;
+		}
+	for (rest = choices; rest && count + 1 < sizeof(names) / sizeof(*names);) {
+		length = nopal__next_word(&rest, '|', &word);
 		names[count++] = nopal__copy_part(&arena, word, length);
 	}
 	nopal_problems_add(problems, NULL, 0, NULL, "%s = %s is not one of %s", what, text,
 			   choices);
 	nopal__problems_suggest(problems, text, names, "write one of: ");
 	nopal__arena_release(&arena);
-}
-
-/* -------------------------------------------------------------------- parsing */
-
-static bool units_word(const char *text, const char *choices, const char *what,
-		       struct nopal_quantity *ret, struct nopal_problems *problems)
-{
-	const char *rest = choices;
-	size_t length = strlen(text);
-
-	for (int64_t index = 0; rest; index++) {
-		const char *word;
-
-		if (nopal__next_word(&rest, '|', &word) == length &&
-		    strncmp(word, text, length) == 0) {
-			*ret = (struct nopal_quantity){ .value = index };
-			return true;
-		}
-	}
-	units_say_word(text, choices, what, problems);
 	return false;
 }
 
@@ -248,6 +213,7 @@ static bool units_measure(const char *text, enum nopal_unit unit, const char *wh
 	const struct units_word bare = { "", 1 }, *word = &bare;
 	struct units_number number;
 	struct nopal_quantity quantity = { 0 };
+	int64_t scale, whole, part;
 
 	if (!units_number(text, &number) || (family->words && number.negative)) {
 		nopal_problems_add(problems, NULL, 0, NULL, "%s = %s is not %s", what,
@@ -273,7 +239,11 @@ static bool units_measure(const char *text, enum nopal_unit unit, const char *wh
 		return false;
 	}
 	quantity.in_segments = word->scale == 0;
-	if (!units_scale(&number, word->scale ? word->scale : 1, &quantity.value)) {
+	scale = word->scale ? word->scale : 1;
+	/* whole.fraction * scale, exactly. */
+	if (__builtin_mul_overflow(number.whole, scale, &whole) ||
+	    __builtin_mul_overflow(number.fraction, scale, &part) || part % number.divisor != 0 ||
+	    __builtin_add_overflow(whole, part / number.divisor, &whole)) {
 		if (number.divisor > 1)
 			nopal_problems_add(
 				problems, NULL, 0, "use a smaller unit, and a whole number",
@@ -283,27 +253,8 @@ static bool units_measure(const char *text, enum nopal_unit unit, const char *wh
 					   "%s = %s does not fit in 63 bits", what, text);
 		return false;
 	}
+	quantity.value = number.negative ? -whole : whole;
 	*ret = quantity;
-	return true;
-}
-
-/* ------------------------------------------------------------------- addresses */
-
-static bool units_address(const char *text, const char *what, struct nopal_quantity *ret,
-			  struct nopal_problems *problems)
-{
-	struct nopal_address address;
-	const char *wrong = nopal__address_read(text, &address);
-
-	if (wrong) {
-		nopal_problems_add(problems, NULL, 0,
-				   "write an address in digits, like 239.1.2.3:9000, "
-				   "[ff15::1:2]:9000 or [ff02::1:2%eth0]:9000",
-				   "%s = %s is not an address: %s", what, *text ? text : "\"\"",
-				   wrong);
-		return false;
-	}
-	*ret = (struct nopal_quantity){ .address = address };
 	return true;
 }
 
@@ -311,6 +262,9 @@ bool nopal__quantity_read(const char *text, enum nopal_unit unit, const char *ch
 			  const char *what, struct nopal_quantity *ret_quantity,
 			  struct nopal_problems *problems)
 {
+	struct nopal_quantity at = { 0 };
+	const char *wrong;
+
 	if (unit == NOPAL_SWITCH)
 		return units_word(text, units_switch, what, ret_quantity, problems);
 	if (unit == NOPAL_WORD)
@@ -319,9 +273,18 @@ bool nopal__quantity_read(const char *text, enum nopal_unit unit, const char *ch
 		*ret_quantity = (struct nopal_quantity){ .value = *text != 0 };
 		return true;
 	}
-	if (unit == NOPAL_ADDRESS)
-		return units_address(text, what, ret_quantity, problems);
-	return units_measure(text, unit, what, ret_quantity, problems);
+	if (unit != NOPAL_ADDRESS)
+		return units_measure(text, unit, what, ret_quantity, problems);
+	wrong = nopal__address_read(text, &at.address);
+	if (!wrong)
+		*ret_quantity = at;
+	else
+		nopal_problems_add(problems, NULL, 0,
+				   "write an address in digits, like 239.1.2.3:9000, "
+				   "[ff15::1:2]:9000 or [ff02::1:2%eth0]:9000",
+				   "%s = %s is not an address: %s", what, *text ? text : "\"\"",
+				   wrong);
+	return !wrong;
 }
 
 int nopal_quantity_parse(const char *text, int unit, const char *what, int64_t *ret_value,
@@ -346,52 +309,37 @@ int nopal_quantity_parse(const char *text, int unit, const char *what, int64_t *
 
 /* -------------------------------------------------------------------- writing */
 
-/* The largest unit that divides it without a rest. */
-static const struct units_word *units_largest(const struct units_word *words, int64_t value)
-{
-	const struct units_word *largest = words;
-
-	for (const struct units_word *word = words; word->name; word++) {
-		if (word->scale > largest->scale && value != 0 && value % word->scale == 0)
-			largest = word;
-	}
-	return largest;
-}
-
 /* Room for any quantity but a word's. */
 enum { UNITS_TEXT = NOPAL_ADDRESS_TEXT + 32 };
-
-static void units_percent_text(int64_t value, char *text)
-{
-	int64_t rest = value % UNITS_PARTS_IN_PERCENT;
-	size_t length;
-
-	snprintf(text, UNITS_TEXT, "%" PRId64 ".%04" PRId64, value / UNITS_PARTS_IN_PERCENT, rest);
-	length = strlen(text);
-	while (text[length - 1] == '0')
-		length--;
-	length -= text[length - 1] == '.';
-	strcpy(text + length, "%");
-}
 
 static const char *units_text(const struct nopal_quantity *quantity, enum nopal_unit unit,
 			      char *text)
 {
 	const struct units_family *family = &units_families[unit];
-	const struct units_word *word;
+	const struct units_word *largest = family->words;
 
 	if (quantity->in_segments) {
 		snprintf(text, UNITS_TEXT, "%" PRId64 "seg", quantity->value);
 	} else if (unit == NOPAL_PERCENT) {
-		units_percent_text(quantity->value, text);
+		int length = snprintf(text, UNITS_TEXT, "%" PRId64 ".%04" PRId64,
+				      quantity->value / UNITS_PARTS_IN_PERCENT,
+				      quantity->value % UNITS_PARTS_IN_PERCENT);
+
+		while (text[length - 1] == '0')
+			length--;
+		length -= text[length - 1] == '.';
+		strcpy(text + length, "%");
 	} else if (unit == NOPAL_ADDRESS) {
 		nopal_address_format(&quantity->address, text);
 	} else if (!family->words) {
 		snprintf(text, UNITS_TEXT, "%" PRId64, quantity->value);
 	} else {
-		word = units_largest(family->words, quantity->value);
-		snprintf(text, UNITS_TEXT, "%" PRId64 "%s", quantity->value / word->scale,
-			 word->name);
+		/* The largest unit that divides it without a rest. */
+		for (const struct units_word *word = largest; word->name && quantity->value; word++)
+			if (word->scale > largest->scale && quantity->value % word->scale == 0)
+				largest = word;
+		snprintf(text, UNITS_TEXT, "%" PRId64 "%s", quantity->value / largest->scale,
+			 largest->name);
 	}
 	return text;
 }
@@ -415,26 +363,20 @@ const char *nopal__quantity_text(struct nopal_arena *arena, struct nopal_quantit
 
 /* -------------------------------------------------------------------- ranges */
 
-/* By their bytes, and then by their ports. */
-static int units_address_against(const struct nopal_address *address,
-				 const struct nopal_address *limit)
-{
-	int by_ip = memcmp(address->ip, limit->ip, sizeof(address->ip));
-
-	return by_ip ? by_ip : (address->port > limit->port) - (address->port < limit->port);
-}
-
-/* Compares where it can be told: 1 above, -1 below, 0 equal or unknown. */
+/* Compares where it can be told: above 0, below 0, or 0: equal or unknown.  Addresses by their
+ * bytes, and then by their ports. */
 static int units_against(struct nopal_quantity quantity, enum nopal_unit unit, const char *bound)
 {
 	struct nopal_quantity limit;
+	int by_ip;
 
 	if (!bound || !nopal__quantity_read(bound, unit, NULL, "", &limit, NULL) ||
 	    limit.in_segments != quantity.in_segments)
 		return 0;
-	if (unit == NOPAL_ADDRESS)
-		return units_address_against(&quantity.address, &limit.address);
-	return (quantity.value > limit.value) - (quantity.value < limit.value);
+	if (unit != NOPAL_ADDRESS)
+		return (quantity.value > limit.value) - (quantity.value < limit.value);
+	by_ip = memcmp(quantity.address.ip, limit.address.ip, sizeof(limit.address.ip));
+	return by_ip ? by_ip : quantity.address.port - limit.address.port;
 }
 
 bool nopal__quantity_outside(struct nopal_quantity quantity, enum nopal_unit unit, const char *min,

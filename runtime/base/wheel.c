@@ -65,12 +65,17 @@ static void wheel_link(struct nopal_wheel_entry **at, struct nopal_wheel_entry *
 	*at = entry;
 }
 
-static void wheel_locate(const struct nopal_wheel *wheel, int64_t tick,
-			 struct nopal_wheel_entry *entry)
+/* Puts the entry at the head of its slot. */
+static void wheel_place(struct nopal_wheel *wheel, struct nopal_wheel_entry *entry)
 {
-	uint64_t differs = (uint64_t)(tick ^ wheel->tick) | 1;
-	int level = (63 - __builtin_clzll(differs)) / SLOT_BITS;
+	int64_t tick = wheel_tick_of(entry->deadline_ns);
+	uint64_t differs;
+	int level;
 
+	if (tick < wheel->tick)
+		tick = wheel->tick;
+	differs = (uint64_t)(tick ^ wheel->tick) | 1;
+	level = (63 - __builtin_clzll(differs)) / SLOT_BITS;
 	if (level > TOP) {
 		int64_t last = (wheel->tick >> TOP * SLOT_BITS) + SLOT_MASK;
 
@@ -80,16 +85,6 @@ static void wheel_locate(const struct nopal_wheel *wheel, int64_t tick,
 	}
 	entry->level = (uint8_t)level;
 	entry->slot = (uint8_t)(tick >> level * SLOT_BITS & SLOT_MASK);
-}
-
-/* Puts the entry at the head of its slot. */
-static void wheel_place(struct nopal_wheel *wheel, struct nopal_wheel_entry *entry)
-{
-	int64_t tick = wheel_tick_of(entry->deadline_ns);
-
-	if (tick < wheel->tick)
-		tick = wheel->tick;
-	wheel_locate(wheel, tick, entry);
 	wheel_link(&wheel->slots[entry->level][entry->slot], entry);
 	wheel->occupied[entry->level] |= UINT64_C(1) << entry->slot;
 }
@@ -147,11 +142,18 @@ void nopal_wheel_disarm(struct nopal_wheel *wheel, struct nopal_wheel_entry *ent
 	wheel->entries--;
 }
 
-static struct nopal_wheel_entry *wheel_merge(struct nopal_wheel_entry *a,
-					     struct nopal_wheel_entry *b)
+/* Takes `count` entries off the list and returns them in order. */
+static struct nopal_wheel_entry *wheel_sorted(struct nopal_wheel_entry **list, uint32_t count)
 {
-	struct nopal_wheel_entry *merged = NULL, **end = &merged;
+	struct nopal_wheel_entry *one = *list, *a, *b, *merged = NULL, **end = &merged;
 
+	if (count == 1) {
+		*list = one->next;
+		one->next = NULL;
+		return one;
+	}
+	a = wheel_sorted(list, count / 2);
+	b = wheel_sorted(list, count - count / 2);
 	while (a && b) {
 		struct nopal_wheel_entry **first = wheel_before(a, b) ? &a : &b;
 
@@ -161,36 +163,6 @@ static struct nopal_wheel_entry *wheel_merge(struct nopal_wheel_entry *a,
 	}
 	*end = a ? a : b;
 	return merged;
-}
-
-/* Takes `count` entries off the list and returns them in order. */
-static struct nopal_wheel_entry *wheel_sorted(struct nopal_wheel_entry **list, uint32_t count)
-{
-	struct nopal_wheel_entry *one = *list, *left;
-
-	if (count == 1) {
-		*list = one->next;
-		one->next = NULL;
-		return one;
-	}
-	left = wheel_sorted(list, count / 2);
-	return wheel_merge(left, wheel_sorted(list, count - count / 2));
-}
-
-static void wheel_sort(struct nopal_wheel_entry **slot)
-{
-	struct nopal_wheel_entry *list = *slot, *entry, **at = slot;
-	uint32_t count = 0;
-
-	for (entry = list; entry; entry = entry->next)
-		count++;
-	if (count < 2)
-		return;
-	*slot = wheel_sorted(&list, count);
-	for (entry = *slot; entry; entry = entry->next) {
-		entry->at = at;
-		at = &entry->next;
-	}
 }
 
 /* The first occupied slot behind the current tick.  False: none is. */
@@ -220,6 +192,7 @@ struct nopal_wheel_entry *nopal_wheel_expire(struct nopal_wheel *wheel, int64_t 
 	int64_t until = now_ns >> NOPAL_WHEEL_TICK_SHIFT;
 	struct nopal_wheel_entry *entry;
 	struct place place;
+	uint32_t count;
 
 	if (until < wheel->tick)
 		return NULL;
@@ -240,17 +213,31 @@ struct nopal_wheel_entry *nopal_wheel_expire(struct nopal_wheel *wheel, int64_t 
 			wheel_unlink(wheel, entry);
 			wheel_place(wheel, entry);
 		}
-		wheel_sort(&wheel->slots[0][wheel->tick & SLOT_MASK]);
+		slot = &wheel->slots[0][wheel->tick & SLOT_MASK];
+		for (entry = *slot, count = 0; entry; entry = entry->next)
+			count++;
+		if (count < 2)
+			continue;
+		entry = *slot;
+		*slot = wheel_sorted(&entry, count);
+		for (entry = *slot; entry; entry = entry->next) {
+			entry->at = slot;
+			slot = &entry->next;
+		}
 	}
 	wheel->tick = until;
 	return NULL;
 }
 
-static int64_t wheel_search(struct nopal_wheel *wheel)
+int64_t nopal_wheel_next(const struct nopal_wheel *wheel)
 {
+	/* To remember what was found is no change of the wheel. */
+	struct nopal_wheel *known = (struct nopal_wheel *)(uintptr_t)wheel;
 	struct place place;
 	bool exact = true;
 
+	if (wheel->next_known)
+		return wheel->next_tick * TICK_NS;
 	if (!wheel_find(wheel, &place))
 		return NOPAL_NEVER;
 	if (place.level > 0) {
@@ -267,15 +254,7 @@ static int64_t wheel_search(struct nopal_wheel *wheel)
 		if (exact)
 			place.start = earliest;
 	}
-	wheel->next_known = exact;
-	wheel->next_tick = place.start;
+	known->next_known = exact;
+	known->next_tick = place.start;
 	return place.start * TICK_NS;
-}
-
-/* To remember what was found is no change of the wheel. */
-int64_t nopal_wheel_next(const struct nopal_wheel *wheel)
-{
-	if (wheel->next_known)
-		return wheel->next_tick * TICK_NS;
-	return wheel_search((struct nopal_wheel *)(uintptr_t)wheel);
 }
