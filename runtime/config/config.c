@@ -36,14 +36,6 @@ struct nopal_config_section *nopal__config_section(struct nopal_config_layer *la
 	return NULL;
 }
 
-void nopal__config_remove(struct nopal_config_layer *layer, struct nopal_config_section *section)
-{
-	size_t index = (size_t)(section - layer->sections);
-
-	layer->section_count--;
-	memmove(section, section + 1, (layer->section_count - index) * sizeof(*section));
-}
-
 void nopal__config_set_key(struct nopal_config *config, struct nopal_config_section *section,
 			   const char *name, const char *value, struct nopal_place place)
 {
@@ -126,68 +118,55 @@ static bool config_say_twice(const struct config_file *file, size_t index)
 	return true;
 }
 
-/* Gives the name that was probably meant, so that what needs it does not complain as well; NULL:
- * none is near. */
-static const char *config_say_no_microprotocol(const struct config_file *file, const char *name,
-					       struct nopal_place place)
-{
-	struct nopal__reader *reader = file->reader;
-	const char *const *names = nopal__registry_names(reader->arena);
-
-	if (!names)
-		return NULL;
-	nopal__problem_at(reader->problems, place,
-			  "see `nopal list microprotocols`; one in a shared "
-			  "object needs plugin = {\"NAME\"}",
-			  "there is no microprotocol `%s`", name);
-	nopal__problems_suggest(reader->problems, name, names, NULL);
-	return nopal_nearest(name, names);
-}
-
 /* ------------------------------------------------------------------- sections */
-
-static void config_apply_key(const struct config_file *file, size_t index,
-			     struct nopal_config_section *section)
-{
-	const struct nopal_scan_item *item = &file->scan->items[index];
-	struct nopal_place place = config_place(file, index);
-	const char *value;
-
-	if (config_say_twice(file, index))
-		return;
-	value = nopal__one_value(file->reader, item->name, &item->values, place);
-	if (value)
-		nopal__config_set_key(file->reader->config, section, item->name, value, place);
-}
 
 static void config_apply_section(const struct config_file *file, size_t index,
 				 struct nopal_config_layer *layer)
 {
 	const struct nopal_scan *scan = file->scan;
 	const struct nopal_scan_item *item = &scan->items[index];
+	struct nopal__reader *reader = file->reader;
 	struct nopal_place place = config_place(file, index);
 	struct nopal_config_section *section;
 	const char *name = item->name;
 
 	if (item->values.count)
-		nopal__problem_at(file->reader->problems, place, "remove the title",
+		nopal__problem_at(reader->problems, place, "remove the title",
 				  "`%s` takes no title; only layers have one", item->name);
-	if (!nopal_registry_find(name))
-		name = config_say_no_microprotocol(file, name, place);
-	if (!name)
-		return;
+	if (!nopal_registry_find(name)) {
+		const char *const *names = nopal__registry_names(reader->arena);
+
+		if (!names)
+			return;
+		nopal__problem_at(reader->problems, place,
+				  "see `nopal list microprotocols`; one in a shared "
+				  "object needs plugin = {\"NAME\"}",
+				  "there is no microprotocol `%s`", name);
+		nopal__problems_suggest(reader->problems, name, names, NULL);
+		/* As it was probably meant, so that what needs it does not complain as well. */
+		name = nopal_nearest(name, names);
+		if (!name)
+			return;
+	}
 	config_say_twice(file, index);
 	section = nopal__config_section(layer, name);
 	if (!section) {
-		section = nopal__one_more(file->reader->arena, &layer->sections,
-					  &layer->section_count, sizeof(*section));
+		section = nopal__one_more(reader->arena, &layer->sections, &layer->section_count,
+					  sizeof(*section));
 		if (!section)
 			return;
 		*section = (struct nopal_config_section){ .name = name, .place = place };
 	}
 	for (size_t i = index + 1; i < scan->count; i++) {
-		if (scan->items[i].parent == (int)index)
-			config_apply_key(file, i, section);
+		const struct nopal_scan_item *key = &scan->items[i];
+		const char *value = NULL;
+
+		if (key->parent == (int)index && !config_say_twice(file, i))
+			value = nopal__one_value(reader, key->name, &key->values,
+						 config_place(file, i));
+		if (value)
+			nopal__config_set_key(reader->config, section, key->name, value,
+					      config_place(file, i));
 	}
 }
 
@@ -225,6 +204,12 @@ static void config_apply_layer(const struct config_file *file, size_t index)
 }
 
 /* ------------------------------------------------------------- top statements */
+
+/* Is the item a key beside the sections, and this one where a name is given? */
+static bool config_is_key(const struct nopal_scan_item *item, const char *name)
+{
+	return item->parent < 0 && !item->section && (!name || config_is(item, name));
+}
 
 static bool config_has_layers(const struct config_file *file)
 {
@@ -266,61 +251,10 @@ static void config_apply_sections(const struct config_file *file)
 	}
 }
 
-static bool config_may_repeat(const struct nopal_scan_item *item)
-{
-	return config_is(item, "plugin") || config_is(item, "without");
-}
-
-static void config_apply_keys(const struct config_file *file)
-{
-	for (size_t i = 0; i < file->scan->count; i++) {
-		const struct nopal_scan_item *item = &file->scan->items[i];
-
-		if (item->parent >= 0 || item->section)
-			continue;
-		if (config_may_repeat(item) || !config_say_twice(file, i))
-			nopal__config_top_key(file->reader, item->name, &item->values,
-					      config_place(file, i));
-	}
-}
-
-static void config_load_plugins(const struct config_file *file)
-{
-	for (size_t i = 0; i < file->scan->count; i++) {
-		const struct nopal_scan_item *item = &file->scan->items[i];
-
-		if (item->parent >= 0 || item->section || !config_is(item, "plugin"))
-			continue;
-		for (size_t j = 0; j < item->values.count; j++)
-			nopal__plugin_load_at(file->reader->arena, item->values.words[j],
-					      config_place(file, i), file->reader->problems);
-	}
-}
-
 /* ------------------------------------------------------------------- extends */
 
 static void config_read_file(struct nopal__reader *reader, const char *path,
 			     struct nopal_place place);
-
-static bool config_is_cycle(const struct nopal__reader *reader, const char *real,
-			    struct nopal_place place)
-{
-	struct nopal_text way = { .arena = reader->arena };
-	bool cycle = false;
-
-	for (size_t i = 0; i < reader->depth; i++) {
-		cycle = cycle || strcmp(reader->reading[i], real) == 0;
-		if (cycle)
-			nopal__append(&way, "%s extends ", reader->reading[i]);
-	}
-	if (cycle)
-		nopal__problem_at(reader->problems, place, "remove one `extends`",
-				  "the config extends itself: %s%s", nopal__text(&way), real);
-	else if (reader->depth == NOPAL_EXTENDS_DEPTH)
-		nopal__problem_at(reader->problems, place, "extend an earlier one",
-				  "more than %d configs extend each other", NOPAL_EXTENDS_DEPTH);
-	return cycle || reader->depth == NOPAL_EXTENDS_DEPTH;
-}
 
 static void config_extend(const struct config_file *file)
 {
@@ -331,8 +265,7 @@ static void config_extend(const struct config_file *file)
 		struct nopal_place place = config_place(file, i);
 		const char *name, *path;
 
-		if (item->parent >= 0 || item->section || !config_is(item, "extends") ||
-		    config_earlier(file, i))
+		if (!config_is_key(item, "extends") || config_earlier(file, i))
 			continue;
 		name = nopal__one_value(reader, item->name, &item->values, place);
 		path = name ? nopal__config_find(reader, name, place) : NULL;
@@ -360,9 +293,22 @@ static void config_apply(struct nopal__reader *reader, const char *text, const c
 	};
 
 	nopal__scan(reader->arena, text, name, &scan, reader->problems);
-	config_load_plugins(&file);
+	for (size_t i = 0; i < scan.count; i++) {
+		const struct nopal__values *names = &scan.items[i].values;
+
+		for (size_t j = 0; config_is_key(&scan.items[i], "plugin") && j < names->count; j++)
+			nopal__plugin_load_at(reader->arena, names->words[j],
+					      config_place(&file, i), reader->problems);
+	}
 	config_extend(&file);
-	config_apply_keys(&file);
+	for (size_t i = 0; i < scan.count; i++) {
+		const struct nopal_scan_item *item = &scan.items[i];
+		bool may_repeat = config_is(item, "plugin") || config_is(item, "without");
+
+		if (config_is_key(item, NULL) && (may_repeat || !config_say_twice(&file, i)))
+			nopal__config_top_key(reader, item->name, &item->values,
+					      config_place(&file, i));
+	}
 	config_apply_sections(&file);
 	reader->config->place.file = name; /* the last is the outermost */
 	reader->config->file_count++;
@@ -371,11 +317,24 @@ static void config_apply(struct nopal__reader *reader, const char *text, const c
 static void config_read_file(struct nopal__reader *reader, const char *path,
 			     struct nopal_place place)
 {
+	struct nopal_text way = { .arena = reader->arena };
 	char found[PATH_MAX];
 	const char *real = realpath(path, found), *text = NULL;
+	bool cycle = false;
 
 	real = nopal__copy(reader->arena, real ? real : path);
-	if (!config_is_cycle(reader, real, place))
+	for (size_t i = 0; i < reader->depth; i++) {
+		cycle = cycle || strcmp(reader->reading[i], real) == 0;
+		if (cycle)
+			nopal__append(&way, "%s extends ", reader->reading[i]);
+	}
+	if (cycle)
+		nopal__problem_at(reader->problems, place, "remove one `extends`",
+				  "the config extends itself: %s%s", nopal__text(&way), real);
+	else if (reader->depth == NOPAL_EXTENDS_DEPTH)
+		nopal__problem_at(reader->problems, place, "extend an earlier one",
+				  "more than %d configs extend each other", NOPAL_EXTENDS_DEPTH);
+	else
 		text = nopal__config_text(reader, path, place);
 	if (text) {
 		reader->reading[reader->depth++] = real;

@@ -49,54 +49,31 @@ const char *nopal__config_name(struct nopal_arena *arena, const char *path)
 	return nopal__copy_part(arena, base, length);
 }
 
-static const char *file_folders(struct nopal_arena *arena, const char *beside)
+static void file_say_nowhere(struct nopal__reader *reader, const char *name, const char *folders,
+			     struct nopal_place place)
 {
-	const char *named = getenv("NOPAL_CONFIGS");
-	struct nopal_text folders = { .arena = arena };
-
-	if (file_folder(beside))
-		nopal__append(&folders, "%.*s:", (int)file_folder(beside), beside);
-	else if (beside)
-		nopal__append(&folders, ".:");
-	if (named && *named)
-		nopal__append(&folders, "%s:", named);
-	nopal__append(&folders, "%s:./configs", nopal_installed(NOPAL_INSTALLED_CONFIGS));
-	return nopal__text(&folders);
-}
-
-/* Names of the configs in these folders, NULL-ended; NULL: the arena failed. */
-static const char **file_names(struct nopal_arena *arena, const char *folders)
-{
-	const char **names = NULL;
+	const char **names = NULL, *rest = folders;
 	size_t count = 0;
 
 	do {
 		const char *folder;
-		size_t length = nopal__next_word(&folders, ':', &folder);
-		DIR *directory = opendir(nopal__copy_part(arena, folder, length));
+		size_t length = nopal__next_word(&rest, ':', &folder);
+		DIR *directory = opendir(nopal__copy_part(reader->arena, folder, length));
 		struct dirent *entry;
 
 		while (directory && (entry = readdir(directory)) != NULL)
 			if (file_has_suffix(entry->d_name))
-				nopal__add_name(arena, &names, &count,
-						nopal__config_name(arena, entry->d_name));
+				nopal__add_name(reader->arena, &names, &count,
+						nopal__config_name(reader->arena, entry->d_name));
 		if (directory)
 			closedir(directory);
-	} while (folders);
-	nopal__add_name(arena, &names, &count, NULL);
-	return arena->failed ? NULL : names;
-}
-
-static void file_say_nowhere(struct nopal__reader *reader, const char *name, const char *folders,
-			     struct nopal_place place)
-{
-	const char **names = file_names(reader->arena, folders);
-
+	} while (rest);
+	nopal__add_name(reader->arena, &names, &count, NULL);
 	nopal__problem_at(reader->problems, place,
 			  "write a path, or put its folder into $NOPAL_CONFIGS; `nopal list "
 			  "configs` shows those that are found",
 			  "there is no config `%s`; looked in %s", name, folders);
-	if (names)
+	if (!reader->arena->failed)
 		nopal__problems_suggest(reader->problems, nopal__config_name(reader->arena, name),
 					names, NULL);
 }
@@ -105,7 +82,8 @@ const char *nopal__config_find(struct nopal__reader *reader, const char *name_or
 			       struct nopal_place place)
 {
 	bool path = strchr(name_or_path, '/') != NULL;
-	const char *folders, *found;
+	const char *named = getenv("NOPAL_CONFIGS"), *beside = place.file, *found;
+	struct nopal_text folders = { .arena = reader->arena };
 
 	if (path && *name_or_path != '/' && file_folder(place.file))
 		found = nopal__printed(reader->arena, "%.*s/%s", (int)file_folder(place.file),
@@ -122,36 +100,28 @@ const char *nopal__config_find(struct nopal__reader *reader, const char *name_or
 				  strerror(errno ? errno : ENOENT));
 		return NULL;
 	}
-	folders = file_folders(reader->arena, place.file);
-	found = nopal__search(reader->arena, folders, name_or_path,
+	if (file_folder(beside))
+		nopal__append(&folders, "%.*s:", (int)file_folder(beside), beside);
+	else if (beside)
+		nopal__append(&folders, ".:");
+	if (named && *named)
+		nopal__append(&folders, "%s:", named);
+	nopal__append(&folders, "%s:./configs", nopal_installed(NOPAL_INSTALLED_CONFIGS));
+	found = nopal__search(reader->arena, nopal__text(&folders), name_or_path,
 			      file_has_suffix(name_or_path) ? "" : NOPAL_CONFIG_SUFFIX,
 			      file_is_regular);
 	if (!found && !reader->arena->failed)
-		file_say_nowhere(reader, name_or_path, folders, place);
+		file_say_nowhere(reader, name_or_path, nopal__text(&folders), place);
 	return found;
 }
 
 /* ------------------------------------------------------------------ reading */
 
-static bool file_is_text(const struct nopal_text *text, const char *path,
-			 struct nopal_problems *problems)
-{
-	if (text->length > NOPAL_CONFIG_BYTES) {
-		nopal_problems_add(problems, path, 0, "is this the right file?",
-				   "the config is larger than %d KiB", NOPAL_CONFIG_BYTES / 1024);
-		return false;
-	}
-	if (strlen(nopal__text(text)) == text->length)
-		return true;
-	nopal_problems_add(problems, path, 0, "is this the right file?",
-			   "the config is not a text: it holds a zero byte");
-	return false;
-}
-
 const char *nopal__config_text(struct nopal__reader *reader, const char *path,
 			       struct nopal_place place)
 {
 	struct nopal_text text = { .arena = reader->arena };
+	static const char wrong_file[] = "is this the right file?";
 	int file = open(path, O_RDONLY | O_CLOEXEC), failed;
 	char part[BUFSIZ];
 	ssize_t length;
@@ -170,7 +140,13 @@ const char *nopal__config_text(struct nopal__reader *reader, const char *path,
 	if (failed)
 		nopal_problems_add(reader->problems, path, 0, "check the file",
 				   "the config cannot be read: %s", strerror(-failed));
-	if (failed || !file_is_text(&text, path, reader->problems))
-		return NULL;
-	return nopal__text(&text);
+	else if (text.length > NOPAL_CONFIG_BYTES)
+		nopal_problems_add(reader->problems, path, 0, wrong_file,
+				   "the config is larger than %d KiB", NOPAL_CONFIG_BYTES / 1024);
+	else if (strlen(nopal__text(&text)) != text.length)
+		nopal_problems_add(reader->problems, path, 0, wrong_file,
+				   "the config is not a text: it holds a zero byte");
+	else
+		return nopal__text(&text);
+	return NULL;
 }

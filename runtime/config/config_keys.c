@@ -65,31 +65,29 @@ static bool keys_quantity(struct nopal__reader *reader, const char *name,
 
 /* ------------------------------------------------------------------- without */
 
-static void keys_say_not_there(struct nopal__reader *reader, const struct nopal_config_layer *layer,
-			       const char *name, struct nopal_place place)
-{
-	const char **names = nopal__zeroed(reader->arena, layer->section_count + 1, sizeof(*names));
-
-	if (!names)
-		return;
-	for (size_t i = 0; i < layer->section_count; i++)
-		names[i] = layer->sections[i].name;
-	nopal__problem_at(reader->problems, place, "take it out of the list",
-			  "without names `%s`, which is not there to be removed", name);
-	nopal__problems_suggest(reader->problems, name, names, NULL);
-}
-
 static void keys_without_in(struct nopal__reader *reader, struct nopal_config_layer *layer,
 			    const struct nopal__values *values, struct nopal_place place)
 {
 	for (size_t i = 0; i < values->count; i++) {
-		struct nopal_config_section *section =
-			nopal__config_section(layer, values->words[i]);
+		const char **names = NULL, *name = values->words[i];
+		struct nopal_config_section *section = nopal__config_section(layer, name);
+		size_t count = 0;
 
-		if (section)
-			nopal__config_remove(layer, section);
-		else
-			keys_say_not_there(reader, layer, values->words[i], place);
+		if (section) {
+			layer->section_count--;
+			memmove(section, section + 1,
+				(size_t)(layer->sections + layer->section_count - section) *
+					sizeof(*section));
+			continue;
+		}
+		for (size_t j = 0; j < layer->section_count; j++)
+			nopal__add_name(reader->arena, &names, &count, layer->sections[j].name);
+		nopal__add_name(reader->arena, &names, &count, NULL);
+		if (reader->arena->failed)
+			return;
+		nopal__problem_at(reader->problems, place, "take it out of the list",
+				  "without names `%s`, which is not there to be removed", name);
+		nopal__problems_suggest(reader->problems, name, names, NULL);
 	}
 }
 

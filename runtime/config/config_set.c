@@ -42,22 +42,6 @@ static bool set_split(struct nopal_arena *arena, const char *set, struct set_par
 	return true;
 }
 
-static struct nopal_config_section *set_find(struct nopal_config *config,
-					     const struct set_parts *parts)
-{
-	for (size_t i = 0; i < config->layer_count; i++) {
-		struct nopal_config_layer *layer = &config->layers[i];
-		struct nopal_config_section *section;
-
-		if (parts->layer && strcmp(parts->layer, layer->name) != 0)
-			continue;
-		section = nopal__config_section(layer, parts->section);
-		if (section)
-			return section;
-	}
-	return NULL;
-}
-
 static void set_say_no_section(struct nopal__reader *reader, const char *set,
 			       const struct set_parts *parts)
 {
@@ -85,7 +69,8 @@ static void set_say_no_section(struct nopal__reader *reader, const char *set,
 void nopal__config_override(struct nopal__reader *reader, const char *set)
 {
 	struct set_parts parts;
-	struct nopal_config_section *section;
+	struct nopal_config_section *section = NULL;
+	struct nopal_config_layer *layers = reader->config->layers;
 
 	if (!set_split(reader->arena, set, &parts)) {
 		nopal_problems_add(reader->problems, set_place.file, 0,
@@ -93,7 +78,9 @@ void nopal__config_override(struct nopal__reader *reader, const char *set)
 				   "`%s` is not SECTION.KEY=VALUE", set);
 		return;
 	}
-	section = parts.section ? set_find(reader->config, &parts) : NULL;
+	for (size_t i = 0; parts.section && !section && i < reader->config->layer_count; i++)
+		if (!parts.layer || strcmp(parts.layer, layers[i].name) == 0)
+			section = nopal__config_section(&layers[i], parts.section);
 	if (section) {
 		nopal__config_set_key(reader->config, section, parts.key, parts.value, set_place);
 	} else if (parts.section) {

@@ -61,7 +61,6 @@ const char *nopal__one_value(struct nopal__reader *reader, const char *name,
 
 struct nopal_config_section *nopal__config_section(struct nopal_config_layer *layer,
 						   const char *name);
-void nopal__config_remove(struct nopal_config_layer *layer, struct nopal_config_section *section);
 /* Sets a key of a section to strings of the config's; what an earlier file said is replaced. */
 void nopal__config_set_key(struct nopal_config *config, struct nopal_config_section *section,
 			   const char *name, const char *value, struct nopal_place place);

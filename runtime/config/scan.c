@@ -108,20 +108,6 @@ static void scan_string(struct scanner *scanner)
 	scan_skip_line(scanner);
 }
 
-/* ${NAME} is an environment variable, with braces of its own in one line. */
-static void scan_word(struct scanner *scanner)
-{
-	scanner->token.kind = SCAN_WORD;
-	while (*scanner->at && !strchr(" \t\r\f\n\"'#", *scanner->at) &&
-	       !strchr(scan_marks, *scanner->at)) {
-		const char *end = scanner->at;
-
-		if (strncmp(end, "${", strlen("${")) == 0)
-			end += strcspn(end, "}\n");
-		scanner->at = *end == '}' ? end + 1 : scanner->at + 1;
-	}
-}
-
 static void scan_next(struct scanner *scanner)
 {
 	struct scan_token *token = &scanner->token;
@@ -136,7 +122,16 @@ static void scan_next(struct scanner *scanner)
 		token->kind = SCAN_MARK;
 		scanner->at++;
 	} else {
-		scan_word(scanner);
+		token->kind = SCAN_WORD;
+		while (*scanner->at && !strchr(" \t\r\f\n\"'#", *scanner->at) &&
+		       !strchr(scan_marks, *scanner->at)) {
+			const char *end = scanner->at;
+
+			/* ${NAME} is an environment variable, with braces of its own in one line. */
+			if (strncmp(end, "${", strlen("${")) == 0)
+				end += strcspn(end, "}\n");
+			scanner->at = *end == '}' ? end + 1 : scanner->at + 1;
+		}
 	}
 	token->length = (size_t)(scanner->at - token->start);
 }
@@ -149,16 +144,6 @@ static bool scan_is(const struct scanner *scanner, char mark)
 static bool scan_is_value(const struct scanner *scanner)
 {
 	return scanner->token.kind == SCAN_WORD || scanner->token.kind == SCAN_STRING;
-}
-
-/* The mark that comes next, without taking it; '\0': something else. */
-static char scan_peek(const struct scanner *scanner)
-{
-	struct scanner ahead = *scanner;
-
-	ahead.problems = NULL;
-	scan_skip_blank(&ahead);
-	return *ahead.at && strchr(scan_marks, *ahead.at) ? *ahead.at : '\0';
 }
 
 /* ----------------------------------------------------------------------- items */
@@ -197,30 +182,24 @@ static bool scan_add_word(struct scanner *scanner, struct nopal_scan_item *item,
 
 /* ------------------------------------------------------------------- sections */
 
-static void scan_say_unclosed(struct scanner *scanner, int section, const char *before, int length)
+static void scan_close_for_user(struct scanner *scanner, int *open, const struct scan_token *before)
 {
-	const struct nopal_scan_item *item = &scanner->scan->items[section];
+	const struct nopal_scan_item *item;
 
+	if (*open == scan_none)
+		return;
+	item = &scanner->scan->items[*open];
 	if (before)
 		nopal_problems_add(scanner->problems, scanner->file, item->line, NULL,
 				   "the { of `%s` is not closed before `%.*s` "
 				   "begins",
-				   item->name, length, before);
+				   item->name, (int)before->length, before->start);
 	else
 		nopal_problems_add(scanner->problems, scanner->file, item->line, NULL,
 				   "the { of `%s` is not closed", item->name);
 	nopal__problems_fix(scanner->problems, "close `%s` with }", item->name);
-}
-
-static void scan_close_for_user(struct scanner *scanner, int *open, const struct scan_token *before)
-{
-	if (*open == scan_none)
-		return;
-	scan_say_unclosed(scanner, *open, before ? before->start : NULL,
-			  before ? (int)before->length : 0);
 	*open = scan_none;
-	if (before)
-		scanner->unclosed++;
+	scanner->unclosed += before != NULL;
 }
 
 /* The current token is its {. */
@@ -271,21 +250,6 @@ static bool scan_value(struct scanner *scanner, struct nopal_scan_item *item)
 	return good;
 }
 
-/* Between two values: false where the list ends, or was meant to. */
-static bool scan_comma(struct scanner *scanner, const struct scan_token *name, int line)
-{
-	if (scan_is(scanner, ',')) {
-		scan_next(scanner);
-		return true;
-	}
-	if (!scan_is_value(scanner) || scanner->token.line != line)
-		return false; /* closed; or another statement begins */
-	nopal_problems_add(scanner->problems, scanner->file, line, "write { A, B }",
-			   "a comma is missing in the list of `%.*s`", (int)name->length,
-			   name->start);
-	return true;
-}
-
 /* The current token is its {. */
 static bool scan_list(struct scanner *scanner, const struct scan_token *name,
 		      struct nopal_scan_item *item)
@@ -297,7 +261,16 @@ static bool scan_list(struct scanner *scanner, const struct scan_token *name,
 		int line = scanner->token.line;
 
 		good = scan_value(scanner, item) && good;
-		more = scan_comma(scanner, name, line);
+		more = scan_is(scanner, ',');
+		if (more) {
+			scan_next(scanner);
+		} else if (scan_is_value(scanner) && scanner->token.line == line) {
+			/* Else it is closed, or another statement begins. */
+			nopal_problems_add(scanner->problems, scanner->file, line, "write { A, B }",
+					   "a comma is missing in the list of `%.*s`",
+					   (int)name->length, name->start);
+			more = true;
+		}
 	}
 	if (scan_is(scanner, '}')) {
 		scan_next(scanner);
@@ -345,14 +318,17 @@ static void scan_key(struct scanner *scanner, const struct scan_token *name)
 static void scan_statement(struct scanner *scanner)
 {
 	struct scan_token name = scanner->token, title;
+	struct scanner ahead;
 
 	scan_next(scanner);
+	ahead = *scanner; /* looks for a { behind the token, without taking it */
+	ahead.problems = NULL;
+	scan_skip_blank(&ahead);
 	if (scan_is(scanner, '=') || (scan_is(scanner, '+') && *scanner->at == '=')) {
 		scan_key(scanner, &name);
 	} else if (scan_is(scanner, '{')) {
 		scan_section(scanner, &name, NULL);
-	} else if (scan_is_value(scanner) && scan_peek(scanner) == '{' &&
-		   scanner->token.line == name.line) {
+	} else if (scan_is_value(scanner) && *ahead.at == '{' && scanner->token.line == name.line) {
 		title = scanner->token;
 		scan_next(scanner);
 		scan_section(scanner, &name, &title);

@@ -21,7 +21,7 @@
 
 enum {
 	VALUE_OCTAL_DIGITS = 3,
-	VALUE_OCTAL_BITS = 3,
+	VALUE_OCTAL = 8,
 	VALUE_HEX_DIGITS = 2,
 	VALUE_HEX = 16,
 };
@@ -35,16 +35,6 @@ struct value_reader {
 static void value_put(struct value_reader *reader, char byte)
 {
 	nopal__append_part(&reader->text, &byte, 1);
-}
-
-/* A value is a string: it cannot hold a zero. */
-static void value_put_code(struct value_reader *reader, const char *end, unsigned code)
-{
-	reader->wrong = code == 0 || code > UINT8_MAX;
-	if (reader->wrong)
-		return;
-	value_put(reader, (char)code);
-	reader->at = end;
 }
 
 /* ------------------------------------------------------------------ variables */
@@ -76,36 +66,28 @@ static bool value_variable(struct value_reader *reader)
 
 /* -------------------------------------------------------------------- escapes */
 
-static void value_octal(struct value_reader *reader)
+/* A value is a string: it cannot hold a zero. */
+static void value_code(struct value_reader *reader, bool hex)
 {
-	const char *at = reader->at + 1;
-	unsigned code = 0;
+	char digits[VALUE_OCTAL_DIGITS + 1] = { 0 };
+	const char *start = reader->at + (hex ? strlen("\\x") : strlen("\\"));
+	size_t count = 0, most = hex ? VALUE_HEX_DIGITS : VALUE_OCTAL_DIGITS;
+	unsigned long code;
 
-	while (at < reader->end && at <= reader->at + VALUE_OCTAL_DIGITS && *at >= '0' &&
-	       *at <= '7')
-		code = (code << VALUE_OCTAL_BITS) + (unsigned)(*at++ - '0');
-	if (at < reader->end && isdigit((unsigned char)*at))
-		code = 0; /* 8, 9, or one digit too many */
-	value_put_code(reader, at, code);
-}
-
-static void value_hex(struct value_reader *reader)
-{
-	char digits[VALUE_HEX_DIGITS + 1] = { 0 };
-	const char *start = reader->at + strlen("\\x");
-	size_t count = 0;
-
-	while (count < VALUE_HEX_DIGITS && start + count < reader->end &&
-	       isxdigit((unsigned char)start[count])) {
+	while (count < most && start + count < reader->end &&
+	       (hex ? isxdigit((unsigned char)start[count]) != 0
+		    : start[count] >= '0' && start[count] <= '7')) {
 		digits[count] = start[count];
 		count++;
 	}
-	if (count) {
-		value_put_code(reader, start + count, (unsigned)strtoul(digits, NULL, VALUE_HEX));
+	code = strtoul(digits, NULL, hex ? VALUE_HEX : VALUE_OCTAL);
+	if (!hex && start + count < reader->end && isdigit((unsigned char)start[count]))
+		code = 0; /* 8, 9, or one digit too many */
+	reader->wrong = (count || !hex) && (code == 0 || code > UINT8_MAX);
+	if (reader->wrong)
 		return;
-	}
-	value_put(reader, 'x');
-	reader->at = start;
+	value_put(reader, count ? (char)code : 'x');
+	reader->at = start + count;
 }
 
 /* `at` is a backslash, and not the last. */
@@ -116,12 +98,8 @@ static void value_escape(struct value_reader *reader)
 	char letter = reader->at[1];
 	const char *known = strchr(letters, letter);
 
-	if (isdigit((unsigned char)letter)) {
-		value_octal(reader);
-		return;
-	}
-	if (letter == 'x') {
-		value_hex(reader);
+	if (isdigit((unsigned char)letter) || letter == 'x') {
+		value_code(reader, letter == 'x');
 		return;
 	}
 	if (letter != '\n')
@@ -130,31 +108,6 @@ static void value_escape(struct value_reader *reader)
 }
 
 /* ---------------------------------------------------------------------- forms */
-
-static void value_single(struct value_reader *reader)
-{
-	for (; reader->at < reader->end; reader->at++) {
-		bool escape = *reader->at == '\\' && strchr("\\'\n", reader->at[1]) != NULL;
-
-		reader->at += escape;
-		if (!escape || *reader->at != '\n')
-			value_put(reader, *reader->at);
-	}
-}
-
-static void value_say_escape(const struct value_reader *reader, const char *start,
-			     struct nopal_place place, struct nopal_problems *problems)
-{
-	size_t length = 1;
-
-	for (; start < reader->at; start++)
-		place.line += *start == '\n';
-	while (length < (size_t)(reader->end - reader->at) &&
-	       isxdigit((unsigned char)reader->at[length]))
-		length++;
-	nopal__problem_at(problems, place, "write \\\\ for a backslash",
-			  "`%.*s` is no byte from \\001 to \\377", (int)length, reader->at);
-}
 
 const char *nopal__scan_read(struct nopal_arena *arena, const char *start, size_t length,
 			     struct nopal_place place, struct nopal_problems *problems)
@@ -167,8 +120,13 @@ const char *nopal__scan_read(struct nopal_arena *arena, const char *start, size_
 		.text = { .arena = arena },
 	};
 
-	if (quote == '\'')
-		value_single(&reader);
+	for (; quote == '\'' && reader.at < reader.end; reader.at++) {
+		bool escape = *reader.at == '\\' && strchr("\\'\n", reader.at[1]) != NULL;
+
+		reader.at += escape;
+		if (!escape || *reader.at != '\n')
+			value_put(&reader, *reader.at);
+	}
 	while (reader.at < reader.end && !reader.wrong) {
 		if (quote == '"' && *reader.at == '\\')
 			value_escape(&reader);
@@ -177,6 +135,13 @@ const char *nopal__scan_read(struct nopal_arena *arena, const char *start, size_
 	}
 	if (!reader.wrong)
 		return nopal__text(&reader.text);
-	value_say_escape(&reader, start, place, problems);
+	for (; start < reader.at; start++)
+		place.line += *start == '\n';
+	length = 1;
+	while (length < (size_t)(reader.end - reader.at) &&
+	       isxdigit((unsigned char)reader.at[length]))
+		length++;
+	nopal__problem_at(problems, place, "write \\\\ for a backslash",
+			  "`%.*s` is no byte from \\001 to \\377", (int)length, reader.at);
 	return NULL;
 }
