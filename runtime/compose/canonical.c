@@ -23,22 +23,6 @@ static int canonical_by_name(const void *a, const void *b)
 	return strcmp((*one)->microprotocol->name, (*other)->microprotocol->name);
 }
 
-static struct nopal_quantity canonical_quantity(const struct nopal_member *member, size_t index)
-{
-	const struct nopal_parameter *parameter = &member->microprotocol->parameters[index];
-	struct nopal_quantity quantity = {
-		.in_segments = member->in_segments[index],
-	};
-
-	if (parameter->unit != NOPAL_ADDRESS) {
-		quantity.value = nopal__parameter_get(member->parameters, parameter);
-		return quantity;
-	}
-	quantity.address = nopal__parameter_address(member->parameters, parameter);
-	quantity.address.interface = 0; /* interfaces are each host's own */
-	return quantity;
-}
-
 static void canonical_layer(struct nopal_text *text, const struct nopal_composed_layer *layer)
 {
 	const struct nopal_member **sorted =
@@ -59,14 +43,26 @@ static void canonical_layer(struct nopal_text *text, const struct nopal_composed
 			bool word = parameter->unit == NOPAL_WORD ||
 				    parameter->unit == NOPAL_SWITCH ||
 				    parameter->unit == NOPAL_ADDRESS;
+			struct nopal_quantity quantity = {
+				.in_segments = member->in_segments[p],
+			};
 
+			if (!parameter->wire)
+				continue;
+			if (parameter->unit == NOPAL_ADDRESS) {
+				memcpy(&quantity.address,
+				       (const char *)member->parameters + parameter->offset,
+				       sizeof(quantity.address));
+				quantity.address.interface = 0; /* is each host's own */
+			} else {
+				quantity.value =
+					nopal__parameter_get(member->parameters, parameter);
+			}
 			/* Words, switches and addresses as written, numbers in base units. */
-			if (parameter->wire)
-				nopal__append(text, " %s=%s", parameter->name,
-					      nopal__quantity_text(
-						      text->arena, canonical_quantity(member, p),
-						      word ? parameter->unit : NOPAL_COUNT,
-						      parameter->choices));
+			nopal__append(text, " %s=%s", parameter->name,
+				      nopal__quantity_text(text->arena, quantity,
+							   word ? parameter->unit : NOPAL_COUNT,
+							   parameter->choices));
 		}
 		nopal__append(text, "\n");
 	}

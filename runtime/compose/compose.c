@@ -14,21 +14,6 @@
 #include "config/config_tree.h"
 #include "registry/registry.h"
 
-struct nopal_member *nopal__member_add(struct nopal_composed_layer *layer,
-				       const struct nopal_microprotocol *one,
-				       struct nopal_place place)
-{
-	struct nopal_member whole = { .microprotocol = one, .place = place };
-	struct nopal_member *member = NULL;
-
-	if (nopal__parameters_room(layer->arena, &whole))
-		member = nopal__one_more(layer->arena, &layer->members, &layer->count,
-					 sizeof(*member));
-	if (member)
-		*member = whole;
-	return member;
-}
-
 const struct nopal_member *nopal__layer_provider(const struct nopal_composed_layer *layer,
 						 const char *roles)
 {
@@ -64,32 +49,12 @@ static void compose_many(const struct nopal_composed_layer *layer, bool streams,
 	}
 }
 
-/* The session of a channel's datagram is found by the channel's id, and the datagram is sealed for
- * all receivers. */
-static void compose_channel(const struct nopal_member *channel,
-			    const struct nopal_composed_layer *lowest,
-			    struct nopal_problems *problems)
-{
-	for (size_t i = 0; i < lowest->count; i++) {
-		const struct nopal_microprotocol *one = lowest->members[i].microprotocol;
-		const char *cause = NULL;
-
-		if (one->seal && one->state_size)
-			cause = "seals between two";
-		else if (nopal__answers(one, "address_demux"))
-			cause = "leaves out the id of who is meant";
-		if (cause)
-			nopal__problem_at(problems, channel->place,
-					  "leave one of them out; checksum {} seals for all",
-					  "%s %s, and %s speaks to many at once", one->name, cause,
-					  channel->microprotocol->name);
-	}
-}
-
 static void compose_destinations(const struct nopal_composition *composition, size_t index,
 				 struct nopal_problems *problems)
 {
 	const struct nopal_composed_layer *layer = &composition->layers[index];
+	const struct nopal_composed_layer *lowest =
+		&composition->layers[composition->layer_count - 1];
 	const struct nopal_member *channel;
 
 	if (index == 0) {
@@ -107,24 +72,24 @@ static void compose_destinations(const struct nopal_composition *composition, si
 				  "have a message",
 				  layer[-1].name);
 	channel = nopal__layer_provider(layer - 1, "channel");
-	if (channel)
-		compose_channel(channel, &composition->layers[composition->layer_count - 1],
-				problems);
+	/* The session of a channel's datagram is found by the channel's id, and the datagram is
+	 * sealed for all receivers. */
+	for (size_t i = 0; channel && i < lowest->count; i++) {
+		const struct nopal_microprotocol *one = lowest->members[i].microprotocol;
+		const char *cause = NULL;
+
+		if (one->seal && one->state_size)
+			cause = "seals between two";
+		else if (nopal__answers(one, "address_demux"))
+			cause = "leaves out the id of who is meant";
+		if (cause)
+			nopal__problem_at(problems, channel->place,
+					  "leave one of them out; checksum {} seals for all",
+					  "%s %s, and %s speaks to many at once", one->name, cause,
+					  channel->microprotocol->name);
+	}
 	for (size_t above = 0; above < index; above++)
 		compose_many(&composition->layers[above], above + 1 < index, problems);
-}
-
-/* Streams tell their peers themselves that they are at their end: nothing else does. */
-static void compose_flow(const struct nopal_composition *composition, size_t index,
-			 struct nopal_problems *problems)
-{
-	const struct nopal_composed_layer *above = &composition->layers[index - 1];
-
-	if (!nopal__layer_provider(above, "connection"))
-		nopal__problem_at(problems, above->place, "add stream_end {}",
-				  "nobody in layer `%s` tells the peer that a "
-				  "stream is at its end",
-				  above->name);
 }
 
 /* At most one layer is stood on by many streams, and one below it, or alone, is one of many. */
@@ -156,7 +121,13 @@ static void compose_multiplicity(const struct nopal_composition *composition,
 					  layer->name, word);
 		} else {
 			flow = stood_on;
-			compose_flow(composition, flow, problems);
+			layer = &composition->layers[flow - 1];
+			/* Streams tell their peers themselves that they are at their end. */
+			if (!nopal__layer_provider(layer, "connection"))
+				nopal__problem_at(problems, layer->place, "add stream_end {}",
+						  "nobody in layer `%s` tells the peer that a "
+						  "stream is at its end",
+						  layer->name);
 		}
 	}
 	if (flow && flow == destinations)
@@ -236,28 +207,26 @@ static void compose_layer(struct nopal_composed_layer *layer, struct nopal_confi
 		nopal__usage_warn(layer, problems);
 }
 
-/* NULL: the arena failed. */
-static struct nopal_composition *compose_new(struct nopal_config *config)
+struct nopal_composition *nopal__compose(struct nopal_config *config,
+					 struct nopal_problems *problems)
 {
-	struct nopal_composition *composition =
-		nopal__zeroed(&config->arena, 1, sizeof(*composition));
-
-	if (!composition)
-		return NULL;
-	composition->config = config;
-	composition->layers =
-		nopal__zeroed(&config->arena, config->layer_count, sizeof(*composition->layers));
-	if (!composition->layers)
-		return NULL;
-	composition->layer_count = config->layer_count;
-	return composition;
-}
-
-static void compose_layers(struct nopal_composition *composition, struct nopal_problems *problems)
-{
-	struct nopal_config *config = composition->config;
+	struct nopal_composition *composition;
 	size_t parts = 0;
+	struct nopal_hash hash;
 
+	if (!config)
+		return NULL;
+	config->arena.problems = problems;
+	composition = nopal__zeroed(&config->arena, 1, sizeof(*composition));
+	if (composition)
+		composition->layers = nopal__zeroed(&config->arena, config->layer_count,
+						    sizeof(*composition->layers));
+	if (config->arena.failed) {
+		nopal__config_free(config);
+		return NULL;
+	}
+	composition->config = config;
+	composition->layer_count = config->layer_count;
 	for (size_t i = 0; i < config->layer_count; i++) {
 		compose_layer(&composition->layers[i], config, i, problems);
 		composition->layers[i].first_part = parts;
@@ -272,26 +241,12 @@ static void compose_layers(struct nopal_composition *composition, struct nopal_p
 	if (problems->errors == config->errors_before)
 		nopal__promise_check(composition, problems);
 	if (problems->errors == config->errors_before) {
-		struct nopal_hash hash;
-
 		composition->canonical = nopal__canonical(composition);
 		nopal_hash_init(&hash);
 		nopal_hash_update(&hash, composition->canonical, strlen(composition->canonical));
 		composition->fingerprint = nopal_hash_final(&hash);
 	}
-}
-
-struct nopal_composition *nopal__compose(struct nopal_config *config,
-					 struct nopal_problems *problems)
-{
-	struct nopal_composition *composition;
-
-	if (!config)
-		return NULL;
-	config->arena.problems = problems;
-	composition = compose_new(config);
-	if (composition)
-		compose_layers(composition, problems);
+	/* Memory may have ended in any of these. */
 	if (problems->errors == config->errors_before)
 		return composition;
 	nopal__config_free(config);

@@ -104,8 +104,6 @@ bool nopal__promise_stands_on_all(const struct nopal_composition *composition, s
 /* ----------------------------------------------------------------- helpers */
 
 /* Value of a parameter in a parameters struct. */
-struct nopal_address nopal__parameter_address(const void *parameters,
-					      const struct nopal_parameter *parameter);
 int64_t nopal__parameter_get(const void *parameters, const struct nopal_parameter *parameter);
 /* Does a condition on parameters hold: "name" (it is not 0), "name=value", either behind a `!` for
  * the opposite?  NULL: there is none, and it does. */

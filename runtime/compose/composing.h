@@ -11,8 +11,10 @@
 
 /* ----------------------------------------------------------- parameters.c */
 
-/* Memory for them, before there is a member; false: the arena failed. */
-bool nopal__parameters_room(struct nopal_arena *arena, struct nopal_member *member);
+/* With memory for its parameters; NULL: the arena failed. */
+struct nopal_member *nopal__member_add(struct nopal_composed_layer *layer,
+				       const struct nopal_microprotocol *one,
+				       struct nopal_place place);
 /* Defaults, then the keys of `section` (NULL: none). */
 void nopal__parameters_read(struct nopal_arena *arena, struct nopal_member *member,
 			    const struct nopal_config_section *section,
@@ -82,9 +84,5 @@ void nopal__promise_check(const struct nopal_composition *composition,
 /* The first member that provides one of these roles; NULL: there is none. */
 const struct nopal_member *nopal__layer_provider(const struct nopal_composed_layer *layer,
 						 const char *roles);
-/* NULL: the arena failed. */
-struct nopal_member *nopal__member_add(struct nopal_composed_layer *layer,
-				       const struct nopal_microprotocol *one,
-				       struct nopal_place place);
 
 #endif

@@ -59,17 +59,6 @@ static size_t cycles_free_index(enum nopal_event event)
 	return index;
 }
 
-static bool cycles_handles(const struct nopal_microprotocol *one, enum nopal_event event)
-{
-	const struct nopal_binding *binding = one->bindings;
-
-	for (; binding && binding->event != NOPAL_NO_EVENT; binding++) {
-		if (binding->event == event)
-			return true;
-	}
-	return false;
-}
-
 static bool cycles_is_before(size_t free_index, enum nopal_event event)
 {
 	for (size_t i = 0; i < CYCLES_BEFORE_ROOM; i++) {
@@ -83,16 +72,14 @@ static bool cycles_is_before(size_t free_index, enum nopal_event event)
 static void cycles_add_raise(struct cycles_graph *graph, const struct nopal_member *member,
 			     enum nopal_event raised)
 {
-	const struct nopal_microprotocol *one = member->microprotocol;
-	const struct nopal_binding *binding = one->bindings;
+	const struct nopal_binding *binding = member->microprotocol->bindings;
 	size_t index = cycles_free_index(raised);
 	bool natural = false;
 
 	if (index == CYCLES_FREE)
 		return;
-	for (size_t i = 0; i < CYCLES_BEFORE_ROOM; i++)
-		natural = natural || (cycles_before[index].before[i] != NOPAL_NO_EVENT &&
-				      cycles_handles(one, cycles_before[index].before[i]));
+	for (size_t i = 0; binding && binding[i].event != NOPAL_NO_EVENT; i++)
+		natural |= cycles_is_before(index, binding[i].event);
 	for (; binding && binding->event != NOPAL_NO_EVENT; binding++) {
 		if (cycles_free_index(binding->event) == CYCLES_FREE || binding->event == raised ||
 		    (natural && !cycles_is_before(index, binding->event)))
@@ -113,43 +100,25 @@ struct cycles_way {
 	bool visited[CYCLES_EVENTS]; /* reported, or leads to no cycle */
 };
 
-static const struct nopal_member *cycles_member(const struct cycles_way *way, size_t index,
-						size_t start)
-{
-	size_t next = index + 1 < way->length ? index + 1 : start;
-
-	return way->graph->edge[way->event[index]][way->event[next]];
-}
-
-/* Two microprotocols or more take part, else it is one's own affair. */
-static bool cycles_is_shared(const struct cycles_way *way, size_t start)
-{
-	const struct nopal_member *first = NULL;
-
-	for (size_t i = start; i < way->length; i++) {
-		const struct nopal_member *member = cycles_member(way, i, start);
-
-		if (first && member && member != first)
-			return true;
-		if (member)
-			first = member;
-	}
-	return false;
-}
-
+/* Of a cycle in which two microprotocols or more take part, else it is one's own affair. */
 static void cycles_say(const struct cycles_way *way, size_t start, struct nopal_problems *problems)
 {
 	const struct nopal_member *last = NULL;
 	struct nopal_text text = { .arena = way->arena };
+	bool shared = false;
 
 	for (size_t i = start; i < way->length; i++) {
-		const struct nopal_member *member = cycles_member(way, i, start);
+		enum nopal_event next = way->event[i + 1 < way->length ? i + 1 : start];
+		const struct nopal_member *member = way->graph->edge[way->event[i]][next];
 
+		shared |= last && member && member != last;
 		if (member)
 			last = member;
 		nopal__append(&text, "%s (%s) > ", nopal_event_name(way->event[i]),
 			      member ? member->microprotocol->name : "runtime");
 	}
+	if (!shared)
+		return;
 	nopal__problem_at(problems, last->place,
 			  "remove one of them, or let it raise the event by "
 			  "queue or timer and not declare it",
@@ -166,8 +135,7 @@ static void cycles_visit(struct cycles_way *way, enum nopal_event event,
 	while (start < way->length && way->event[start] != event)
 		start++;
 	if (start < way->length) {
-		if (cycles_is_shared(way, start))
-			cycles_say(way, start, problems);
+		cycles_say(way, start, problems);
 		return;
 	}
 	if (way->visited[event])

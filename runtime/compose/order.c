@@ -157,24 +157,18 @@ static bool order_waits(const struct order_event *order, size_t index)
 	return false;
 }
 
-/* An author sees the order of the table: no seed turns it around. */
-static bool order_follows_own(const struct order_event *order, size_t index)
-{
-	for (size_t i = 0; i < index; i++)
-		if (order->all[i].member == order->all[index].member && !order_waits(order, i))
-			return true;
-	return false;
-}
-
 /* The earliest of the bindings that wait for no other; count: there is none. */
 static size_t order_next(const struct order_event *order, bool forced)
 {
 	size_t best = order->count;
 
 	for (size_t i = 0; i < order->count; i++) {
-		bool waits = order->placed[i] ||
-			     (!forced && (order_waits(order, i) || order_follows_own(order, i)));
+		bool waits = order->placed[i] || (!forced && order_waits(order, i));
 
+		/* An author sees the order of the table: no seed turns it around. */
+		for (size_t j = 0; !forced && !waits && j < i; j++)
+			waits = order->all[j].member == order->all[i].member &&
+				!order_waits(order, j);
 		if (!waits && (best == order->count || order_earlier(order, i, best)))
 			best = i;
 	}

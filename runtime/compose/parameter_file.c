@@ -21,40 +21,7 @@ enum {
 	FILE_MAX_BYTES = 64 << 10,
 	FILE_OTHERS = S_IWGRP | S_IWOTH | S_IROTH,
 	FILE_MODE = 07777,
-	FILE_FIX_ROOM = 4096,
 };
-
-static void file_say(const struct nopal_config_key *key, const char *path, const char *why,
-		     struct nopal_problems *problems)
-{
-	nopal__problem_at(problems, key->place,
-			  "name a file that is there; a path is from where the config lies",
-			  "%s = %s: %s", key->name, path, why);
-}
-
-static void file_say_mode(const struct nopal_config_key *key, const char *path, mode_t mode,
-			  struct nopal_problems *problems)
-{
-	char fix[FILE_FIX_ROOM];
-
-	snprintf(fix, sizeof(fix), "chmod 600 %s", path);
-	nopal__problem_at(problems, key->place, fix,
-			  "%s = %s: it holds a secret, and others may %s it: its mode is %04o",
-			  key->name, path, mode & (S_IWGRP | S_IWOTH) ? "write" : "read",
-			  (unsigned)(mode & FILE_MODE));
-}
-
-static void file_say_short(const struct nopal_config_key *key, const char *path, size_t length,
-			   struct nopal_problems *problems)
-{
-	char fix[FILE_FIX_ROOM];
-
-	snprintf(fix, sizeof(fix),
-		 "head -c 32 /dev/urandom > %s, and the same file on the other side", path);
-	nopal__problem_at(problems, key->place, fix,
-			  "%s = %s: %zu bytes are no secret; it takes %d", key->name, path, length,
-			  FILE_MIN_BYTES);
-}
 
 /* By the plain calls: a stream would have a second copy. */
 static ssize_t file_read(const char *path, uint8_t *bytes, mode_t *ret_mode)
@@ -76,23 +43,6 @@ static ssize_t file_read(const char *path, uint8_t *bytes, mode_t *ret_mode)
 	return length < 0 ? length : (ssize_t)all;
 }
 
-/* Of a file that was read; false: it was said why not. */
-static bool file_is_fit(ssize_t length, mode_t mode, const struct nopal_config_key *key,
-			const char *path, struct nopal_problems *problems)
-{
-	if (length < 0)
-		file_say(key, path, strerror((int)-length), problems);
-	else if (mode & FILE_OTHERS)
-		file_say_mode(key, path, mode, problems);
-	else if (length < FILE_MIN_BYTES)
-		file_say_short(key, path, (size_t)length, problems);
-	else if (length == FILE_MAX_BYTES)
-		file_say(key, path, "the file is too long", problems);
-	else
-		return true;
-	return false;
-}
-
 bool nopal__parameter_file_read(struct nopal_arena *arena, const char *path,
 				const struct nopal_config_key *key,
 				struct nopal_file_bytes *ret_file, struct nopal_problems *problems)
@@ -103,6 +53,8 @@ bool nopal__parameter_file_read(struct nopal_arena *arena, const char *path,
 		*path == '/' || !slash
 			? path
 			: nopal__printed(arena, "%.*s/%s", (int)(slash - beside), beside, path);
+	const char *fix = "name a file that is there; a path is from where the config lies";
+	const char *wrong = NULL;
 	uint8_t *bytes = nopal__zeroed_secret(arena, FILE_MAX_BYTES);
 	ssize_t length;
 	mode_t mode = 0;
@@ -110,7 +62,27 @@ bool nopal__parameter_file_read(struct nopal_arena *arena, const char *path,
 	if (!bytes)
 		return false;
 	length = file_read(whole, bytes, &mode);
-	if (file_is_fit(length, mode, key, whole, problems))
+	if (length < 0) {
+		wrong = strerror((int)-length);
+	} else if (mode & FILE_OTHERS) {
+		fix = nopal__printed(arena, "chmod 600 %s", whole);
+		wrong = nopal__printed(arena,
+				       "it holds a secret, and others may %s it: its mode is %04o",
+				       mode & (S_IWGRP | S_IWOTH) ? "write" : "read",
+				       (unsigned)(mode & FILE_MODE));
+	} else if (length < FILE_MIN_BYTES) {
+		fix = nopal__printed(
+			arena, "head -c 32 /dev/urandom > %s, and the same file on the other side",
+			whole);
+		wrong = nopal__printed(arena, "%zd bytes are no secret; it takes %d", length,
+				       FILE_MIN_BYTES);
+	} else if (length == FILE_MAX_BYTES) {
+		wrong = "the file is too long";
+	}
+	if (wrong)
+		nopal__problem_at(problems, key->place, fix, "%s = %s: %s", key->name, whole,
+				  wrong);
+	else
 		*ret_file = (struct nopal_file_bytes){ bytes, (size_t)length };
 	return ret_file->bytes;
 }

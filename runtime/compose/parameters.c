@@ -54,15 +54,6 @@ bool nopal__parameter_holds(const struct nopal_microprotocol *one, const void *p
 	return (value == quantity.value) == wanted;
 }
 
-struct nopal_address nopal__parameter_address(const void *parameters,
-					      const struct nopal_parameter *parameter)
-{
-	struct nopal_address address;
-
-	memcpy(&address, (const char *)parameters + parameter->offset, sizeof(address));
-	return address;
-}
-
 static size_t parameters_count(const struct nopal_microprotocol *one)
 {
 	size_t count = 0;
@@ -87,17 +78,6 @@ static void parameters_put(struct nopal_member *member, size_t index,
 
 /* ------------------------------------------------------------------- reading */
 
-/* How a config says now what this key said in an earlier version; NULL: it never was a key. */
-static const char *parameters_moved(const struct nopal_microprotocol *one, const char *name)
-{
-	const struct nopal_moved *table = one->moved;
-
-	for (; table && table->name; table++)
-		if (strcmp(table->name, name) == 0)
-			return table->fix;
-	return NULL;
-}
-
 static void parameters_say_unknown(struct nopal_arena *arena, const struct nopal_member *member,
 				   const struct nopal_config_key *key,
 				   struct nopal_problems *problems)
@@ -105,10 +85,13 @@ static void parameters_say_unknown(struct nopal_arena *arena, const struct nopal
 	const struct nopal_microprotocol *one = member->microprotocol;
 	size_t count = parameters_count(one);
 	const char **names = nopal__zeroed(arena, count + 1, sizeof(*names));
-	const char *moved = parameters_moved(one, key->name);
+	const struct nopal_moved *moved = one->moved;
 
-	if (moved) {
-		nopal__problem_at(problems, key->place, moved, "%s has no key `%s` any more",
+	/* How a config says now what this key said in an earlier version. */
+	while (moved && moved->name && strcmp(moved->name, key->name) != 0)
+		moved++;
+	if (moved && moved->name) {
+		nopal__problem_at(problems, key->place, moved->fix, "%s has no key `%s` any more",
 				  one->name, key->name);
 		return;
 	}
@@ -121,16 +104,24 @@ static void parameters_say_unknown(struct nopal_arena *arena, const struct nopal
 	nopal__problems_suggest(problems, key->name, names, count ? "its keys are " : NULL);
 }
 
-bool nopal__parameters_room(struct nopal_arena *arena, struct nopal_member *member)
+struct nopal_member *nopal__member_add(struct nopal_composed_layer *layer,
+				       const struct nopal_microprotocol *one,
+				       struct nopal_place place)
 {
-	const struct nopal_microprotocol *one = member->microprotocol;
+	struct nopal_member whole = { .microprotocol = one, .place = place };
+	struct nopal_member *member = NULL;
 	size_t count = parameters_count(one);
 
 	if (one->parameters_size)
-		member->parameters = nopal__zeroed(arena, 1, one->parameters_size);
-	member->in_segments = nopal__zeroed(arena, count, sizeof(bool));
-	member->files = nopal__zeroed(arena, count, sizeof(*member->files));
-	return !arena->failed;
+		whole.parameters = nopal__zeroed(layer->arena, 1, one->parameters_size);
+	whole.in_segments = nopal__zeroed(layer->arena, count, sizeof(bool));
+	whole.files = nopal__zeroed(layer->arena, count, sizeof(*whole.files));
+	if (!layer->arena->failed)
+		member = nopal__one_more(layer->arena, &layer->members, &layer->count,
+					 sizeof(*member));
+	if (member)
+		*member = whole;
+	return member;
 }
 
 void nopal__parameters_read(struct nopal_arena *arena, struct nopal_member *member,
@@ -177,21 +168,6 @@ void nopal__parameters_read(struct nopal_arena *arena, struct nopal_member *memb
 
 /* ---------------------------------------------------------------- validation */
 
-/* nopal_problem() wrote "PARAMETER: cause": the key of that name, if set. */
-static struct nopal_place parameters_place(const struct nopal_member *member,
-					   const struct nopal_config_section *section,
-					   const char *cause)
-{
-	for (size_t i = 0; section && i < section->key_count; i++) {
-		const struct nopal_config_key *key = &section->keys[i];
-		size_t length = strlen(key->name);
-
-		if (strncmp(cause, key->name, length) == 0 && cause[length] == ':')
-			return key->place;
-	}
-	return member->place;
-}
-
 static int64_t parameters_scaled(int64_t segments, uint32_t segment_bytes)
 {
 	int64_t bytes;
@@ -235,8 +211,17 @@ void nopal__parameters_validate(struct nopal_arena *arena, const struct nopal_me
 		nopal__problems_no_memory(problems);
 	for (size_t i = 0; i < found.count; i++) {
 		const struct nopal_problem_entry *entry = &found.entries[i];
-		struct nopal_place place = parameters_place(member, section, entry->cause);
+		struct nopal_place place = member->place;
 
+		/* nopal_problem() wrote "PARAMETER: cause": the key of that name, if set. */
+		for (size_t k = 0; section && k < section->key_count; k++) {
+			const struct nopal_config_key *key = &section->keys[k];
+			size_t length = strlen(key->name);
+
+			if (strncmp(entry->cause, key->name, length) == 0 &&
+			    entry->cause[length] == ':')
+				place = key->place;
+		}
 		nopal__problem_at(problems, place, entry->fix, "%s.%s", member->microprotocol->name,
 				  entry->cause);
 	}

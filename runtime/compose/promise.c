@@ -58,29 +58,6 @@ static bool promise_of_all(const struct nopal_promise *row)
 	return false;
 }
 
-static bool promise_acts(const struct nopal_promise_walk *walk,
-			 const struct nopal_composed_layer *layer,
-			 const struct nopal_member *member, const struct nopal_promise *row)
-{
-	const struct nopal_service *service = &walk->service;
-
-	if (walk->for_one && promise_of_all(row))
-		return false;
-	if (row->of && !walk->any_names && !nopal__words_overlap(row->of, walk->names, '|'))
-		return false;
-	if (row->amid_partial && !walk->amid_partial)
-		return false;
-	if (row->where_has && !nopal_promises(service, row->where, row->where_has))
-		return false;
-	if (row->unless_has && nopal_promises(service, row->unless, row->unless_has))
-		return false;
-	if (row->with && !nopal__layer_provider(layer, row->with))
-		return false;
-	if (row->without && nopal__layer_provider(layer, row->without))
-		return false;
-	return nopal__parameter_holds(member->microprotocol, member->parameters, row->when);
-}
-
 /* -------------------------------------------------------------------- the walk */
 
 static void promise_set(struct nopal_guarantee *one, unsigned value, int part,
@@ -109,10 +86,24 @@ static void promise_row(struct nopal_promise_walk *walk, size_t layer, size_t me
 			const struct nopal_promise *row)
 {
 	const struct nopal_composed_layer *composed = &walk->composition->layers[layer];
+	const struct nopal_member *of = &composed->members[member];
+	const struct nopal_service *service = &walk->service;
 	struct nopal_guarantee *one = &walk->service.quality[row->quality];
 	int part = (int)(composed->first_part + member);
 
-	if (!promise_acts(walk, composed, &composed->members[member], row))
+	if ((walk->for_one && promise_of_all(row)) || (row->amid_partial && !walk->amid_partial))
+		return;
+	if (row->of && !walk->any_names && !nopal__words_overlap(row->of, walk->names, '|'))
+		return;
+	if (row->where_has && !nopal_promises(service, row->where, row->where_has))
+		return;
+	if (row->unless_has && nopal_promises(service, row->unless, row->unless_has))
+		return;
+	if (row->with && !nopal__layer_provider(composed, row->with))
+		return;
+	if (row->without && nopal__layer_provider(composed, row->without))
+		return;
+	if (!nopal__parameter_holds(of->microprotocol, of->parameters, row->when))
 		return;
 	if (walk->visit)
 		walk->visit(walk, layer, member, row);

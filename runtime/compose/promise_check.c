@@ -35,18 +35,6 @@ static const struct nopal_member *check_member(const struct nopal_composition *c
 	return &layer->members[index - layer->first_part];
 }
 
-static bool check_gives(const struct nopal_microprotocol *one, enum nopal_quality quality,
-			unsigned value)
-{
-	const struct nopal_promise *row = one->promises;
-
-	for (; row && row->because; row++)
-		if (row->quality == quality && row->act == NOPAL_GIVES &&
-		    (row->value & value) == value)
-			return true;
-	return false;
-}
-
 /* "add a {} or b {}": all whose rows give this, but for who asks; empty: none does. */
 static const char *check_givers(const struct check *check, const struct nopal_member *asks,
 				enum nopal_quality quality, unsigned value)
@@ -57,8 +45,13 @@ static const char *check_givers(const struct check *check, const struct nopal_me
 
 	for (size_t i = 0; i < nopal_registry_count(); i++) {
 		const struct nopal_microprotocol *one = nopal_registry_at(i);
+		const struct nopal_promise *row = one->promises;
 
-		if (one != asks->microprotocol && check_gives(one, quality, value))
+		while (row && row->because &&
+		       (row->quality != quality || row->act != NOPAL_GIVES ||
+			(row->value & value) != value))
+			row++;
+		if (one != asks->microprotocol && row && row->because)
 			nopal__append(&all, "%s %s {}", all.length ? " or" : "add", one->name);
 	}
 	return nopal__text(&all);
@@ -80,30 +73,6 @@ static const char *check_label(const struct nopal_member *member)
 	return kind && kind->name ? kind->name : NULL;
 }
 
-static void check_layer_labels(const struct check *check, size_t index,
-			       const struct nopal_guarantee *labels)
-{
-	const struct nopal_composed_layer *layer = &check->composition->layers[index];
-	const struct nopal_member *sharer = check_member(check->composition, labels->part);
-
-	for (size_t i = 0; i < layer->count; i++) {
-		const struct nopal_member *member = &layer->members[i];
-		const char *label = check_label(member);
-
-		if (!label)
-			continue;
-		nopal__problem_at(check->problems, sharer->place, NULL,
-				  "%s of %s in layer `%s` has to travel with each "
-				  "message, and %s cannot carry it: %s",
-				  label, member->microprotocol->name, layer->name,
-				  sharer->microprotocol->name, labels->row->because);
-		nopal__problems_fix(check->problems,
-				    "use fixed_size {} or resize {} in place of %s {}",
-				    sharer->microprotocol->name);
-		return; /* one of a layer is enough */
-	}
-}
-
 static void check_labels(const struct check *check)
 {
 	for (size_t l = 0; l + 1 < check->composition->layer_count; l++) {
@@ -111,28 +80,32 @@ static void check_labels(const struct check *check)
 			.composition = check->composition,
 		};
 		const struct nopal_guarantee *labels = &walk.service.quality[NOPAL_LABELS];
+		const struct nopal_composed_layer *layer = &check->composition->layers[l];
+		const char *label = NULL;
 
 		nopal__promise_walk(&walk, l + 1);
-		if (labels->value != NOPAL_EACH_MESSAGE)
-			check_layer_labels(check, l, labels);
+		/* One of a layer is enough. */
+		for (size_t i = 0;
+		     labels->value != NOPAL_EACH_MESSAGE && !label && i < layer->count; i++) {
+			const struct nopal_member *sharer =
+				check_member(check->composition, labels->part);
+
+			label = check_label(&layer->members[i]);
+			if (!label)
+				continue;
+			nopal__problem_at(check->problems, sharer->place, NULL,
+					  "%s of %s in layer `%s` has to travel with each "
+					  "message, and %s cannot carry it: %s",
+					  label, layer->members[i].microprotocol->name, layer->name,
+					  sharer->microprotocol->name, labels->row->because);
+			nopal__problems_fix(check->problems,
+					    "use fixed_size {} or resize {} in place of %s {}",
+					    sharer->microprotocol->name);
+		}
 	}
 }
 
 /* --------------------------------------------------------------------- warnings */
-
-static void check_wait(const struct check *check, const struct nopal_member *member,
-		       const struct nopal_promise *row)
-{
-	const char *fix = NULL;
-
-	if (row->unless_has)
-		fix = check_givers(check, member, row->unless, row->unless_has);
-	else if (row->amid_partial)
-		fix = "put it into the layer that gives messages up, or let "
-		      "no layer below it do so";
-	nopal__warn_at(check->problems, member->place, fix, "%s may stand still: %s",
-		       member->microprotocol->name, row->because);
-}
 
 /* Sees every row that acts on messages without properties. */
 static void check_visit(struct nopal_promise_walk *walk, size_t layer, size_t index,
@@ -153,8 +126,17 @@ static void check_visit(struct nopal_promise_walk *walk, size_t layer, size_t in
 					  nopal_quality_word(row->quality, row->value),
 					  nopal_quality_word(row->quality, value), row->because);
 	}
-	if (row->quality == NOPAL_PROGRESS && row->act == NOPAL_LOWERS)
-		check_wait(check, member, row);
+	if (row->quality == NOPAL_PROGRESS && row->act == NOPAL_LOWERS) {
+		const char *fix = NULL;
+
+		if (row->unless_has)
+			fix = check_givers(check, member, row->unless, row->unless_has);
+		else if (row->amid_partial)
+			fix = "put it into the layer that gives messages up, or let "
+			      "no layer below it do so";
+		nopal__warn_at(check->problems, member->place, fix, "%s may stand still: %s",
+			       member->microprotocol->name, row->because);
+	}
 	if (row->quality == NOPAL_DELIVERY && row->value == NOPAL_REPAIRED)
 		check->repair = (struct check_row){ member, row };
 	if (row->quality == NOPAL_LATENESS && row->act == NOPAL_GIVES)
@@ -175,21 +157,6 @@ static int64_t check_time(const struct check_row *one)
 		       : 0;
 }
 
-static void check_play_out(const struct check *check)
-{
-	const struct check_row *repair = &check->repair;
-	const struct check_row *discard = &check->discard;
-
-	if (!check_time(discard) || check_time(repair) <= check_time(discard))
-		return;
-	nopal__warn_at(check->problems, repair->member->place, NULL,
-		       "%s may repair a segment later than %s waits for it",
-		       repair->member->microprotocol->name, discard->member->microprotocol->name);
-	nopal__problems_fix(check->problems, "set %s.%s below %s.%s",
-			    repair->member->microprotocol->name, repair->row->bound,
-			    discard->member->microprotocol->name, discard->row->bound);
-}
-
 /* Has some layer this quality?  A channel past it may take it from the top. */
 static bool check_somewhere(const struct nopal_composition *composition, enum nopal_quality quality)
 {
@@ -205,26 +172,6 @@ static bool check_somewhere(const struct nopal_composition *composition, enum no
 	return false;
 }
 
-/* Restraint that all senders and receivers of reliable data need, and none would miss before it is
- * too late. */
-static void check_restraint(const struct check *check, const struct nopal_service *service)
-{
-	const struct nopal_guarantee *delivery = &service->quality[NOPAL_DELIVERY];
-	struct nopal_place place;
-
-	if (delivery->value != NOPAL_ALL || delivery->part < 0)
-		return;
-	place = check_member(check->composition, delivery->part)->place;
-	if (!check_somewhere(check->composition, NOPAL_PACE))
-		nopal__warn_at(check->problems, place, "add windowed_cc {} and cubic_congestion {}",
-			       "no congestion control: segments leave as "
-			       "fast as they come, and resends with them");
-	if (!check_somewhere(check->composition, NOPAL_BUFFER))
-		nopal__warn_at(check->problems, place, "add windowed_flow {}",
-			       "no flow control: data that a slow receiver has not read pile "
-			       "up there, until its session ends");
-}
-
 void nopal__promise_check(const struct nopal_composition *composition,
 			  struct nopal_problems *problems)
 {
@@ -237,12 +184,36 @@ void nopal__promise_check(const struct nopal_composition *composition,
 		.visit = check_visit,
 		.context = &check,
 	};
+	const struct nopal_guarantee *delivery = &walk.service.quality[NOPAL_DELIVERY];
+	const struct nopal_microprotocol *repairs, *discards;
 	size_t errors = problems->errors;
+	struct nopal_place place;
 
 	check_labels(&check);
 	nopal__promise_walk(&walk, 0);
 	if (problems->errors > errors)
 		return;
-	check_play_out(&check);
-	check_restraint(&check, &walk.service);
+	if (check_time(&check.discard) && check_time(&check.repair) > check_time(&check.discard)) {
+		repairs = check.repair.member->microprotocol;
+		discards = check.discard.member->microprotocol;
+		nopal__warn_at(problems, check.repair.member->place, NULL,
+			       "%s may repair a segment later than %s waits for it", repairs->name,
+			       discards->name);
+		nopal__problems_fix(problems, "set %s.%s below %s.%s", repairs->name,
+				    check.repair.row->bound, discards->name,
+				    check.discard.row->bound);
+	}
+	/* Restraint that all senders and receivers of reliable data need, and none would miss
+	 * before it is too late. */
+	if (delivery->value != NOPAL_ALL || delivery->part < 0)
+		return;
+	place = check_member(composition, delivery->part)->place;
+	if (!check_somewhere(composition, NOPAL_PACE))
+		nopal__warn_at(problems, place, "add windowed_cc {} and cubic_congestion {}",
+			       "no congestion control: segments leave as "
+			       "fast as they come, and resends with them");
+	if (!check_somewhere(composition, NOPAL_BUFFER))
+		nopal__warn_at(problems, place, "add windowed_flow {}",
+			       "no flow control: data that a slow receiver has not read pile "
+			       "up there, until its session ends");
 }

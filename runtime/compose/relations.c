@@ -29,39 +29,18 @@ struct relations_need {
 
 /* ------------------------------------------------------------------ questions */
 
-static bool relations_provides(const struct nopal_microprotocol *one, const char *role)
-{
-	const struct nopal_role *provided = one->provides;
-
-	for (; provided && provided->name; provided++) {
-		if (strcmp(provided->name, role) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool relations_met(const struct nopal_composed_layer *layer,
-			  const struct relations_need *need)
-{
-	if (nopal__words_overlap(layer->stands_on, need->relation->role, '|'))
-		return true;
-	for (size_t i = 0; i < layer->count; i++) {
-		if (&layer->members[i] != need->member &&
-		    nopal__answers(layer->members[i].microprotocol, need->relation->role))
-			return true;
-	}
-	return false;
-}
-
+/* The exclusion of `other` by `one` that its parameters do not lift; NULL, they lift none. */
 static const struct nopal_relation *relations_excludes(const struct nopal_microprotocol *one,
+						       const void *parameters,
 						       const struct nopal_microprotocol *other)
 {
 	const struct nopal_relation *relation = one->excludes;
 
-	for (; relation && relation->role; relation++) {
-		if (nopal__answers(other, relation->role))
+	for (; relation && relation->role; relation++)
+		if (nopal__answers(other, relation->role) &&
+		    !(parameters && relation->unless &&
+		      nopal__parameter_holds(one, parameters, relation->unless)))
 			return relation;
-	}
 	return NULL;
 }
 
@@ -72,8 +51,11 @@ static const char *relations_claimed(const struct nopal_microprotocol *one,
 	const struct nopal_role *role = one->provides;
 
 	for (; role && role->name; role++) {
-		if (role->exclusive && relations_provides(other, role->name))
-			return role->name;
+		const struct nopal_role *same = role->exclusive ? other->provides : NULL;
+
+		for (; same && same->name; same++)
+			if (strcmp(same->name, role->name) == 0)
+				return role->name;
 	}
 	return NULL;
 }
@@ -88,31 +70,14 @@ const char *nopal__role_of_both(const struct nopal_microprotocol *one,
 
 /* ------------------------------------------------------------------ providers */
 
-/* "positive_ack {}", or "one of: a {}, b {}"; "": nobody. */
-static const char *relations_providers(struct nopal_arena *arena, const char *relation)
-{
-	struct nopal_text all = { .arena = arena };
-	size_t count = 0;
-
-	for (size_t i = 0; i < nopal_registry_count(); i++) {
-		const struct nopal_microprotocol *one = nopal_registry_at(i);
-
-		if (nopal__answers(one, relation))
-			nopal__append(&all, "%s%s {}", count++ ? ", " : "", one->name);
-	}
-	if (count <= 1)
-		return nopal__text(&all);
-	return nopal__printed(arena, "one of: %s", nopal__text(&all));
-}
-
 static bool relations_fits(const struct nopal_composed_layer *layer,
 			   const struct nopal_microprotocol *one)
 {
 	for (size_t i = 0; i < layer->count; i++) {
 		const struct nopal_microprotocol *other = layer->members[i].microprotocol;
 
-		if (other == one || relations_excludes(one, other) ||
-		    relations_excludes(other, one) || nopal__role_of_both(one, other))
+		if (other == one || relations_excludes(one, NULL, other) ||
+		    relations_excludes(other, NULL, one) || nopal__role_of_both(one, other))
 			return false;
 	}
 	return true;
@@ -154,7 +119,12 @@ static bool relations_each(struct nopal_composed_layer *layer,
 			.place = member ? member->place : layer->place,
 		};
 
-		if (!relations_met(layer, &need) && !visit(layer, &need, problems))
+		bool met = nopal__words_overlap(layer->stands_on, relation->role, '|');
+
+		for (size_t i = 0; !met && i < layer->count; i++)
+			met = &layer->members[i] != member &&
+			      nopal__answers(layer->members[i].microprotocol, relation->role);
+		if (!met && !visit(layer, &need, problems))
 			return false;
 	}
 	return true;
@@ -194,33 +164,41 @@ static bool relations_add(struct nopal_composed_layer *layer, const struct relat
 	return false;
 }
 
-/* The fix for a role that no microprotocol gives. */
-static const char *relations_place(const char *role)
-{
-	if (strcmp(role, "destinations") == 0)
-		return "put it into a layer right above one with `multiplicity = per_destination`";
-	if (strcmp(role, "flow") == 0)
-		return "put it into a layer with `multiplicity = per_stream`, "
-		       "or right above one that is `shared`";
-	if (strcmp(role, "layer_below") == 0)
-		return "put it into a layer that is not the lowest";
-	if (strcmp(role, "network") == 0)
-		return "move it into the lowest layer";
-	if (strcmp(role, "application") == 0)
-		return "move it into the uppermost layer";
-	if (strcmp(role, "application|streams") == 0)
-		return "move it into the uppermost layer, or right below one with "
-		       "`multiplicity = per_stream`";
-	return "nothing known provides it: is a `plugin` missing?";
-}
+/* Roles that no microprotocol gives, and the fix for each. */
+static const struct {
+	const char *role, *fix;
+} relations_places[] = {
+	{ "destinations",
+	  "put it into a layer right above one with `multiplicity = per_destination`" },
+	{ "flow", "put it into a layer with `multiplicity = per_stream`, "
+		  "or right above one that is `shared`" },
+	{ "layer_below", "put it into a layer that is not the lowest" },
+	{ "network", "move it into the lowest layer" },
+	{ "application", "move it into the uppermost layer" },
+	{ "application|streams", "move it into the uppermost layer, or right below one with "
+				 "`multiplicity = per_stream`" },
+	{ NULL, "nothing known provides it: is a `plugin` missing?" },
+};
 
 static bool relations_say_open(struct nopal_composed_layer *layer,
 			       const struct relations_need *need, struct nopal_problems *problems)
 {
-	const char *who = relations_providers(layer->arena, need->relation->role);
-	const char *fix = *who ? nopal__printed(layer->arena, "add %s", who)
-			       : relations_place(need->relation->role);
+	struct nopal_text all = { .arena = layer->arena };
+	const char *fix;
+	size_t count = 0, place = 0;
 
+	for (size_t i = 0; i < nopal_registry_count(); i++) {
+		const struct nopal_microprotocol *one = nopal_registry_at(i);
+
+		if (nopal__answers(one, need->relation->role))
+			nopal__append(&all, "%s%s {}", count++ ? ", " : "", one->name);
+	}
+	while (relations_places[place].role &&
+	       strcmp(relations_places[place].role, need->relation->role) != 0)
+		place++;
+	fix = count ? nopal__printed(layer->arena, "add %s%s", count > 1 ? "one of: " : "",
+				     nopal__text(&all))
+		    : relations_places[place].fix;
 	if (need->member)
 		nopal__problem_at(problems, need->place, fix, "%s needs %s: %s",
 				  need->member->microprotocol->name, need->relation->role,
@@ -259,22 +237,6 @@ static void relations_exclusion(const struct nopal_member *one, const struct nop
 		nopal__problems_fix(problems, "remove %s or %s", first, second);
 }
 
-/* The exclusion of `other` by `one` that its parameters do not lift. */
-static const struct nopal_relation *relations_stands(const struct nopal_member *one,
-						     const struct nopal_member *other)
-{
-	const struct nopal_relation *relation = one->microprotocol->excludes;
-
-	for (; relation && relation->role; relation++) {
-		if (nopal__answers(other->microprotocol, relation->role) &&
-		    !(relation->unless &&
-		      nopal__parameter_holds(one->microprotocol, one->parameters,
-					     relation->unless)))
-			return relation;
-	}
-	return NULL;
-}
-
 void nopal__relations_check(const struct nopal_composed_layer *layer,
 			    struct nopal_problems *problems)
 {
@@ -284,12 +246,13 @@ void nopal__relations_check(const struct nopal_composed_layer *layer,
 			const struct nopal_member *other = &layer->members[j];
 			const struct nopal_microprotocol *a = one->microprotocol;
 			const struct nopal_microprotocol *b = other->microprotocol;
-			const struct nopal_relation *relation = relations_stands(one, other);
+			const struct nopal_relation *relation =
+				relations_excludes(a, one->parameters, b);
 			const char *role = nopal__role_of_both(a, b);
 
 			if (relation)
 				relations_exclusion(one, other, relation, problems);
-			else if ((relation = relations_stands(other, one)) != NULL)
+			else if ((relation = relations_excludes(b, other->parameters, a)) != NULL)
 				relations_exclusion(other, one, relation, problems);
 			if (!role)
 				continue;

@@ -32,31 +32,14 @@ static bool spelling_is_known(const char *word)
 	return false;
 }
 
-/* All names and roles of the registry, NULL-ended; NULL: the arena failed. */
-static const char *const *spelling_names(struct nopal_arena *arena)
-{
-	const char **names = NULL;
-	size_t count = 0;
-
-	for (size_t i = 0; i < nopal_registry_count(); i++) {
-		const struct nopal_microprotocol *one = nopal_registry_at(i);
-		const struct nopal_role *role = one->provides;
-
-		nopal__add_name(arena, &names, &count, one->name);
-		for (; role && role->name; role++)
-			nopal__add_name(arena, &names, &count, role->name);
-	}
-	nopal__add_name(arena, &names, &count, NULL);
-	return arena->failed ? NULL : names;
-}
-
 static void spelling_words(const struct spelling *spelling, const char *what, const char *words)
 {
 	const char *start;
 	size_t length;
 
 	while (words && (length = nopal__next_word(&words, '|', &start)) > 0) {
-		const char *const *names;
+		const char **names = NULL;
+		size_t count = 0;
 		char word[WORD_ROOM];
 
 		snprintf(word, sizeof(word), "%.*s", (int)length, start);
@@ -66,8 +49,17 @@ static void spelling_words(const struct spelling *spelling, const char *what, co
 			       "%s of %s names `%s`, which is no "
 			       "microprotocol and no role of one",
 			       what, spelling->member->microprotocol->name, word);
-		names = spelling_names(spelling->arena);
-		if (names)
+		/* All names and roles of the registry. */
+		for (size_t i = 0; i < nopal_registry_count(); i++) {
+			const struct nopal_microprotocol *one = nopal_registry_at(i);
+			const struct nopal_role *role = one->provides;
+
+			nopal__add_name(spelling->arena, &names, &count, one->name);
+			for (; role && role->name; role++)
+				nopal__add_name(spelling->arena, &names, &count, role->name);
+		}
+		nopal__add_name(spelling->arena, &names, &count, NULL);
+		if (!spelling->arena->failed)
 			nopal__problems_suggest(spelling->problems, word, names, NULL);
 	}
 }

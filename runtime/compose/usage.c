@@ -69,25 +69,12 @@ static const struct nopal_member *usage_other(const struct nopal_composed_layer 
 
 /* ------------------------------------------------------------ writers, readers */
 
-static const char *usage_who_could(struct nopal_arena *arena, enum usage_table table,
-				   const char *name)
-{
-	struct nopal_text all = { .arena = arena };
-
-	for (size_t i = 0; i < nopal_registry_count(); i++) {
-		const struct nopal_microprotocol *one = nopal_registry_at(i);
-
-		if (usage_names(one, table, name, true))
-			nopal__append(&all, "%s%s {}", all.length ? " or " : "add ", one->name);
-	}
-	return all.length ? nopal__text(&all) : "nothing known writes it: is a `plugin` missing?";
-}
-
 static void usage_check_entry(const struct nopal_composed_layer *layer,
 			      const struct nopal_member *member, enum usage_table table,
 			      struct usage_entry entry, struct nopal_problems *problems)
 {
 	const struct nopal_member *writer = usage_other(layer, NULL, table, entry.name, true);
+	struct nopal_text all = { .arena = layer->arena };
 
 	/* of two that provide one role, that was said already */
 	if (entry.access == NOPAL_WRITE && writer != member &&
@@ -99,13 +86,20 @@ static void usage_check_entry(const struct nopal_composed_layer *layer,
 		nopal__problems_fix(problems, "keep one of %s, %s", writer->microprotocol->name,
 				    member->microprotocol->name);
 	}
-	if (entry.access == NOPAL_READ && !writer &&
-	    strcmp(entry.name, NOPAL_RUNTIME_ATTRIBUTE) != 0) {
-		nopal__problem_at(problems, member->place,
-				  usage_who_could(layer->arena, table, entry.name),
-				  "%s reads the %s %s, which nobody writes",
-				  member->microprotocol->name, usage_nouns[table], entry.name);
+	if (entry.access != NOPAL_READ || writer ||
+	    strcmp(entry.name, NOPAL_RUNTIME_ATTRIBUTE) == 0)
+		return;
+	for (size_t i = 0; i < nopal_registry_count(); i++) {
+		const struct nopal_microprotocol *one = nopal_registry_at(i);
+
+		if (usage_names(one, table, entry.name, true))
+			nopal__append(&all, "%s%s {}", all.length ? " or " : "add ", one->name);
 	}
+	nopal__problem_at(problems, member->place,
+			  all.length ? nopal__text(&all)
+				     : "nothing known writes it: is a `plugin` missing?",
+			  "%s reads the %s %s, which nobody writes", member->microprotocol->name,
+			  usage_nouns[table], entry.name);
 }
 
 void nopal__usage_check(const struct nopal_composed_layer *layer, struct nopal_problems *problems)
