@@ -41,27 +41,6 @@ static bool descriptor_is_name(const char *name)
 	return true;
 }
 
-static bool descriptor_required(const struct descriptor_check *check)
-{
-	const struct nopal_microprotocol *one = check->microprotocol;
-
-	if (one->abi != NOPAL_ABI) {
-		nopal_problems_add(check->problems, check->origin, 0,
-				   "build it again with this microprotocol.h",
-				   "it was built for ABI %u; this is ABI %u", one->abi, NOPAL_ABI);
-		return false; /* nothing else can be trusted */
-	}
-	if (!one->name || !one->family || !one->summary) {
-		descriptor_say(check, "set .name, .family and .summary", "descriptor", NULL,
-			       "lacks a required field");
-		return false;
-	}
-	if (!descriptor_is_name(one->name))
-		descriptor_say(check, "use lower case letters, digits and _", "name", one->name,
-			       "is not a config word");
-	return true;
-}
-
 /* ---------------------------------------------------------------- parameters */
 
 static void descriptor_parameter(const struct descriptor_check *check,
@@ -113,28 +92,10 @@ static void descriptor_parameter(const struct descriptor_check *check,
 			       parameter->name, "is a file that peers would have to share");
 	if (!parameter->doc)
 		descriptor_say(check, "set .doc", "parameter", parameter->name, "has no doc");
-}
-
-static const struct nopal_parameter *descriptor_find(const struct nopal_parameter *table,
-						     const char *name)
-{
-	for (; table && table->name; table++) {
-		if (strcmp(table->name, name) == 0)
-			return table;
-	}
-	return NULL;
-}
-
-static void descriptor_parameters(const struct descriptor_check *check)
-{
-	const struct nopal_parameter *table = check->microprotocol->parameters;
-
-	for (; table && table->name; table++) {
-		descriptor_parameter(check, table);
-		if (descriptor_find(table + 1, table->name))
-			descriptor_say(check, "keep one", "parameter", table->name,
-				       "is declared twice");
-	}
+	if (nopal__parameter_find(check->microprotocol, parameter->name, strlen(parameter->name)) !=
+	    parameter)
+		descriptor_say(check, "keep one", "parameter", parameter->name,
+			       "is declared twice");
 }
 
 /* -------------------------------------------------- attributes, shared, kinds */
@@ -158,34 +119,33 @@ static void descriptor_kinds_word(const struct descriptor_check *check, unsigned
 			       "is about a kind that is not declared");
 }
 
-static void descriptor_attribute(const struct descriptor_check *check,
-				 const struct nopal_attribute *attribute)
-{
-	const struct nopal_parameter *when;
-
-	descriptor_kinds_word(check, attribute->kinds, "attribute", attribute->name);
-	if (attribute->wire_bytes > sizeof(uint64_t))
-		descriptor_say(check, "use 0 to 8 bytes", "attribute", attribute->name,
-			       "does not fit in 64 bits");
-	if (attribute->access != NOPAL_WRITE && attribute->access != NOPAL_PROPERTY &&
-	    attribute->wire_bytes && strcmp(attribute->name, NOPAL_RUNTIME_ATTRIBUTE) != 0)
-		descriptor_say(check, "let its writer say so", "attribute", attribute->name,
-			       "is put on the wire by one who only reads it");
-	if (!attribute->when)
-		return;
-	when = descriptor_find(check->microprotocol->parameters, attribute->when);
-	if (!when || when->unit != NOPAL_SWITCH || !when->wire)
-		descriptor_say(check, "name an on/off parameter with .wire = true", "attribute",
-			       attribute->name, "travels on a condition that peers do not share");
-}
-
 static void descriptor_tables(const struct descriptor_check *check)
 {
 	const struct nopal_microprotocol *one = check->microprotocol;
 	size_t attributes = 0, shared = 0;
 
-	while (one->attributes && one->attributes[attributes].name)
-		descriptor_attribute(check, &one->attributes[attributes++]);
+	for (; one->attributes && one->attributes[attributes].name; attributes++) {
+		const struct nopal_attribute *attribute = &one->attributes[attributes];
+		bool writes =
+			attribute->access == NOPAL_WRITE || attribute->access == NOPAL_PROPERTY;
+		const struct nopal_parameter *when;
+
+		descriptor_kinds_word(check, attribute->kinds, "attribute", attribute->name);
+		if (attribute->wire_bytes > sizeof(uint64_t))
+			descriptor_say(check, "use 0 to 8 bytes", "attribute", attribute->name,
+				       "does not fit in 64 bits");
+		if (!writes && attribute->wire_bytes &&
+		    strcmp(attribute->name, NOPAL_RUNTIME_ATTRIBUTE) != 0)
+			descriptor_say(check, "let its writer say so", "attribute", attribute->name,
+				       "is put on the wire by one who only reads it");
+		when = attribute->when ? nopal__parameter_find(one, attribute->when,
+							       strlen(attribute->when))
+				       : NULL;
+		if (attribute->when && (!when || when->unit != NOPAL_SWITCH || !when->wire))
+			descriptor_say(check, "name an on/off parameter with .wire = true",
+				       "attribute", attribute->name,
+				       "travels on a condition that peers do not share");
+	}
 	while (one->shared && one->shared[shared].name)
 		shared++;
 	if (attributes > NOPAL_MAX_ATTRIBUTES)
@@ -238,19 +198,6 @@ static void descriptor_bindings(const struct descriptor_check *check)
 	}
 }
 
-/* Names in capitals are events.def's; others a session may create. */
-static void descriptor_raises(const struct descriptor_check *check)
-{
-	const char *const *raised = check->microprotocol->raises;
-
-	for (; raised && *raised; raised++) {
-		if (isupper((unsigned char)**raised) &&
-		    nopal__event_find(*raised) == NOPAL_NO_EVENT)
-			descriptor_say(check, "see events.def", "raises", *raised,
-				       "which events.def lacks");
-	}
-}
-
 static void descriptor_relations(const struct descriptor_check *check,
 				 const struct nopal_relation *relation)
 {
@@ -259,8 +206,8 @@ static void descriptor_relations(const struct descriptor_check *check,
 			descriptor_say(check, "say what goes wrong otherwise", "relation",
 				       relation->role, "has no reason");
 		if (relation->unless) {
-			const struct nopal_parameter *lifts =
-				descriptor_find(check->microprotocol->parameters, relation->unless);
+			const struct nopal_parameter *lifts = nopal__parameter_find(
+				check->microprotocol, relation->unless, strlen(relation->unless));
 
 			if (!lifts || lifts->unit != NOPAL_SWITCH)
 				descriptor_say(check, "name an on/off parameter", "relation",
@@ -269,39 +216,15 @@ static void descriptor_relations(const struct descriptor_check *check,
 	}
 }
 
-static void descriptor_extension(const struct descriptor_check *check)
-{
-	const struct nopal_extension *extension = check->microprotocol->extension;
-
-	if (extension && (!extension->bytes || extension->bytes > NOPAL_EXTENSION_MAX ||
-			  !extension->write || !extension->read))
-		descriptor_say(check, "see struct nopal_extension", "extension", NULL,
-			       "lacks a function, or is of no or too many bytes");
-}
-
 /* ------------------------------------------------------------------ promises */
-
-static void descriptor_condition(const struct descriptor_check *check,
-				 const struct nopal_promise *row)
-{
-	const char *name = row->when + (*row->when == '!');
-	size_t length = strcspn(name, "=");
-	const struct nopal_parameter *parameter =
-		nopal__parameter_find(check->microprotocol, name, length);
-	struct nopal_quantity quantity;
-	struct nopal_problems found = { 0 };
-
-	if (!parameter ||
-	    (name[length] && !nopal__quantity_read(name + length + 1, parameter->unit,
-						   parameter->choices, name, &quantity, &found)))
-		descriptor_say(check, "name a parameter of its own, or one and its value",
-			       "promise", row->when, "is no condition");
-	nopal_problems_fini(&found);
-}
 
 static void descriptor_promises(const struct descriptor_check *check)
 {
 	const struct nopal_promise *row = check->microprotocol->promises;
+	const struct nopal_parameter *parameter = NULL;
+	struct nopal_quantity quantity;
+	const char *name = NULL;
+	size_t length = 0;
 
 	for (; row && row->because; row++) {
 		if ((int)row->quality < 0 || row->quality >= NOPAL_QUALITIES ||
@@ -312,8 +235,18 @@ static void descriptor_promises(const struct descriptor_check *check)
 		else if (row->act != NOPAL_LOWERS && !row->value)
 			descriptor_say(check, "set .value", "promise", row->because,
 				       "gives nothing");
-		if (row->when)
-			descriptor_condition(check, row);
+		if (row->when) {
+			name = row->when + (*row->when == '!');
+			length = strcspn(name, "=");
+			parameter = nopal__parameter_find(check->microprotocol, name, length);
+		}
+		if (row->when &&
+		    (!parameter ||
+		     (name[length] &&
+		      !nopal__quantity_read(name + length + 1, parameter->unit, parameter->choices,
+					    name, &quantity, NULL))))
+			descriptor_say(check, "name a parameter of its own, or one and its value",
+				       "promise", row->when, "is no condition");
 		if (row->bound &&
 		    !nopal__parameter_find(check->microprotocol, row->bound, strlen(row->bound)))
 			descriptor_say(check, "name a parameter of its own", "promise", row->bound,
@@ -321,34 +254,48 @@ static void descriptor_promises(const struct descriptor_check *check)
 	}
 }
 
-static void descriptor_timers(const struct descriptor_check *check)
-{
-	const struct nopal_timer *timer = check->microprotocol->timers;
-
-	for (; timer && timer->name; timer++) {
-		if (!timer->expired)
-			descriptor_say(check, "set .expired", "timer", timer->name,
-				       "has no handler");
-	}
-}
-
 bool nopal__descriptor_check(const struct nopal_microprotocol *microprotocol, const char *origin,
 			     struct nopal_problems *problems)
 {
 	const struct descriptor_check check = { microprotocol, origin, problems };
+	const struct nopal_extension *extension;
 	size_t errors = problems->errors;
 
-	if (!descriptor_required(&check))
+	if (microprotocol->abi != NOPAL_ABI) {
+		nopal_problems_add(problems, origin, 0, "build it again with this microprotocol.h",
+				   "it was built for ABI %u; this is ABI %u", microprotocol->abi,
+				   NOPAL_ABI);
+		return false; /* nothing else can be trusted */
+	}
+	if (!microprotocol->name || !microprotocol->family || !microprotocol->summary) {
+		descriptor_say(&check, "set .name, .family and .summary", "descriptor", NULL,
+			       "lacks a required field");
 		return false;
-	descriptor_parameters(&check);
+	}
+	if (!descriptor_is_name(microprotocol->name))
+		descriptor_say(&check, "use lower case letters, digits and _", "name",
+			       microprotocol->name, "is not a config word");
+	for (const struct nopal_parameter *one = microprotocol->parameters; one && one->name; one++)
+		descriptor_parameter(&check, one);
 	descriptor_tables(&check);
 	descriptor_holds(&check);
 	descriptor_bindings(&check);
-	descriptor_raises(&check);
+	/* Names in capitals are events.def's; others a session may create. */
+	for (const char *const *one = microprotocol->raises; one && *one; one++)
+		if (isupper((unsigned char)**one) && nopal__event_find(*one) == NOPAL_NO_EVENT)
+			descriptor_say(&check, "see events.def", "raises", *one,
+				       "which events.def lacks");
 	descriptor_relations(&check, microprotocol->needs);
 	descriptor_relations(&check, microprotocol->excludes);
 	descriptor_promises(&check);
-	descriptor_timers(&check);
-	descriptor_extension(&check);
+	for (const struct nopal_timer *one = microprotocol->timers; one && one->name; one++)
+		if (!one->expired)
+			descriptor_say(&check, "set .expired", "timer", one->name,
+				       "has no handler");
+	extension = microprotocol->extension;
+	if (extension && (!extension->bytes || extension->bytes > NOPAL_EXTENSION_MAX ||
+			  !extension->write || !extension->read))
+		descriptor_say(&check, "see struct nopal_extension", "extension", NULL,
+			       "lacks a function, or is of no or too many bytes");
 	return problems->errors == errors;
 }

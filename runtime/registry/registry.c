@@ -156,24 +156,32 @@ bool nopal__may_be_loaded(const char *path)
 	return access(path, by_name ? R_OK : R_OK | X_OK) == 0;
 }
 
-/* "folder/vegas2.so" declares nopal_vegas2. */
-static const char *registry_symbol(struct nopal_arena *arena, const char *path)
+static int registry_open(struct nopal_arena *arena, const char *path,
+			 struct nopal_problems *problems)
 {
 	const char *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;
 	const char *dot = strchr(base, '.');
 	size_t length = dot ? (size_t)(dot - base) : strlen(base);
-
-	return nopal__printed(arena, "nopal_%.*s", (int)length, base);
-}
-
-/* The symbol of an object that is open now. */
-static int registry_take(struct nopal_arena *arena, void *object, const char *path,
-			 struct nopal_problems *problems)
-{
-	const char *symbol = registry_symbol(arena, path);
+	/* "folder/vegas2.so" declares nopal_vegas2. */
+	const char *symbol = nopal__printed(arena, "nopal_%.*s", (int)length, base);
 	const struct nopal_microprotocol *found;
+	void *object;
 
+	if (access(path, F_OK) == 0 && !nopal__may_be_loaded(path)) {
+		nopal_problems_add(problems, path, 0,
+				   "look where it comes from; if it is yours, chmod +x it",
+				   "the plugin is not executable, as no received file is");
+		return -EACCES;
+	}
+	object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!object) {
+		nopal_problems_add(
+			problems, path, 0,
+			"build it with -shared -fPIC against this version of microprotocol.h",
+			"the plugin does not load: %s", dlerror());
+		return -ENOEXEC;
+	}
 	found = arena->failed ? NULL : dlsym(object, symbol);
 	if (!found && !arena->failed)
 		nopal_problems_add(problems, path, 0, "name the file after its microprotocol",
@@ -184,61 +192,34 @@ static int registry_take(struct nopal_arena *arena, void *object, const char *pa
 	return -ENOEXEC;
 }
 
-static int registry_open(struct nopal_arena *arena, const char *path,
-			 struct nopal_problems *problems)
-{
-	void *object;
-
-	if (access(path, F_OK) == 0 && !nopal__may_be_loaded(path)) {
-		nopal_problems_add(problems, path, 0,
-				   "look where it comes from; if it is yours, chmod +x it",
-				   "the plugin is not executable, as no received file is");
-		return -EACCES;
-	}
-	object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (object)
-		return registry_take(arena, object, path, problems);
-	nopal_problems_add(problems, path, 0,
-			   "build it with -shared -fPIC against this version of microprotocol.h",
-			   "the plugin does not load: %s", dlerror());
-	return -ENOEXEC;
-}
-
-static int registry_load(struct nopal_arena *arena, const char *name,
-			 struct nopal_problems *problems)
-{
-	const char *named = secure_getenv("NOPAL_PLUGINS");
-	struct nopal_text folders = { .arena = arena };
-	const char *path;
-
-	if (named && *named)
-		nopal__append(&folders, "%s:", named);
-	nopal__append(&folders, "%s", nopal_installed(NOPAL_INSTALLED_PLUGINS));
-	path = nopal__search(arena, nopal__text(&folders), name, ".so", nopal__is_readable);
-	if (path)
-		return registry_open(arena, path, problems);
-	if (!arena->failed)
-		nopal_problems_add(problems, NULL, 0,
-				   "write plugin = \"./NAME.so\" where it lies beside the config, "
-				   "or put its folder into $NOPAL_PLUGINS",
-				   "there is no plugin %s.so; looked in %s", name,
-				   nopal__text(&folders));
-	return -ENOENT;
-}
-
 int nopal_plugin_load(const char *name_or_path, const char *beside, struct nopal_problems *problems)
 {
 	struct nopal_arena arena = { .problems = problems };
+	struct nopal_text folders = { .arena = &arena };
+	const char *named = secure_getenv("NOPAL_PLUGINS"), *path = name_or_path;
+	bool is_path = strchr(name_or_path, '/') != NULL;
 	int result = 0;
 
-	if (strchr(name_or_path, '/')) {
-		const char *whole = beside && *beside && *name_or_path != '/'
-					    ? nopal__printed(&arena, "%s/%s", beside, name_or_path)
-					    : name_or_path;
-
-		result = arena.failed ? -ENOMEM : registry_open(&arena, whole, problems);
-	} else if (!nopal_registry_find(name_or_path)) {
-		result = registry_load(&arena, name_or_path, problems);
+	if (!is_path && nopal_registry_find(name_or_path))
+		return 0;
+	if (is_path && beside && *beside && *name_or_path != '/')
+		path = nopal__printed(&arena, "%s/%s", beside, name_or_path);
+	if (!is_path) {
+		if (named && *named)
+			nopal__append(&folders, "%s:", named);
+		nopal__append(&folders, "%s", nopal_installed(NOPAL_INSTALLED_PLUGINS));
+		path = nopal__search(&arena, nopal__text(&folders), name_or_path, ".so",
+				     nopal__is_readable);
+	}
+	if (path && !arena.failed) {
+		result = registry_open(&arena, path, problems);
+	} else if (!arena.failed) {
+		nopal_problems_add(problems, NULL, 0,
+				   "write plugin = \"./NAME.so\" where it lies beside the config, "
+				   "or put its folder into $NOPAL_PLUGINS",
+				   "there is no plugin %s.so; looked in %s", name_or_path,
+				   nopal__text(&folders));
+		result = -ENOENT;
 	}
 	if (arena.failed)
 		result = -ENOMEM;
