@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "trace/trace.h"
+#include "base/text.h"
 #include "base/vector.h"
 #include "plan/plan.h"
 #include "ports/world.h"
@@ -29,13 +30,6 @@ enum {
 	BUFFER_RECORDS = 2048, /* 64 KiB: one write costs little a record */
 	BUFFER_BYTES = NOPAL_TRACE_CHUNK_BYTES + BUFFER_RECORDS * NOPAL_TRACE_RECORD_BYTES,
 	FILE_MODE = 0666, /* the umask takes its part */
-};
-
-/* A chunk of the dictionary while it grows. */
-struct chunk {
-	uint8_t *bytes;
-	size_t used, room;
-	bool failed; /* out of memory */
 };
 
 /* ----------------------------------------------------------------- file */
@@ -89,17 +83,6 @@ static inline uint64_t trace_rotate(uint64_t word, int bits)
 	return word << bits | word >> (64 - bits);
 }
 
-/* The products do not wait for each other: the chain from record to record is one
- * multiplication. */
-static inline uint64_t trace_mix(uint64_t hash, uint64_t time, uint64_t what, uint64_t a,
-				 uint64_t b)
-{
-	hash ^= time * MIX_TIME + trace_rotate(what * MIX_WHAT, 16) +
-		trace_rotate(a * MIX_SUBJECT, 32) + trace_rotate(b * MIX_DETAIL, 48);
-	hash *= MIX_STEP;
-	return hash ^ hash >> 29;
-}
-
 /* As nopal__trace_store with 8 bytes; written out, it is one instruction. */
 static inline void trace_store(uint8_t *at, uint64_t value)
 {
@@ -141,11 +124,17 @@ static inline __attribute__((always_inline)) void trace_put(struct nopal_tracer 
 	/* Bytes 8 to 15 of the record as one number. */
 	uint64_t packed = (uint64_t)session | (uint64_t)(uint8_t)what << 32 | (uint64_t)part << 40 |
 			  (uint64_t)number << 48;
+	uint64_t hash = tracer->hash;
 	uint8_t *at;
 
 	if (!trace_is_wanted(tracer, what))
 		return;
-	tracer->hash = trace_mix(tracer->hash, (uint64_t)now_ns, packed, a, b);
+	/* The products do not wait for each other: the chain from record to record is one
+	 * multiplication. */
+	hash ^= (uint64_t)now_ns * MIX_TIME + trace_rotate(packed * MIX_WHAT, 16) +
+		trace_rotate(a * MIX_SUBJECT, 32) + trace_rotate(b * MIX_DETAIL, 48);
+	hash *= MIX_STEP;
+	tracer->hash = hash ^ hash >> 29;
 	if (tracer->file < 0 || tracer->failed)
 		return;
 	at = tracer->buffer + tracer->used;
@@ -181,85 +170,42 @@ void nopal__trace(struct nopal_tracer *tracer, int64_t now_ns, uint32_t session,
 
 /* ----------------------------------------------------------- dictionary */
 
-static uint8_t *chunk_room(struct chunk *chunk, size_t length)
+/* A chunk is a text in an arena of its own, and begins with room for its head. */
+static void chunk_number(struct nopal_text *chunk, uint64_t value, unsigned bytes)
 {
-	if (!nopal__vector_room(&chunk->bytes, &chunk->room, chunk->used + length, 1)) {
-		chunk->failed = true;
-		return NULL;
-	}
-	chunk->used += length;
-	return chunk->bytes + chunk->used - length;
+	uint8_t number[sizeof(value)];
+
+	nopal__trace_store(number, value, bytes);
+	nopal__append_part(chunk, (const char *)number, bytes);
 }
 
-static void chunk_number(struct chunk *chunk, uint64_t value, unsigned bytes)
-{
-	uint8_t *at = chunk_room(chunk, bytes);
-
-	if (at)
-		nopal__trace_store(at, value, bytes);
-}
-
-static void chunk_string(struct chunk *chunk, const char *text)
+static void chunk_string(struct nopal_text *chunk, const char *text)
 {
 	size_t length = strnlen(text, UINT16_MAX);
-	uint8_t *at;
 
 	chunk_number(chunk, length, 2);
-	at = chunk_room(chunk, length);
-	if (at)
-		memcpy(at, text, length);
-}
-
-static void chunk_begin(struct chunk *chunk)
-{
-	*chunk = (struct chunk){ 0 };
-	chunk_room(chunk, NOPAL_TRACE_CHUNK_BYTES);
+	nopal__append_part(chunk, text, length);
 }
 
 /* Writes the chunk, behind the records that came before it. */
-static void chunk_end(struct chunk *chunk, struct nopal_tracer *tracer,
+static void chunk_end(struct nopal_text *chunk, struct nopal_tracer *tracer,
 		      enum nopal__trace_chunk type)
 {
-	if (chunk->failed) {
+	if (chunk->arena->failed) {
 		trace_fail(tracer, -ENOMEM);
 	} else {
-		trace_chunk_head(chunk->bytes, type, chunk->used - NOPAL_TRACE_CHUNK_BYTES);
+		trace_chunk_head((uint8_t *)chunk->start, type,
+				 chunk->length - NOPAL_TRACE_CHUNK_BYTES);
 		trace_flush(tracer);
-		trace_write(tracer, chunk->bytes, chunk->used);
+		trace_write(tracer, chunk->start, chunk->length);
 	}
-	free(chunk->bytes);
+	nopal__arena_release(chunk->arena);
 }
 
-static void trace_head(struct nopal_tracer *tracer)
-{
-	uint8_t head[NOPAL_TRACE_HEAD_BYTES];
-	struct chunk chunk;
-
-	memcpy(head, NOPAL_TRACE_MAGIC, NOPAL_TRACE_MAGIC_BYTES);
-	nopal__trace_store(head + 8, NOPAL_TRACE_VERSION, 4);
-	nopal__trace_store(head + 12, NOPAL_TRACE_RECORD_BYTES, 4);
-	trace_write(tracer, head, sizeof(head));
-	chunk_begin(&chunk);
-	for (uint16_t i = NOPAL_NO_EVENT + 1; i < NOPAL_CUSTOM; i++) {
-		chunk_number(&chunk, i, 2);
-		chunk_string(&chunk, nopal_event_name(i));
-		chunk_string(&chunk, nopal_event_argument(i));
-	}
-	chunk_end(&chunk, tracer, NOPAL_CHUNK_EVENTS);
-}
-
-static const char *trace_why(const struct nopal_microprotocol *microprotocol, unsigned barrier)
-{
-	const struct nopal_hold *hold = microprotocol->holds;
-
-	while (hold && hold->why && hold->barrier != barrier)
-		hold++;
-	return hold && hold->why ? hold->why : "";
-}
-
-static void trace_part(struct chunk *chunk, const struct nopal_part *part)
+static void trace_part(struct nopal_text *chunk, const struct nopal_part *part)
 {
 	const struct nopal_kind *kind = part->microprotocol->kinds;
+	const struct nopal_hold *hold = part->microprotocol->holds;
 
 	chunk_number(chunk, NOPAL_ENTRY_PART, 1);
 	chunk_number(chunk, part->index, 1);
@@ -269,37 +215,25 @@ static void trace_part(struct chunk *chunk, const struct nopal_part *part)
 		chunk_number(chunk, part->kind[i], 1);
 		chunk_string(chunk, kind[i].name);
 	}
-	for (unsigned barrier = 0; barrier < NOPAL_BARRIERS; barrier++)
-		if (part->hold[barrier]) {
-			char text[256]; /* longer reasons are cut */
+	for (; hold && hold->why; hold++) {
+		char text[256]; /* longer reasons are cut */
 
-			snprintf(text, sizeof(text), "%s: %s", part->microprotocol->name,
-				 trace_why(part->microprotocol, barrier));
-			chunk_number(chunk, NOPAL_ENTRY_HOLD, 1);
-			chunk_number(chunk, barrier, 1);
-			chunk_number(chunk, (unsigned)__builtin_ctz(part->hold[barrier]), 1);
-			chunk_string(chunk, text);
-		}
-}
-
-/* The runtime's own kinds; microprotocols name theirs after them. */
-static void trace_kinds(struct chunk *chunk)
-{
-	static const char *const names[NOPAL_KIND_FIRST_OWN] = {
-		[NOPAL_KIND_DATA] = "data",	  [NOPAL_KIND_DATA_OPENING] = "opening data",
-		[NOPAL_KIND_CONNECT] = "connect", [NOPAL_KIND_REPLY] = "reply",
-		[NOPAL_KIND_ABORT] = "abort",
-	};
-
-	for (unsigned code = 0; code < NOPAL_KIND_FIRST_OWN; code++) {
-		chunk_number(chunk, NOPAL_ENTRY_KIND, 1);
-		chunk_number(chunk, code, 1);
-		chunk_string(chunk, names[code]);
+		snprintf(text, sizeof(text), "%s: %s", part->microprotocol->name, hold->why);
+		chunk_number(chunk, NOPAL_ENTRY_HOLD, 1);
+		chunk_number(chunk, hold->barrier, 1);
+		chunk_number(chunk, (unsigned)__builtin_ctz(part->hold[hold->barrier]), 1);
+		chunk_string(chunk, text);
 	}
 }
 
 uint16_t nopal__trace_plan(struct nopal_tracer *tracer, const struct nopal_plan *plan)
 {
+	/* The runtime's own; microprotocols name theirs after them. */
+	static const char *const kinds[NOPAL_KIND_FIRST_OWN] = {
+		[NOPAL_KIND_DATA] = "data",	  [NOPAL_KIND_DATA_OPENING] = "opening data",
+		[NOPAL_KIND_CONNECT] = "connect", [NOPAL_KIND_REPLY] = "reply",
+		[NOPAL_KIND_ABORT] = "abort",
+	};
 	uint32_t number = 0;
 
 	if (!tracer)
@@ -318,12 +252,17 @@ uint16_t nopal__trace_plan(struct nopal_tracer *tracer, const struct nopal_plan 
 	tracer->plans++;
 	if (tracer->file >= 0 && number < NOPAL_TRACE_PLANS) {
 		size_t parts = nopal_plan_part_count(plan);
-		struct chunk chunk;
+		struct nopal_arena arena = { 0 };
+		struct nopal_text chunk = { .arena = &arena };
 
-		chunk_begin(&chunk);
+		chunk_number(&chunk, 0, NOPAL_TRACE_CHUNK_BYTES);
 		chunk_number(&chunk, number, 4);
 		chunk_string(&chunk, nopal_plan_info(plan)->name);
-		trace_kinds(&chunk);
+		for (unsigned code = 0; code < NOPAL_KIND_FIRST_OWN; code++) {
+			chunk_number(&chunk, NOPAL_ENTRY_KIND, 1);
+			chunk_number(&chunk, code, 1);
+			chunk_string(&chunk, kinds[code]);
+		}
 		for (size_t i = 0; i < parts; i++)
 			trace_part(&chunk, nopal_plan_part(plan, i));
 		chunk_end(&chunk, tracer, NOPAL_CHUNK_PLAN);
@@ -346,6 +285,10 @@ static void trace_free(struct nopal_tracer *tracer)
 
 static int trace_open(struct nopal_tracer *tracer, const char *path)
 {
+	uint8_t head[NOPAL_TRACE_HEAD_BYTES];
+	struct nopal_arena arena = { 0 };
+	struct nopal_text chunk = { .arena = &arena };
+
 	tracer->buffer = malloc(BUFFER_BYTES);
 	if (!tracer->buffer)
 		return -ENOMEM;
@@ -353,7 +296,17 @@ static int trace_open(struct nopal_tracer *tracer, const char *path)
 	tracer->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
 	if (tracer->file < 0)
 		return -errno;
-	trace_head(tracer);
+	memcpy(head, NOPAL_TRACE_MAGIC, NOPAL_TRACE_MAGIC_BYTES);
+	nopal__trace_store(head + 8, NOPAL_TRACE_VERSION, 4);
+	nopal__trace_store(head + 12, NOPAL_TRACE_RECORD_BYTES, 4);
+	trace_write(tracer, head, sizeof(head));
+	chunk_number(&chunk, 0, NOPAL_TRACE_CHUNK_BYTES);
+	for (uint16_t i = NOPAL_NO_EVENT + 1; i < NOPAL_CUSTOM; i++) {
+		chunk_number(&chunk, i, 2);
+		chunk_string(&chunk, nopal_event_name(i));
+		chunk_string(&chunk, nopal_event_argument(i));
+	}
+	chunk_end(&chunk, tracer, NOPAL_CHUNK_EVENTS);
 	return 0;
 }
 

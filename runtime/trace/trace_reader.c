@@ -36,53 +36,32 @@ struct nopal_trace_reader {
 	size_t plans;		  /* room of `plan` */
 };
 
-/* A dictionary chunk in memory: one cursor, one sticky error. */
-struct cursor {
-	const uint8_t *at, *end;
-	bool bad;
-};
-
 /* --------------------------------------------------------------- cursor */
 
-static uint64_t cursor_number(struct cursor *cursor, unsigned bytes)
+static uint64_t cursor_number(struct nopal_reader *cursor, unsigned bytes)
 {
-	if (cursor->bad || (size_t)(cursor->end - cursor->at) < bytes) {
-		cursor->bad = true;
-		return 0;
-	}
-	cursor->at += bytes;
-	return nopal__trace_load(cursor->at - bytes, bytes);
-}
+	const uint8_t *at = nopal_read_bytes(cursor, bytes);
 
-/* Names go to terminals: what could steer one is replaced. */
-static void cursor_clean(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || (unsigned char)*text > '~')
-			*text = '?';
+	return at ? nopal__trace_load(at, bytes) : 0;
 }
 
 /* NULL when it is not whole; the caller frees. */
-static char *cursor_string(struct cursor *cursor)
+static char *cursor_string(struct nopal_reader *cursor)
 {
 	size_t length = (size_t)cursor_number(cursor, 2);
-	char *text;
+	const uint8_t *start = nopal_read_bytes(cursor, length);
+	char *text = start ? strndup((const char *)start, length) : NULL;
 
-	if (cursor->bad || (size_t)(cursor->end - cursor->at) < length) {
-		cursor->bad = true;
-		return NULL;
-	}
-	text = strndup((const char *)cursor->at, length);
-	cursor->at += length;
-	if (!text)
-		cursor->bad = true;
-	else
-		cursor_clean(text);
+	cursor->bad = !text;
+	/* Names go to terminals: what could steer one is replaced. */
+	for (char *at = text; at && *at; at++)
+		if ((unsigned char)*at < ' ' || (unsigned char)*at > '~')
+			*at = '?';
 	return text;
 }
 
 /* Puts the next string into `place`, in the stead of what was there. */
-static void cursor_put(struct cursor *cursor, char **place)
+static void cursor_put(struct nopal_reader *cursor, char **place)
 {
 	char *text = cursor_string(cursor);
 
@@ -94,25 +73,27 @@ static void cursor_put(struct cursor *cursor, char **place)
 
 /* ----------------------------------------------------------- dictionary */
 
-static void reader_events(struct nopal_trace_reader *reader, struct cursor *cursor)
+static void reader_plan(struct nopal_trace_reader *reader, struct nopal_reader *cursor)
 {
-	while (!cursor->bad && cursor->at < cursor->end) {
-		uint64_t event = cursor_number(cursor, 2);
+	uint64_t number = cursor_number(cursor, 4), barrier, bit;
+	struct plan_names **place, *plan;
 
-		if (event >= EVENTS_MAX) {
-			cursor->bad = true;
-			return;
-		}
-		cursor_put(cursor, &reader->event[event]);
-		free(cursor_string(cursor)); /* the argument's type */
+	if (cursor->bad || number >= NOPAL_TRACE_PLANS ||
+	    !nopal__vector_room(&reader->plan, &reader->plans, number + 1,
+				sizeof(struct plan_names *))) {
+		cursor->bad = true;
+		return;
 	}
-}
-
-static void reader_entries(struct plan_names *plan, struct cursor *cursor)
-{
-	while (!cursor->bad && cursor->at < cursor->end) {
-		uint64_t barrier, bit;
-
+	place = &reader->plan[number];
+	if (!*place)
+		*place = calloc(1, sizeof(**place));
+	plan = *place;
+	if (!plan) {
+		cursor->bad = true;
+		return;
+	}
+	cursor_put(cursor, &plan->name);
+	while (!cursor->bad && cursor->at < cursor->end)
 		switch (cursor_number(cursor, 1)) {
 		case NOPAL_ENTRY_PART:
 			cursor_put(cursor, &plan->part[cursor_number(cursor, 1)]);
@@ -131,29 +112,6 @@ static void reader_entries(struct plan_names *plan, struct cursor *cursor)
 		default:
 			cursor->bad = true;
 		}
-	}
-}
-
-static void reader_plan(struct nopal_trace_reader *reader, struct cursor *cursor)
-{
-	uint64_t number = cursor_number(cursor, 4);
-	struct plan_names **plan;
-
-	if (cursor->bad || number >= NOPAL_TRACE_PLANS ||
-	    !nopal__vector_room(&reader->plan, &reader->plans, number + 1,
-				sizeof(struct plan_names *))) {
-		cursor->bad = true;
-		return;
-	}
-	plan = &reader->plan[number];
-	if (!*plan)
-		*plan = calloc(1, sizeof(**plan));
-	if (!*plan) {
-		cursor->bad = true;
-		return;
-	}
-	cursor_put(cursor, &(*plan)->name);
-	reader_entries(*plan, cursor);
 }
 
 /* ----------------------------------------------------------------- file */
@@ -170,7 +128,7 @@ static bool reader_bytes(struct nopal_trace_reader *reader, void *bytes, size_t 
 static void reader_dictionary(struct nopal_trace_reader *reader, enum nopal__trace_chunk type,
 			      uint32_t length)
 {
-	struct cursor cursor = { 0 };
+	struct nopal_reader cursor = { 0 };
 	uint8_t *bytes;
 
 	if (length > DICTIONARY_MAX) {
@@ -183,10 +141,16 @@ static void reader_dictionary(struct nopal_trace_reader *reader, enum nopal__tra
 	} else if (reader_bytes(reader, bytes, length)) {
 		cursor.at = bytes;
 		cursor.end = bytes + length;
-		if (type == NOPAL_CHUNK_EVENTS)
-			reader_events(reader, &cursor);
-		else
+		if (type == NOPAL_CHUNK_PLAN)
 			reader_plan(reader, &cursor);
+		while (type == NOPAL_CHUNK_EVENTS && !cursor.bad && cursor.at < cursor.end) {
+			uint64_t event = cursor_number(&cursor, 2);
+
+			cursor.bad |= event >= EVENTS_MAX;
+			if (!cursor.bad)
+				cursor_put(&cursor, &reader->event[event]);
+			free(cursor_string(&cursor)); /* the argument's type */
+		}
 		reader->damaged = cursor.bad;
 	}
 	free(bytes);
@@ -205,31 +169,10 @@ static void reader_skip(struct nopal_trace_reader *reader, uint32_t length)
 	}
 }
 
-static bool reader_head(struct nopal_trace_reader *reader, const char *path,
-			struct nopal_problems *problems)
-{
-	uint8_t head[NOPAL_TRACE_HEAD_BYTES];
-	uint64_t version, bytes;
-
-	if (!reader_bytes(reader, head, sizeof(head)) ||
-	    memcmp(head, NOPAL_TRACE_MAGIC, NOPAL_TRACE_MAGIC_BYTES) != 0) {
-		nopal_problems_add(problems, path, 0, "give a file that `--trace FILE` wrote",
-				   "this is not a trace");
-		return false;
-	}
-	version = nopal__trace_load(head + 8, 4);
-	bytes = nopal__trace_load(head + 12, 4);
-	if (version == NOPAL_TRACE_VERSION && bytes == NOPAL_TRACE_RECORD_BYTES)
-		return true;
-	nopal_problems_add(problems, path, 0, "read it with the version that wrote it",
-			   "trace version %llu, but this program reads %d",
-			   (unsigned long long)version, NOPAL_TRACE_VERSION);
-	return false;
-}
-
 struct nopal_trace_reader *nopal_trace_open(const char *path, struct nopal_problems *problems)
 {
 	struct nopal_trace_reader *reader = calloc(1, sizeof(*reader));
+	uint8_t head[NOPAL_TRACE_HEAD_BYTES];
 
 	if (!reader) {
 		nopal_problems_add(problems, path, 0, NULL, "out of memory");
@@ -239,7 +182,17 @@ struct nopal_trace_reader *nopal_trace_open(const char *path, struct nopal_probl
 	if (!reader->file)
 		nopal_problems_add(problems, path, 0, NULL, "cannot open the trace: %s",
 				   strerror(errno));
-	else if (reader_head(reader, path, problems))
+	else if (!reader_bytes(reader, head, sizeof(head)) ||
+		 memcmp(head, NOPAL_TRACE_MAGIC, NOPAL_TRACE_MAGIC_BYTES) != 0)
+		nopal_problems_add(problems, path, 0, "give a file that `--trace FILE` wrote",
+				   "this is not a trace");
+	else if (nopal__trace_load(head + 8, 4) != NOPAL_TRACE_VERSION ||
+		 nopal__trace_load(head + 12, 4) != NOPAL_TRACE_RECORD_BYTES)
+		nopal_problems_add(problems, path, 0, "read it with the version that wrote it",
+				   "trace version %llu, but this program reads %d",
+				   (unsigned long long)nopal__trace_load(head + 8, 4),
+				   NOPAL_TRACE_VERSION);
+	else
 		return reader;
 	nopal_trace_close(reader);
 	return NULL;
