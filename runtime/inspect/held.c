@@ -49,39 +49,31 @@ static void holdings_at(struct holdings *all, const struct nopal_segment *segmen
 		       segment->created_ns);
 }
 
-/* A segment that left and wants to leave again waits to be done, too. */
-static void holdings_segment(struct holdings *all, const struct nopal_segment *segment)
-{
-	if (segment->incoming)
-		return;
-	if (segment->wanted)
-		holdings_at(all, segment, NOPAL_SEND);
-	if (segment->transmissions && !segment->done)
-		holdings_at(all, segment, NOPAL_DONE);
-	if (segment->done)
-		holdings_at(all, segment, NOPAL_DEALLOCATE);
-}
-
-static void holdings_message(struct holdings *all, const struct nopal_message *message)
-{
-	if (message->settled)
-		return;
-	if (message->incoming && !message->delivered)
-		holdings_count(all, NOPAL_DELIVER, message->waiting, message->number,
-			       message->created_ns);
-	else if (!message->incoming && !message->cut && !message->segments_open)
-		holding_count(&all->uncut, true, message->number, message->created_ns);
-}
-
 static void holdings_make(const struct nopal_composite *composite, struct holdings *all)
 {
 	*all = (struct holdings){ 0 };
 	for (const struct nopal_segment *segment = nopal__pool_oldest(&composite->awake->segments);
-	     segment; segment = nopal__pool_newer(segment))
-		holdings_segment(all, segment);
+	     segment; segment = nopal__pool_newer(segment)) {
+		if (segment->incoming)
+			continue;
+		/* One that left and wants to leave again waits to be done, too. */
+		if (segment->wanted)
+			holdings_at(all, segment, NOPAL_SEND);
+		if (segment->transmissions && !segment->done)
+			holdings_at(all, segment, NOPAL_DONE);
+		if (segment->done)
+			holdings_at(all, segment, NOPAL_DEALLOCATE);
+	}
 	for (const struct nopal_message *message = nopal__pool_oldest(&composite->awake->messages);
-	     message; message = nopal__pool_newer(message))
-		holdings_message(all, message);
+	     message; message = nopal__pool_newer(message)) {
+		if (message->settled)
+			continue;
+		if (message->incoming && !message->delivered)
+			holdings_count(all, NOPAL_DELIVER, message->waiting, message->number,
+				       message->created_ns);
+		else if (!message->incoming && !message->cut && !message->segments_open)
+			holding_count(&all->uncut, true, message->number, message->created_ns);
+	}
 }
 
 /* ------------------------------------------------------------------- visiting */
@@ -108,31 +100,10 @@ static void visit_one(struct visiting *visiting, const struct nopal_composite *c
 		visiting->visit(&held, visiting->user);
 }
 
-static const struct nopal_microprotocol *cutter_of(const struct nopal_layer *layer)
-{
-	const struct nopal_part *part = &layer->plan->parts[layer->first_part];
-
-	for (uint32_t i = 0; i < layer->part_count; i++)
-		if (nopal__answers(part[i].microprotocol, "message_segments"))
-			return part[i].microprotocol;
-	return NULL;
-}
-
-static void visit_uncut(struct visiting *visiting, const struct nopal_composite *composite,
-			const struct holding *one)
-{
-	const struct nopal_microprotocol *cutter = cutter_of(composite->layer);
-
-	if (cutter && !composite->awake->waiting_open_count)
-		visit_one(visiting, composite, one,
-			  (struct nopal_held){ .barrier = NOPAL_BARRIERS,
-					       .microprotocol = cutter->name,
-					       .why = "it is cut into segments" });
-}
-
 static void visit_core(struct visiting *visiting, const struct nopal_composite *composite)
 {
 	const struct nopal_layer *layer = composite->layer;
+	const struct nopal_part *cutter = nopal__provider(layer, "message_segments");
 	struct holdings all;
 
 	if (!composite->awake) /* nothing is under way in an idle session */
@@ -149,7 +120,11 @@ static void visit_core(struct visiting *visiting, const struct nopal_composite *
 						  .microprotocol = part->microprotocol->name,
 						  .why = layer->hold_why[barrier][bit] });
 		}
-	visit_uncut(visiting, composite, &all.uncut);
+	if (cutter && !composite->awake->waiting_open_count)
+		visit_one(visiting, composite, &all.uncut,
+			  (struct nopal_held){ .barrier = NOPAL_BARRIERS,
+					       .microprotocol = cutter->microprotocol->name,
+					       .why = "it is cut into segments" });
 }
 
 static void visit_stack(struct visiting *visiting, const struct nopal_composite *top)

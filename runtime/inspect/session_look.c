@@ -58,18 +58,7 @@ void nopal_session_set_budget(struct nopal_session *session, const struct nopal_
 
 	if (!nopal__be_awake(composite))
 		return;
-	if (budget->bytes)
-		composite->awake->budget.bytes = budget->bytes;
-	if (budget->objects)
-		composite->awake->budget.objects = budget->objects;
-	if (budget->send_bytes)
-		composite->awake->budget.send_bytes = budget->send_bytes;
-	if (budget->unsent_bytes)
-		composite->awake->budget.unsent_bytes = budget->unsent_bytes;
-	if (budget->unsent_messages)
-		composite->awake->budget.unsent_messages = budget->unsent_messages;
-	if (budget->hold_ns)
-		composite->awake->budget.hold_ns = budget->hold_ns;
+	nopal__budget_set(&composite->awake->budget, budget);
 	nopal__send_limit(composite->awake);
 	composite->world->counts_unsent |= budget->unsent_bytes || budget->unsent_messages;
 }

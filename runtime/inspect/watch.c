@@ -47,13 +47,6 @@ const char *nopal_deed_text(unsigned deed)
 
 /* ----------------------------------------------------------------------- runs */
 
-static struct nopal_watch *watch_of(const struct nopal_session *session)
-{
-	const struct nopal_tracer *tracer = nopal__composite(session)->world->tracer;
-
-	return tracer ? (struct nopal_watch *)tracer->listener : NULL;
-}
-
 static struct nopal_watched_run *watch_top(struct nopal_watch *watch)
 {
 	return watch->depth ? &watch->run[watch->depth - 1] : NULL;
@@ -63,7 +56,8 @@ static struct nopal_watched_run *watch_top(struct nopal_watch *watch)
 static struct nopal_watch *run_begin(struct nopal_at at, enum nopal_event event,
 				     struct nopal_segment *segment, struct nopal_message *message)
 {
-	struct nopal_watch *watch = watch_of(at.session);
+	const struct nopal_tracer *tracer = nopal__composite(at.session)->world->tracer;
+	struct nopal_watch *watch = tracer ? (struct nopal_watch *)tracer->listener : NULL;
 	struct nopal_watched_run *run;
 
 	if (!watch || watch->depth == NOPAL_WATCH_DEPTH)
@@ -146,30 +140,6 @@ static union nopal_handler watched_handler(unsigned event)
 	return handler;
 }
 
-static size_t calls_of(const struct nopal_layer *layer)
-{
-	size_t count = 0;
-
-	for (unsigned event = 0; event < NOPAL_EVENT_COUNT; event++)
-		for (unsigned kind = 0; kind < NOPAL_KIND_ROOM; kind++)
-			count += layer->calls[event][kind].count;
-	return count;
-}
-
-static bool tables_room(const struct nopal_plan *plan, struct watched_tables *tables)
-{
-	size_t calls = 1, timers = 1;
-
-	for (uint32_t l = 0; l < plan->layer_count; l++) {
-		calls += calls_of(&plan->layers[l]);
-		timers += plan->layers[l].timer_count;
-	}
-	tables->shown = calloc(calls, sizeof(*tables->shown));
-	tables->calls = calloc(calls, sizeof(*tables->calls));
-	tables->timers = calloc(timers, sizeof(*tables->timers));
-	return tables->shown && tables->calls && tables->timers;
-}
-
 /* Returns the next free place. */
 static size_t calls_lead(struct nopal_calls *calls, unsigned event,
 			 const struct watched_tables *tables, size_t at)
@@ -186,10 +156,38 @@ static size_t calls_lead(struct nopal_calls *calls, unsigned event,
 	return at;
 }
 
-static void layers_lead(struct nopal_plan *plan, const struct watched_tables *tables)
+void nopal__watched_free(struct watched_tables *tables)
 {
-	size_t call = 0, timer = 0;
+	if (!tables)
+		return;
+	free(tables->shown);
+	free(tables->calls);
+	free(tables->timers);
+	free(tables);
+}
 
+static int plan_lead(struct nopal_plan *plan)
+{
+	struct watched_tables *tables = calloc(1, sizeof(*tables));
+	size_t calls = 1, timers = 1, call = 0, timer = 0;
+
+	if (!tables)
+		return -ENOMEM;
+	for (uint32_t l = 0; l < plan->layer_count; l++) {
+		for (unsigned event = 0; event < NOPAL_EVENT_COUNT; event++)
+			for (unsigned kind = 0; kind < NOPAL_KIND_ROOM; kind++)
+				calls += plan->layers[l].calls[event][kind].count;
+		timers += plan->layers[l].timer_count;
+	}
+	tables->shown = calloc(calls, sizeof(*tables->shown));
+	tables->calls = calloc(calls, sizeof(*tables->calls));
+	tables->timers = calloc(timers, sizeof(*tables->timers));
+	if (!tables->shown || !tables->calls || !tables->timers) {
+		nopal__watched_free(tables);
+		return -ENOMEM;
+	}
+	nopal_plan_interpret(plan);
+	plan->watched = tables;
 	for (uint32_t l = 0; l < plan->layer_count; l++) {
 		struct nopal_layer *layer = &plan->layers[l];
 
@@ -207,45 +205,11 @@ static void layers_lead(struct nopal_plan *plan, const struct watched_tables *ta
 			layer->timers[i].part = &one->part;
 		}
 	}
-}
-
-void nopal__watched_free(struct watched_tables *tables)
-{
-	if (!tables)
-		return;
-	free(tables->shown);
-	free(tables->calls);
-	free(tables->timers);
-	free(tables);
-}
-
-static int plan_lead(struct nopal_plan *plan)
-{
-	struct watched_tables *tables = calloc(1, sizeof(*tables));
-
-	if (!tables)
-		return -ENOMEM;
-	if (!tables_room(plan, tables)) {
-		nopal__watched_free(tables);
-		return -ENOMEM;
-	}
-	nopal_plan_interpret(plan);
-	plan->watched = tables;
-	layers_lead(plan, tables);
 	plan->watched_free = nopal__watched_free;
 	return 0;
 }
 
 /* -------------------------------------------------------------------- records */
-
-static void record_raise(struct nopal_watch *watch, enum nopal_event event, uint64_t depth)
-{
-	const struct nopal_watched_run *by = nopal__watch_raiser(watch, depth);
-
-	nopal__watch_raise(watch, by, event);
-	if (by && depth >= NESTED_DEPTH)
-		watch->count[by->part->index][NOPAL_DEED_NESTED]++;
-}
 
 static void record_release(struct nopal_watch *watch, struct nopal_watched_run *run, uint8_t part,
 			   unsigned barrier, uint64_t number, uint32_t left)
@@ -257,55 +221,40 @@ static void record_release(struct nopal_watch *watch, struct nopal_watched_run *
 		run->waiting[barrier] = left;
 }
 
-static void record_transmission(struct nopal_watch *watch, unsigned kind)
-{
-	const struct nopal_kind_plan *plan = &watch->plan->kinds[kind];
-
-	if (kind >= NOPAL_KIND_FIRST_OWN && plan->part && plan->class != NOPAL_KIND_CARRIED)
-		watch->count[plan->part->index][NOPAL_DEED_CONTROL]++;
-}
-
-/* Others hold what is delivered, and it is the subject of who runs. */
-static void record_delivery(struct nopal_watch *watch, const struct nopal_watched_run *run,
-			    uint64_t number)
-{
-	const struct nopal_message *message = run->message;
-
-	if (message && message->number == number &&
-	    message->waiting & ~run->part->hold[NOPAL_DELIVER])
-		watch->count[run->part->index][NOPAL_DEED_EARLY]++;
-}
-
-static void record_note(struct nopal_watch *watch, const struct nopal_watched_run *run,
-			uint8_t part, unsigned note)
-{
-	if (note != NOPAL_NOTE_MISUSE)
-		return;
-	if (part == NOPAL_TRACE_RUNTIME && run)
-		part = run->part->index;
-	if (part != NOPAL_TRACE_RUNTIME)
-		watch->count[part][NOPAL_DEED_MISUSE]++;
-}
-
 static void watch_record(struct nopal_trace_listener *listener, enum nopal_trace_what what,
 			 uint8_t part, uint16_t number, uint64_t a, uint64_t b)
 {
 	struct nopal_watch *watch = (struct nopal_watch *)listener;
 	struct nopal_watched_run *run = watch_top(watch);
+	const struct nopal_watched_run *by;
+	const struct nopal_kind_plan *kind;
 
 	watch->acts++;
-	if (what == NOPAL_TRACED_RAISE)
-		record_raise(watch, (enum nopal_event)number, b);
-	else if (what == NOPAL_TRACED_TRANSMIT)
-		record_transmission(watch, number);
-	else if (what == NOPAL_TRACED_NOTE)
-		record_note(watch, run, part, number);
-	else if (run && what == NOPAL_TRACED_RELEASE)
+	if (what == NOPAL_TRACED_RAISE) {
+		by = nopal__watch_raiser(watch, b);
+		nopal__watch_raise(watch, by, (enum nopal_event)number);
+		if (by && b >= NESTED_DEPTH)
+			watch->count[by->part->index][NOPAL_DEED_NESTED]++;
+	} else if (what == NOPAL_TRACED_TRANSMIT) {
+		kind = &watch->plan->kinds[number];
+		if (number >= NOPAL_KIND_FIRST_OWN && kind->part &&
+		    kind->class != NOPAL_KIND_CARRIED)
+			watch->count[kind->part->index][NOPAL_DEED_CONTROL]++;
+	} else if (what == NOPAL_TRACED_NOTE && number == NOPAL_NOTE_MISUSE) {
+		if (part == NOPAL_TRACE_RUNTIME && run)
+			part = run->part->index;
+		if (part != NOPAL_TRACE_RUNTIME)
+			watch->count[part][NOPAL_DEED_MISUSE]++;
+	} else if (run && what == NOPAL_TRACED_RELEASE) {
 		record_release(watch, run, part, number, a, (uint32_t)b);
-	else if (run && what == NOPAL_TRACED_HOLD)
+	} else if (run && what == NOPAL_TRACED_HOLD) {
 		record_release(watch, run, run->part->index, number, a, (uint32_t)b);
-	else if (run && what == NOPAL_TRACED_DELIVER)
-		record_delivery(watch, run, a);
+	} else if (run && what == NOPAL_TRACED_DELIVER) {
+		/* Others hold what is delivered, and it is the subject of who runs. */
+		if (run->message && run->message->number == a &&
+		    run->message->waiting & ~run->part->hold[NOPAL_DELIVER])
+			watch->count[run->part->index][NOPAL_DEED_EARLY]++;
+	}
 }
 
 /* ----------------------------------------------------------------------- life */
@@ -332,30 +281,14 @@ static uint64_t written_shared(const struct nopal_part *part)
 	return slots;
 }
 
-/* An attribute that no part of the layer writes is the runtime's or another layer's; a format reads
- * the attributes that all parts write. */
-static void rights_of(struct nopal_watch *watch, const struct nopal_layer *layer)
-{
-	const struct nopal_part *part = &layer->plan->parts[layer->first_part];
-	uint64_t written = 0;
-
-	for (uint32_t p = 0; p < layer->part_count; p++)
-		written |= written_attributes(&part[p]);
-	for (uint32_t p = 0; p < layer->part_count; p++)
-		watch->rights[part[p].index] = (struct nopal_rights){
-			.shared = written_shared(&part[p]),
-			.forbidden = part[p].microprotocol->format
-					     ? 0
-					     : written & ~written_attributes(&part[p]),
-		};
-}
-
 static void watch_free(struct nopal_trace_listener *listener)
 {
 	struct nopal_watch *watch = (struct nopal_watch *)listener;
 
 	nopal_plan_unref(watch->plan);
-	free(watch->sightings);
+	for (uint32_t i = 0; i < watch->sightings.room; i++)
+		free(watch->sightings.slots[i].value);
+	nopal_free(NULL, watch->sightings.slots);
 	free(watch);
 }
 
@@ -379,8 +312,23 @@ int nopal_watch_start(struct nopal_world *world, struct nopal_plan *plan, bool b
 	}
 	watch->plan = nopal_plan_ref(plan);
 	watch->both_ends = both_ends;
-	for (uint32_t l = 0; l < plan->layer_count; l++)
-		rights_of(watch, &plan->layers[l]);
+	for (uint32_t l = 0; l < plan->layer_count; l++) {
+		const struct nopal_layer *layer = &plan->layers[l];
+		const struct nopal_part *part = &plan->parts[layer->first_part];
+		uint64_t written = 0;
+
+		/* An attribute that no part of the layer writes is the runtime's or another
+		 * layer's; a format reads the attributes that all parts write. */
+		for (uint32_t p = 0; p < layer->part_count; p++)
+			written |= written_attributes(&part[p]);
+		for (uint32_t p = 0; p < layer->part_count; p++)
+			watch->rights[part[p].index] = (struct nopal_rights){
+				.shared = written_shared(&part[p]),
+				.forbidden = part[p].microprotocol->format
+						     ? 0
+						     : written & ~written_attributes(&part[p]),
+			};
+	}
 	watch->listener = (struct nopal_trace_listener){ watch_record, watch_free };
 	world->tracer->listener = &watch->listener;
 	return 0;

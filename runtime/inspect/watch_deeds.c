@@ -12,7 +12,7 @@
 
 #include "inspect/watching.h"
 
-enum { FIRST_SIGHTINGS = 1024, IDLE_MIN = 4 };
+enum { IDLE_MIN = 4 };
 
 /* Hashes of bytes are of three kinds: arrived as a segment, went on as one, and as a message. */
 enum sighted { SIGHTED_ARRIVED = 1, SIGHTED_PASSED, SIGHTED_MESSAGE };
@@ -70,51 +70,20 @@ static uint64_t own_state(const struct nopal_watched_run *run)
 
 /* ------------------------------------------------------------------ sightings */
 
-/* The place of the hash, or the free one where it belongs. */
-static struct nopal_sighting *sighting_at(const struct nopal_watch *watch, uint64_t hash)
-{
-	uint64_t at = hash;
-
-	while (watch->sightings[at & (watch->room - 1)].hash &&
-	       watch->sightings[at & (watch->room - 1)].hash != hash)
-		at++;
-	return &watch->sightings[at & (watch->room - 1)];
-}
-
-static bool sightings_grow(struct nopal_watch *watch)
-{
-	struct nopal_sighting *old = watch->sightings;
-	uint32_t room = watch->room;
-
-	if (2 * watch->sighted < room)
-		return true;
-	watch->room = room ? 2 * room : FIRST_SIGHTINGS;
-	watch->sightings = calloc(watch->room, sizeof(*watch->sightings));
-	if (!watch->sightings) {
-		watch->sightings = old;
-		watch->room = room;
-		return false;
-	}
-	for (uint32_t i = 0; i < room; i++)
-		if (old[i].hash)
-			*sighting_at(watch, old[i].hash) = old[i];
-	free(old);
-	return true;
-}
-
 /* NULL: out of memory. */
 static struct nopal_sighting *sighting_of(struct nopal_watch *watch, uint64_t body,
 					  enum sighted kind)
 {
-	uint64_t hash = (body ^ kind) | UINT64_C(1) << 63;
-	struct nopal_sighting *one;
+	struct nopal_sighting *one = nopal_map_get(&watch->sightings, body ^ kind);
 
-	if (!sightings_grow(watch))
+	if (one)
+		return one;
+	one = calloc(1, sizeof(*one));
+	if (!one || nopal_map_put(NULL, &watch->sightings, body ^ kind, one) < 0) {
+		free(one);
 		return NULL;
-	one = sighting_at(watch, hash);
-	watch->sighted += !one->hash;
+	}
 	one->once = kind != SIGHTED_MESSAGE;
-	one->hash = hash;
 	return one;
 }
 
@@ -139,10 +108,10 @@ static void sighting_gone(struct nopal_watch *watch, const struct nopal_watched_
 
 void nopal__watch_lost(const struct nopal_watch *watch, unsigned part, uint64_t *count)
 {
-	for (uint32_t i = 0; i < watch->room; i++) {
-		const struct nopal_sighting *one = &watch->sightings[i];
+	for (uint32_t i = 0; i < watch->sightings.room; i++) {
+		const struct nopal_sighting *one = watch->sightings.slots[i].value;
 
-		count[NOPAL_DEED_LOST] += one->gone && one->part == part &&
+		count[NOPAL_DEED_LOST] += one && one->gone && one->part == part &&
 					  (one->once ? !one->came : one->gone >= one->came);
 	}
 	if (watch->expiries[part] >= IDLE_MIN && watch->expiries[part] == watch->idle[part])
@@ -202,96 +171,6 @@ static void deed(struct nopal_watch *watch, const struct nopal_watched_run *run,
 	watch->count[run->part->index][which] += more;
 }
 
-static void judge_shared(struct nopal_watch *watch, const struct nopal_watched_run *run)
-{
-	const int64_t *now = run->composite->session.shared;
-	uint32_t slots = shared_slots(run);
-
-	if (memcmp(run->shared, now, slots * sizeof(*now)) == 0)
-		return;
-	for (uint32_t i = 0; i < slots; i++)
-		if (now[i] != run->shared[i] && !(run->rights->shared >> i & 1))
-			deed(watch, run, NOPAL_DEED_SHARED, 1);
-}
-
-static void judge_attributes(struct nopal_watch *watch, const struct nopal_watched_run *run)
-{
-	const uint64_t *now = run->segment ? run->segment->attribute : run->message->attribute;
-
-	for (unsigned slot = 1; slot < run->composite->layer->plan->slot_count; slot++)
-		if (now[slot] != run->attribute[slot] && run->rights->forbidden >> slot & 1)
-			deed(watch, run, NOPAL_DEED_ATTRIBUTE, 1);
-}
-
-/* Bits went that nobody released. */
-static void judge_holds(struct nopal_watch *watch, const struct nopal_watched_run *run)
-{
-	if (run->segment && run->segment->incoming)
-		return;
-	if (run->message && !run->message->settled && !run->message->delivered)
-		deed(watch, run, NOPAL_DEED_HOLD,
-		     (run->waiting[NOPAL_DELIVER] & ~run->message->waiting) != 0);
-	for (unsigned b = 0; run->segment && b < NOPAL_DELIVER; b++)
-		deed(watch, run, NOPAL_DEED_HOLD,
-		     (run->waiting[b] & ~run->segment->waiting[b] & ~NOPAL_HOLD_BELOW) != 0);
-}
-
-/* Is it data, or control of another part?  What the runtime has besides is for those whom it is
- * sent to. */
-static bool is_for_others(const struct nopal_watched_run *run)
-{
-	const struct nopal_part *owner;
-
-	if (!run->segment || run->segment->kind == NOPAL_KIND_DATA)
-		return true;
-	owner = run->composite->layer->plan->kinds[run->segment->kind].part;
-	return owner && owner->index != run->part->index;
-}
-
-static bool is_own_kind(const struct nopal_watched_run *run)
-{
-	const struct nopal_part *owner =
-		run->segment ? run->composite->layer->plan->kinds[run->segment->kind].part : NULL;
-
-	return owner && owner->index == run->part->index;
-}
-
-static void judge_bytes(struct nopal_watch *watch, const struct nopal_watched_run *run)
-{
-	if (run->segment && segment_hash(run->segment) != run->body) {
-		deed(watch, run, NOPAL_DEED_BYTES, !is_own_kind(run));
-	} else if (run->message && message_hash(run->message) != run->body) {
-		deed(watch, run,
-		     run->message->fragment[0].bytes == run->bytes ? NOPAL_DEED_BYTES
-								   : NOPAL_DEED_REPLACED,
-		     1);
-	}
-}
-
-/* Memory that the run took lies in the list before the memory that was there; where the latter has
- * been given back, the amount cannot be told. */
-static void judge_memory(struct nopal_watch *watch, const struct nopal_watched_run *run)
-{
-	const struct nopal_memory *one = run->composite->memory;
-	uint64_t bytes = 0;
-
-	for (; one && one != run->memory; one = one->next)
-		bytes += one->bytes;
-	if (one == run->memory)
-		deed(watch, run, NOPAL_DEED_MEMORY, bytes);
-}
-
-/* While it leaves, or is about to, nobody can have it. */
-static bool is_leaving(const struct nopal_watch *watch, const struct nopal_segment *segment)
-{
-	for (uint32_t i = 0; i < watch->depth; i++)
-		if (watch->run[i].segment == segment &&
-		    (watch->run[i].event == NOPAL_SEND_SEGMENT ||
-		     watch->run[i].event == NOPAL_SEGMENT_TO_NET))
-			return true;
-	return false;
-}
-
 /* Said that the peer has what came nowhere. */
 static void judge_received(struct nopal_watch *watch, const struct nopal_watched_run *by,
 			   const struct nopal_segment *segment)
@@ -300,51 +179,86 @@ static void judge_received(struct nopal_watch *watch, const struct nopal_watched
 
 	if (!by || segment->kind != NOPAL_KIND_DATA || !segment->body.length)
 		return;
-	if (is_leaving(watch, segment)) {
-		deed(watch, by, NOPAL_DEED_FORGED, 1);
-		return;
-	}
+	/* While it leaves, or is about to, nobody can have it. */
+	for (uint32_t i = 0; i < watch->depth; i++)
+		if (watch->run[i].segment == segment &&
+		    (watch->run[i].event == NOPAL_SEND_SEGMENT ||
+		     watch->run[i].event == NOPAL_SEGMENT_TO_NET)) {
+			deed(watch, by, NOPAL_DEED_FORGED, 1);
+			return;
+		}
 	if (!watch->both_ends)
 		return;
 	one = sighting_of(watch, segment_hash(segment), SIGHTED_ARRIVED);
 	deed(watch, by, NOPAL_DEED_FORGED, one && !one->came);
 }
 
-static void judge_queue(struct nopal_watch *watch, const struct nopal_watched_run *run)
+/* Whose kind of segment the subject is; NULL: the runtime's, or it is none. */
+static const struct nopal_part *kind_owner(const struct nopal_watched_run *run)
 {
-	const struct nopal_deferred_list *list = &run->composite->awake->queue;
-
-	for (uint32_t i = run->queued; i < list->count; i++) {
-		const struct nopal_deferred *one = &list->entries[(list->head + i) % list->room];
-
-		nopal__watch_raise(watch, run, one->event);
-		if (one->event == NOPAL_SEGMENT_RECEIVED)
-			judge_received(watch, run, one->subject);
-	}
+	return run->segment ? run->composite->layer->plan->kinds[run->segment->kind].part : NULL;
 }
 
-/* In good order, as only the role connection may; to break it is for all. */
-static bool is_closed(const struct nopal_watched_run *run)
+/* Attributes, hold bits that went and nobody released, and bytes. */
+static void judge_subject(struct nopal_watch *watch, const struct nopal_watched_run *run)
 {
-	struct nopal_composite *composite = run->composite;
-	enum nopal_end end = nopal__stack_bottom(composite)->end;
+	const struct nopal_segment *segment = run->segment;
+	const struct nopal_message *message = run->message;
+	const uint64_t *now = segment ? segment->attribute : message->attribute;
+	const struct nopal_part *owner = kind_owner(run);
 
-	return composite->life == NOPAL_LIFE_ENDED && run->part != composite->layer->connection &&
-	       (end == NOPAL_ENDED_WELL || end == NOPAL_UNDELIVERED);
+	for (unsigned slot = 1; slot < run->composite->layer->plan->slot_count; slot++)
+		if (now[slot] != run->attribute[slot] && run->rights->forbidden >> slot & 1)
+			deed(watch, run, NOPAL_DEED_ATTRIBUTE, 1);
+	if (message && !message->settled && !message->delivered)
+		deed(watch, run, NOPAL_DEED_HOLD,
+		     (run->waiting[NOPAL_DELIVER] & ~message->waiting) != 0);
+	for (unsigned b = 0; segment && !segment->incoming && b < NOPAL_DELIVER; b++)
+		deed(watch, run, NOPAL_DEED_HOLD,
+		     (run->waiting[b] & ~segment->waiting[b] & ~NOPAL_HOLD_BELOW) != 0);
+	if (!moves_bytes(run->event))
+		return;
+	if (segment && segment_hash(segment) != run->body)
+		deed(watch, run, NOPAL_DEED_BYTES, !owner || owner->index != run->part->index);
+	else if (message && message_hash(message) != run->body)
+		deed(watch, run,
+		     message->fragment[0].bytes == run->bytes ? NOPAL_DEED_BYTES
+							      : NOPAL_DEED_REPLACED,
+		     1);
 }
 
 void nopal__watch_judge(struct nopal_watch *watch, const struct nopal_watched_run *run)
 {
-	deed(watch, run, NOPAL_DEED_CLOSED, !run->ended && is_closed(run));
-	judge_shared(watch, run);
-	judge_memory(watch, run);
-	judge_queue(watch, run);
-	if (!run->segment && !run->message)
-		return;
-	judge_attributes(watch, run);
-	judge_holds(watch, run);
-	if (moves_bytes(run->event))
-		judge_bytes(watch, run);
+	struct nopal_composite *composite = run->composite;
+	const int64_t *now = composite->session.shared;
+	const struct nopal_memory *one = composite->memory;
+	const struct nopal_deferred_list *list = &composite->awake->queue;
+	enum nopal_end end = nopal__stack_bottom(composite)->end;
+	uint64_t bytes = 0;
+
+	/* Closed in good order, as only the role connection may; to break it is for all. */
+	deed(watch, run, NOPAL_DEED_CLOSED,
+	     !run->ended && composite->life == NOPAL_LIFE_ENDED &&
+		     run->part != composite->layer->connection &&
+		     (end == NOPAL_ENDED_WELL || end == NOPAL_UNDELIVERED));
+	for (uint32_t i = 0; i < shared_slots(run); i++)
+		if (now[i] != run->shared[i] && !(run->rights->shared >> i & 1))
+			deed(watch, run, NOPAL_DEED_SHARED, 1);
+	/* Memory that the run took lies in the list before the memory that was there; where the
+	 * latter has been given back, the amount cannot be told. */
+	for (; one && one != run->memory; one = one->next)
+		bytes += one->bytes;
+	if (one == run->memory)
+		deed(watch, run, NOPAL_DEED_MEMORY, bytes);
+	for (uint32_t i = run->queued; i < list->count; i++) {
+		const struct nopal_deferred *queued = &list->entries[(list->head + i) % list->room];
+
+		nopal__watch_raise(watch, run, queued->event);
+		if (queued->event == NOPAL_SEGMENT_RECEIVED)
+			judge_received(watch, run, queued->subject);
+	}
+	if (run->segment || run->message)
+		judge_subject(watch, run);
 }
 
 /* ---------------------------------------------------------- begin, raise, end */
@@ -400,19 +314,10 @@ static enum nopal_event declared_as(const struct nopal_watch *watch, enum nopal_
 	return as[event] || watch->plan->layer_count > 1 ? as[event] : alone_as[event];
 }
 
-static bool declares(const struct nopal_part *part, enum nopal_event event)
-{
-	const char *const *raises = part->microprotocol->raises;
-
-	for (; raises && *raises; raises++)
-		if (strcmp(*raises, nopal_event_name(event)) == 0)
-			return true;
-	return false;
-}
-
 void nopal__watch_raise(struct nopal_watch *watch, const struct nopal_watched_run *by,
 			enum nopal_event event)
 {
+	const char *const *raises = by ? by->part->microprotocol->raises : NULL;
 	enum nopal_event as = declared_as(watch, event);
 
 	watch->received_raised |= event == NOPAL_SEGMENT_RECEIVED;
@@ -421,69 +326,48 @@ void nopal__watch_raise(struct nopal_watch *watch, const struct nopal_watched_ru
 		return;
 	deed(watch, by, NOPAL_DEED_RAISED, 1);
 	deed(watch, by, NOPAL_DEED_RESENT, event == NOPAL_SEGMENT_RESEND);
-	if (as != NOPAL_NO_EVENT && !declares(by->part, as))
-		deed(watch, by, NOPAL_DEED_RAISE, 1);
-}
-
-/* A segment stopped at SEGMENT_VERIFIED may come again; a segment that passed that event does not
- * come again for having been stopped after it. */
-static void stopped_segment(struct nopal_watch *watch, const struct nopal_watched_run *run)
-{
-	struct nopal_sighting *one = sighting_of(watch, run->body, SIGHTED_PASSED);
-
-	if (one && run->event == NOPAL_SEGMENT_VERIFIED)
-		one->came--;
-	sighting_gone(watch, run, SIGHTED_PASSED);
-}
-
-static void ended_message(struct nopal_watch *watch, const struct nopal_watched_run *run,
-			  bool stopped)
-{
-	const struct nopal_message *message = run->message;
-
-	if (run->event == NOPAL_MSG_FROM_USER)
-		deed(watch, run, NOPAL_DEED_LOST, stopped && !message->refused && !message->cut);
-	else if (message->incoming && message->settled && !run->settled &&
-		 (!message->delivered || message->unread))
-		sighting_gone(watch, run, SIGHTED_MESSAGE);
-	else if (stopped)
-		deed(watch, run, NOPAL_DEED_STOPPED, 1);
-}
-
-/* Has it a timer that is to expire without any time between? */
-static bool wants_at_once(const struct nopal_watched_run *run)
-{
-	const struct nopal_composite *composite = run->composite;
-	const struct nopal_timer *declared = run->part->microprotocol->timers;
-
-	for (uint32_t i = 0; declared && declared[i].name; i++)
-		if (composite->awake->timers[run->part->first_timer + i].deadline_ns <=
-		    composite->session.now_ns)
-			return true;
-	return false;
-}
-
-static void ended_timer(struct nopal_watch *watch, const struct nopal_watched_run *run)
-{
-	bool acted = watch->acts != run->acts;
-
-	watch->expiries[run->part->index]++;
-	deed(watch, run, NOPAL_DEED_WOKEN, 1);
-	deed(watch, run, NOPAL_DEED_SPUN, !acted && wants_at_once(run));
-	watch->idle[run->part->index] += !acted && own_state(run) == run->state;
+	while (as != NOPAL_NO_EVENT && raises && *raises &&
+	       strcmp(*raises, nopal_event_name(as)) != 0)
+		raises++;
+	deed(watch, by, NOPAL_DEED_RAISE, as != NOPAL_NO_EVENT && !(raises && *raises));
 }
 
 void nopal__watch_ended(struct nopal_watch *watch, const struct nopal_watched_run *run,
 			bool stopped)
 {
+	const struct nopal_composite *composite = run->composite;
+	const struct nopal_timer_state *timers = &composite->awake->timers[run->part->first_timer];
+	const struct nopal_timer *declared = run->part->microprotocol->timers;
+	const struct nopal_message *message = run->message;
+	const struct nopal_part *owner = kind_owner(run);
+	bool acted = watch->acts != run->acts, at_once = false;
+	struct nopal_sighting *one;
+
 	if (run->event == NOPAL_NO_EVENT) {
-		ended_timer(watch, run);
-	} else if (run->message) {
-		ended_message(watch, run, stopped);
+		/* Is a timer of it to expire without any time between? */
+		for (uint32_t i = 0; declared && declared[i].name; i++)
+			at_once |= timers[i].deadline_ns <= composite->session.now_ns;
+		watch->expiries[run->part->index]++;
+		deed(watch, run, NOPAL_DEED_WOKEN, 1);
+		deed(watch, run, NOPAL_DEED_SPUN, !acted && at_once);
+		watch->idle[run->part->index] += !acted && own_state(run) == run->state;
+	} else if (message && run->event == NOPAL_MSG_FROM_USER) {
+		deed(watch, run, NOPAL_DEED_LOST, stopped && !message->refused && !message->cut);
+	} else if (message && message->incoming && message->settled && !run->settled &&
+		   (!message->delivered || message->unread)) {
+		sighting_gone(watch, run, SIGHTED_MESSAGE);
 	} else if (stopped && carries_user_data(run) &&
 		   (run->event == NOPAL_SEGMENT_FROM_NET || run->event == NOPAL_SEGMENT_VERIFIED)) {
-		stopped_segment(watch, run);
-	} else if (stopped && is_for_others(run)) {
-		deed(watch, run, NOPAL_DEED_STOPPED, 1);
+		/* Stopped at SEGMENT_VERIFIED it may come again; having passed that event, it does
+		 * not come again for having been stopped after it. */
+		one = sighting_of(watch, run->body, SIGHTED_PASSED);
+		if (one && run->event == NOPAL_SEGMENT_VERIFIED)
+			one->came--;
+		sighting_gone(watch, run, SIGHTED_PASSED);
+	} else if (!run->segment || run->segment->kind == NOPAL_KIND_DATA ||
+		   (owner && owner->index != run->part->index)) {
+		/* Data, or control of another part; what the runtime has besides is for those whom
+		 * it is sent to. */
+		deed(watch, run, NOPAL_DEED_STOPPED, stopped);
 	}
 }

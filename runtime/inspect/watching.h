@@ -19,7 +19,6 @@ enum {
 
 /* Sightings of all bytes with one hash. */
 struct nopal_sighting {
-	uint64_t hash; /* 0: a free place */
 	uint32_t came; /* arrived, or rose as a message */
 	uint32_t gone; /* stopped or discarded */
 	uint16_t part; /* who did that first */
@@ -65,9 +64,8 @@ struct nopal_watch {
 	uint64_t count[NOPAL_WATCH_PARTS][NOPAL_DEED_COUNT];
 	struct nopal_rights rights[NOPAL_WATCH_PARTS];
 	uint64_t idle[NOPAL_WATCH_PARTS], expiries[NOPAL_WATCH_PARTS];
-	/* what came, and what was lost; a hash table */
-	struct nopal_sighting *sightings;
-	uint32_t sighted, room;
+	/* What came, and what was lost, by hash. */
+	struct nopal_map sightings;
 	struct nopal_watched_run run[NOPAL_WATCH_DEPTH];
 	uint32_t depth;
 };

@@ -51,73 +51,53 @@ static bool is_in(const struct nopal_calls *calls, const void *running)
 	       (const char *)running < (const char *)(calls->call + calls->count);
 }
 
-static const char *own_event(const struct nopal_own_calls *own, const void *running)
-{
-	for (unsigned i = 0; own && i < NOPAL_CUSTOM_ROOM; i++)
-		if (own->custom_name[i] && is_in(&own->custom[i], running))
-			return own->custom_name[i];
-	return NULL;
-}
-
 /* NULL: it was bound at run time, and bound anew since. */
 static const char *event_of(const struct nopal_composite *composite)
 {
+	const struct nopal_own_calls *own = composite->awake->own;
+
 	for (unsigned event = 1; event < NOPAL_EVENT_COUNT; event++)
 		for (unsigned code = 0; code < NOPAL_KIND_ROOM; code++)
 			if (is_in(&composite->awake->calls[event][code], composite->awake->running))
 				return nopal_event_name(event);
-	return own_event(composite->awake->own, composite->awake->running);
-}
-
-static const char *timer_of(const struct nopal_composite *composite)
-{
-	const struct nopal_layer *layer = composite->layer;
-
-	for (uint32_t i = 0; i < layer->timer_count; i++)
-		if (composite->awake->running == &layer->timers[i].part)
-			return layer->timers[i].timer->name;
+	for (unsigned i = 0; own && i < NOPAL_CUSTOM_ROOM; i++)
+		if (own->custom_name[i] && is_in(&own->custom[i], composite->awake->running))
+			return own->custom_name[i];
 	return NULL;
-}
-
-static void put_handler(struct words *words, const struct nopal_composite *composite)
-{
-	const char *timer = timer_of(composite);
-	const char *event = timer ? NULL : event_of(composite);
-
-	put(words, "while `");
-	put(words, (*composite->awake->running)->microprotocol->name);
-	put(words, timer ? "` was called by its timer " : "` handled ");
-	put(words, timer ? timer : event ? event : "an event bound at run time");
-}
-
-static void put_unit(struct words *words, const struct nopal_composite *composite)
-{
-	bool fused = composite->awake->fused != NULL;
-
-	put(words, fused ? "in the fused unit of `" : "in a session of `");
-	put(words, composite->layer->plan->info.name);
-	put(words, fused ? "` (NOPAL_FUSED=off names the handler)" : "`");
 }
 
 static void put_core(struct words *words, const struct nopal_composite *composite)
 {
 	int64_t now_ns = composite->world->now_ns;
+	const struct nopal_layer *layer = composite->layer;
+	bool fused = composite->awake->fused != NULL;
+	const char *timer = NULL, *event;
 
 	if (words->length)
 		put(words, "\n");
-	if (composite->awake->running)
-		put_handler(words, composite);
-	else
-		put_unit(words, composite);
+	for (uint32_t i = 0; i < layer->timer_count && !timer; i++)
+		if (composite->awake->running == &layer->timers[i].part)
+			timer = layer->timers[i].timer->name;
+	if (composite->awake->running) {
+		event = timer ? NULL : event_of(composite);
+		put(words, "while `");
+		put(words, (*composite->awake->running)->microprotocol->name);
+		put(words, timer ? "` was called by its timer " : "` handled ");
+		put(words, timer ? timer : event ? event : "an event bound at run time");
+	} else {
+		put(words, fused ? "in the fused unit of `" : "in a session of `");
+		put(words, layer->plan->info.name);
+		put(words, fused ? "` (NOPAL_FUSED=off names the handler)" : "`");
+	}
 	put(words, " at ");
 	put_number(words, (uint64_t)(now_ns / NOPAL_SECOND), 10, 1);
 	put(words, ".");
 	put_number(words, (uint64_t)(now_ns % NOPAL_SECOND), 10, 9);
 	put(words, " s (session "); /* as a trace names it */
 	put_number(words, composite->local_id, 16, 8);
-	if (composite->layer->plan->layer_count > 1) {
+	if (layer->plan->layer_count > 1) {
 		put(words, ", layer ");
-		put(words, composite->layer->name);
+		put(words, layer->name);
 	}
 	put(words, ")");
 }
