@@ -219,9 +219,12 @@ static struct nopal_endpoint *alias_at(const struct nopal_endpoint *primary,
 static struct nopal_endpoint *alias_open(const struct nopal_composite *composite,
 					 const struct nopal_address *group)
 {
-	struct nopal_endpoint *alias = nopal__endpoint_hear(
-		composite->world, group,
-		&(struct nopal_hearing){ .beside = composite->endpoint, .from = &composite->peer });
+	const struct nopal_hearing hearing = { .beside = composite->endpoint,
+					       .from = &composite->peer };
+	const struct nopal_port port = { .world = composite->world,
+					 .local = *group,
+					 .hearing = &hearing };
+	struct nopal_endpoint *alias = nopal__endpoint_open(&port, NULL);
 
 	if (alias && nopal_endpoint_share(alias, composite->endpoint) < 0) {
 		nopal_endpoint_close(alias);

@@ -126,11 +126,6 @@ static inline uint32_t nopal__shard_of(uint32_t id, uint32_t count)
 {
 	return (id >> NOPAL_SHARD_ID_SHIFT) * count >> NOPAL_SHARD_ID_SHIFT;
 }
-/* NULL: a problem was added.  The shard outlives its endpoint. */
-struct nopal_endpoint *nopal__endpoint_open(struct nopal_world *world,
-					    const struct nopal_address *local,
-					    const struct nopal_shard *shard,
-					    struct nopal_problems *problems);
 
 /* Where datagrams to a multicast address are received: a port is opened for them beside that of an
  * endpoint, at the interface that the address names or else on the way to `from`, which is of the
@@ -139,9 +134,6 @@ struct nopal_hearing {
 	const struct nopal_endpoint *beside;
 	const struct nopal_address *from;
 };
-struct nopal_endpoint *nopal__endpoint_hear(struct nopal_world *world,
-					    const struct nopal_address *group,
-					    const struct nopal_hearing *hearing);
 /* The world-facing part of an endpoint: first member of the core's struct. */
 struct nopal_port {
 	struct nopal_world *world;
@@ -169,6 +161,10 @@ struct nopal_hint {
 	uint32_t datagram_bytes; /* the longest that passes; 0: not known */
 };
 struct nopal_port *nopal__endpoint_port(struct nopal_endpoint *endpoint);
+/* With the port's world, address, and shard, which outlives the endpoint, or hearing.  NULL: a
+ * problem was added. */
+struct nopal_endpoint *nopal__endpoint_open(const struct nopal_port *port,
+					    struct nopal_problems *problems);
 
 void nopal__world_init(struct nopal_world *world, const struct nopal_world_ops *ops);
 void nopal__world_fini(struct nopal_world *world); /* closes all endpoints */

@@ -72,31 +72,12 @@ int64_t nopal_session_silence(const struct nopal_session *session)
 
 /* ------------------------------------------------------------------- asking */
 
-static void ask(struct nopal_composite *bottom)
-{
-	struct nopal_doubt *doubt = &bottom->awake->doubt;
-	uint8_t *start = nopal__train_room(bottom, nopal__first_way(bottom), DOUBT_ASK_BYTES);
-	struct nopal_writer writer = nopal_writer_over(start, DOUBT_ASK_BYTES);
-
-	if (!start)
-		return;
-	if (!doubt->nonce) {
-		nopal_random_bytes(&bottom->session, &doubt->nonce, sizeof(doubt->nonce));
-		doubt->since_ns = bottom->now_ns;
-	}
-	doubt->asked_ns = bottom->now_ns;
-	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_ASK), 1);
-	nopal_write(&writer, bottom->local_id, NOPAL_ID_BYTES);
-	nopal_write(&writer, bottom->layer->plan->info.fingerprint, NOPAL_FINGERPRINT_BYTES);
-	nopal_write(&writer, bottom->peer_id, NOPAL_ID_BYTES);
-	nopal_write(&writer, doubt->nonce, DOUBT_NONCE_BYTES);
-	nopal__train_add(bottom, bottom->endpoint, DOUBT_ASK_BYTES);
-}
-
 void nopal_session_doubt(struct nopal_session *session)
 {
 	struct nopal_composite *bottom = nopal__bottom(nopal__composite(session));
 	struct nopal_doubt *doubt;
+	struct nopal_writer writer;
+	uint8_t *start;
 
 	if (!nopal__is_lowest(bottom) || !nopal__plan_resets(bottom->layer->plan) ||
 	    !nopal_session_is_open(&bottom->session) || !nopal__be_awake(bottom))
@@ -104,8 +85,23 @@ void nopal_session_doubt(struct nopal_session *session)
 	doubt = &bottom->awake->doubt;
 	if (doubt->since_ns <= bottom->awake->heard_ns)
 		doubt->nonce = 0;
-	if (bottom->now_ns - doubt->asked_ns >= DOUBT_EVERY_NS)
-		ask(bottom);
+	if (bottom->now_ns - doubt->asked_ns < DOUBT_EVERY_NS)
+		return;
+	start = nopal__train_room(bottom, nopal__first_way(bottom), DOUBT_ASK_BYTES);
+	if (!start)
+		return;
+	if (!doubt->nonce) {
+		nopal_random_bytes(&bottom->session, &doubt->nonce, sizeof(doubt->nonce));
+		doubt->since_ns = bottom->now_ns;
+	}
+	doubt->asked_ns = bottom->now_ns;
+	writer = nopal_writer_over(start, DOUBT_ASK_BYTES);
+	nopal_write(&writer, nopal__first_byte(NOPAL_KIND_ASK), 1);
+	nopal_write(&writer, bottom->local_id, NOPAL_ID_BYTES);
+	nopal_write(&writer, bottom->layer->plan->info.fingerprint, NOPAL_FINGERPRINT_BYTES);
+	nopal_write(&writer, bottom->peer_id, NOPAL_ID_BYTES);
+	nopal_write(&writer, doubt->nonce, DOUBT_NONCE_BYTES);
+	nopal__train_add(bottom, bottom->endpoint, DOUBT_ASK_BYTES);
 }
 
 void nopal__doubt_look(struct nopal_composite *bottom)

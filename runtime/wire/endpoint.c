@@ -103,29 +103,8 @@ static void ready_push(struct nopal_composite *composite, const struct nopal_seg
 		(struct nopal_ready){ composite, segment->handle };
 }
 
-/* The first transmission that waits goes, or has no need to any more, unless the kernel is busy
- * again: then it stays the first. */
-static void ready_next(struct nopal_endpoint *endpoint)
-{
-	const struct nopal_ready ready = endpoint->ready[endpoint->ready_head];
-	struct nopal_composite *composite = ready.composite;
-	struct nopal_segment *segment = NULL;
-
-	if (composite && composite->life != NOPAL_LIFE_ENDED)
-		segment = nopal_segment_find(&composite->session, ready.segment);
-	if (segment && (!segment->wanted || segment->waiting[NOPAL_SEND]))
-		segment = NULL;
-	if (segment) {
-		nopal__touch(composite);
-		if (!composite->down->may_leave(composite, segment))
-			return;
-	}
-	endpoint->ready_head = (endpoint->ready_head + 1) % endpoint->ready_room;
-	endpoint->ready_count--;
-	if (segment)
-		nopal__depart(composite, segment);
-}
-
+/* Transmissions that wait go, or have no need to any more, until the kernel is busy again: then the
+ * one whose turn it is stays the first. */
 void nopal__endpoint_writable(struct nopal_endpoint *endpoint)
 {
 	struct nopal_world *world = endpoint->port.world;
@@ -133,8 +112,24 @@ void nopal__endpoint_writable(struct nopal_endpoint *endpoint)
 	nopal__turn_enter(world);
 	endpoint->busy = false;
 	nopal__endpoint_flush(endpoint);
-	while (!endpoint->busy && endpoint->ready_count)
-		ready_next(endpoint);
+	while (!endpoint->busy && endpoint->ready_count) {
+		const struct nopal_ready ready = endpoint->ready[endpoint->ready_head];
+		struct nopal_composite *composite = ready.composite;
+		struct nopal_segment *segment = NULL;
+
+		if (composite && composite->life != NOPAL_LIFE_ENDED)
+			segment = nopal_segment_find(&composite->session, ready.segment);
+		if (segment && (!segment->wanted || segment->waiting[NOPAL_SEND]))
+			segment = NULL;
+		if (segment)
+			nopal__touch(composite);
+		if (segment && !composite->down->may_leave(composite, segment))
+			continue; /* the endpoint is busy */
+		endpoint->ready_head = (endpoint->ready_head + 1) % endpoint->ready_room;
+		endpoint->ready_count--;
+		if (segment)
+			nopal__depart(composite, segment);
+	}
 	nopal__turn_end(world, true);
 }
 
@@ -214,16 +209,6 @@ static void session_receive(struct nopal_endpoint *endpoint, const struct nopal_
 		nopal__session_receive(composite, kind, arrival->buffer, bytes, length);
 }
 
-static void interop_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrival,
-			    uint8_t *bytes, uint32_t length, struct nopal_composite **of_last)
-{
-	if (!*of_last)
-		*of_last = nopal__session_at(endpoint, &arrival->from);
-	if (!*of_last)
-		*of_last = nopal__interop_accept(endpoint, &arrival->from, bytes, length);
-	session_receive(endpoint, arrival, *of_last, NOPAL_KIND_DATA, bytes, length);
-}
-
 static void datagram_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrival,
 			     uint8_t *bytes, uint32_t length, struct nopal_composite **of_last)
 {
@@ -235,7 +220,11 @@ static void datagram_receive(struct nopal_endpoint *endpoint, const struct nopal
 		return;
 	}
 	if (endpoint->demux == NOPAL_DEMUX_INTEROP) {
-		interop_receive(endpoint, arrival, bytes, length, of_last);
+		if (!*of_last)
+			*of_last = nopal__session_at(endpoint, &arrival->from);
+		if (!*of_last)
+			*of_last = nopal__interop_accept(endpoint, &arrival->from, bytes, length);
+		session_receive(endpoint, arrival, *of_last, NOPAL_KIND_DATA, bytes, length);
 		return;
 	}
 	if (length < (endpoint->demux == NOPAL_DEMUX_ID ? 1 + NOPAL_ID_BYTES : 1) ||
@@ -245,11 +234,11 @@ static void datagram_receive(struct nopal_endpoint *endpoint, const struct nopal
 		return;
 	}
 	if (nopal__is_opening(kind)) {
-		if (endpoint->alias_of) {
+		if (endpoint->alias_of)
 			endpoint->port.counters.unknown_session++;
-			return;
-		}
-		nopal__opening_receive(endpoint, &arrival->from, arrival->buffer, bytes, length);
+		else
+			nopal__opening_receive(endpoint, &arrival->from, arrival->buffer, bytes,
+					       length);
 		return;
 	}
 	*of_last = session_of(endpoint, arrival, kind, bytes, *of_last);
@@ -262,27 +251,6 @@ static void datagram_receive(struct nopal_endpoint *endpoint, const struct nopal
 	session_receive(endpoint, arrival, *of_last, kind, bytes, length);
 }
 
-static void arrival_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrival)
-{
-	uint32_t stride = arrival->stride ? arrival->stride : arrival->length;
-	struct nopal_endpoint *primary = endpoint->alias_of ? endpoint->alias_of : endpoint;
-	struct nopal_composite *of_last = NULL;
-	uint32_t at = 0;
-
-	primary->arrived_ecn = arrival->ecn;
-	primary->arrived_at = endpoint;
-	primary->arrived_from = &arrival->from;
-	primary->arrived_of = NULL;
-	do {
-		uint32_t left = arrival->length - at;
-
-		datagram_receive(endpoint, arrival, arrival->bytes + at,
-				 left < stride ? left : stride, &of_last);
-		at += stride;
-	} while (at < arrival->length);
-	primary->arrived_from = NULL;
-}
-
 void nopal__endpoint_receive(struct nopal_endpoint *endpoint, const struct nopal_arrival *arrivals,
 			     size_t count)
 {
@@ -290,14 +258,31 @@ void nopal__endpoint_receive(struct nopal_endpoint *endpoint, const struct nopal
 
 	nopal__turn_enter(world);
 	endpoint->port.counters.batches_in++;
-	for (size_t i = 0; i < count; i++)
-		arrival_receive(endpoint, &arrivals[i]);
+	for (const struct nopal_arrival *arrival = arrivals; arrival < arrivals + count;
+	     arrival++) {
+		uint32_t stride = arrival->stride ? arrival->stride : arrival->length, at = 0;
+		struct nopal_endpoint *primary = endpoint->alias_of ? endpoint->alias_of : endpoint;
+		struct nopal_composite *of_last = NULL;
+
+		primary->arrived_ecn = arrival->ecn;
+		primary->arrived_at = endpoint;
+		primary->arrived_from = &arrival->from;
+		primary->arrived_of = NULL;
+		do {
+			uint32_t left = arrival->length - at;
+
+			datagram_receive(endpoint, arrival, arrival->bytes + at,
+					 left < stride ? left : stride, &of_last);
+			at += stride;
+		} while (at < arrival->length);
+		primary->arrived_from = NULL;
+	}
 	nopal__turn_end(world, true);
 }
 
 /* -------------------------------------------------------- open, allow, close */
 
-static struct nopal_endpoint *endpoint_make(const struct nopal_port *port,
+struct nopal_endpoint *nopal__endpoint_open(const struct nopal_port *port,
 					    struct nopal_problems *problems)
 {
 	struct nopal_world *world = port->world;
@@ -320,28 +305,12 @@ static struct nopal_endpoint *endpoint_make(const struct nopal_port *port,
 	return endpoint;
 }
 
-struct nopal_endpoint *nopal__endpoint_open(struct nopal_world *world,
-					    const struct nopal_address *local,
-					    const struct nopal_shard *shard,
-					    struct nopal_problems *problems)
-{
-	return endpoint_make(
-		&(struct nopal_port){ .world = world, .local = *local, .shard = shard }, problems);
-}
-
-struct nopal_endpoint *nopal__endpoint_hear(struct nopal_world *world,
-					    const struct nopal_address *group,
-					    const struct nopal_hearing *hearing)
-{
-	return endpoint_make(
-		&(struct nopal_port){ .world = world, .local = *group, .hearing = hearing }, NULL);
-}
-
 struct nopal_endpoint *nopal_endpoint_open(struct nopal_world *world,
 					   const struct nopal_address *local,
 					   struct nopal_problems *problems)
 {
-	return nopal__endpoint_open(world, local, NULL, problems);
+	return nopal__endpoint_open(&(struct nopal_port){ .world = world, .local = *local },
+				    problems);
 }
 
 int nopal_endpoint_allow(struct nopal_endpoint *endpoint, struct nopal_plan *plan, unsigned flags,
@@ -389,7 +358,7 @@ static void endpoint_free(struct nopal_endpoint *endpoint)
 		free(endpoint->listeners);
 		endpoint->listeners = next;
 	}
-	nopal__farewells_free(endpoint);
+	free(endpoint->farewells);
 	nopal__pools_free(&endpoint->pools);
 	nopal_free(NULL, endpoint->by_opening.slots);
 	nopal_free(NULL, endpoint->meetings.slots);
@@ -411,24 +380,11 @@ int nopal_endpoint_share(struct nopal_endpoint *endpoint, struct nopal_endpoint 
 	return 0;
 }
 
-/* Paths through it end; idle sessions have to say whether they have one. */
-static void alias_close(struct nopal_endpoint *alias)
-{
-	struct nopal_endpoint *primary = alias->alias_of, **at = &primary->aliases;
-
-	while (primary->idle)
-		nopal__resume(primary->idle);
-	for (struct nopal_composite *composite = primary->sessions; composite;
-	     composite = composite->next)
-		nopal__paths_forget(composite, alias);
-	while (*at != alias)
-		at = &(*at)->next_alias;
-	*at = alias->next_alias;
-}
-
+/* Paths through an alias end; idle sessions have to say whether they have one. */
 void nopal_endpoint_close(struct nopal_endpoint *endpoint)
 {
 	struct nopal_world *world = endpoint->port.world;
+	struct nopal_endpoint *primary, **at;
 	bool outermost = nopal__turn_begin(world);
 
 	while (endpoint->idle)
@@ -442,8 +398,18 @@ void nopal_endpoint_close(struct nopal_endpoint *endpoint)
 	nopal__turn_end(world, outermost);
 	for (; endpoint->aliases; endpoint->aliases = endpoint->aliases->next_alias)
 		endpoint->aliases->alias_of = NULL;
-	if (endpoint->alias_of)
-		alias_close(endpoint);
+	primary = endpoint->alias_of;
+	if (primary) {
+		while (primary->idle)
+			nopal__resume(primary->idle);
+		for (struct nopal_composite *composite = primary->sessions; composite;
+		     composite = composite->next)
+			nopal__paths_forget(composite, endpoint);
+		at = &primary->aliases;
+		while (*at != endpoint)
+			at = &(*at)->next_alias;
+		*at = endpoint->next_alias;
+	}
 	world->ops->port_close(world, endpoint);
 	endpoint_free(endpoint);
 }

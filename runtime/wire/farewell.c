@@ -72,12 +72,28 @@ bool nopal_failure_read(struct nopal_reader *reader, struct nopal_failure *ret_f
 /* -------------------------------------------------------------------- said */
 
 /* The train's last datagram is the one that was packed just now. */
-static void farewell_keep(struct nopal_composite *bottom, uint32_t length)
+void nopal__farewell_tell(struct nopal_composite *bottom)
 {
+	const struct nopal_plan *plan = bottom->layer->plan;
 	struct nopal_endpoint *endpoint = bottom->endpoint;
+	uint8_t body[1 + FAREWELL_SAID_MAX];
+	struct nopal_writer writer = nopal_writer_over(body, sizeof(body));
+	struct nopal_segment segment = { .kind = NOPAL_KIND_ABORT, .body.bytes = body };
 	struct nopal_farewell *kept;
+	uint32_t length;
 
+	if (!bottom->peer_known || !bottom->awake || plan->demux == NOPAL_DEMUX_INTEROP)
+		return;
+	nopal_failure_write(&writer,
+			    &(struct nopal_failure){ bottom->end, bottom->awake->end_text
+									  ? bottom->awake->end_text
+									  : "" });
+	segment.body.length = nopal_written(&writer);
+	nopal__pack_out(bottom, &segment);
+	if (plan->demux != NOPAL_DEMUX_ID || bottom->awake->paths)
+		return;
 	nopal__train_finish(bottom);
+	length = plan->head_bytes + segment.body.length + plan->trailer_bytes;
 	if (endpoint->train_of != bottom || endpoint->train_length < length ||
 	    length > FAREWELL_BYTES)
 		return;
@@ -92,26 +108,6 @@ static void farewell_keep(struct nopal_composite *bottom, uint32_t length)
 	memcpy(kept->bytes, endpoint->train + endpoint->train_length - length, length);
 }
 
-void nopal__farewell_tell(struct nopal_composite *bottom)
-{
-	const struct nopal_plan *plan = bottom->layer->plan;
-	uint8_t body[1 + FAREWELL_SAID_MAX];
-	struct nopal_writer writer = nopal_writer_over(body, sizeof(body));
-	struct nopal_segment segment = { .kind = NOPAL_KIND_ABORT };
-
-	if (!bottom->peer_known || !bottom->awake || plan->demux == NOPAL_DEMUX_INTEROP)
-		return;
-	nopal_failure_write(&writer,
-			    &(struct nopal_failure){ bottom->end, bottom->awake->end_text
-									  ? bottom->awake->end_text
-									  : "" });
-	segment.body.bytes = body;
-	segment.body.length = nopal_written(&writer);
-	nopal__pack_out(bottom, &segment);
-	if (plan->demux == NOPAL_DEMUX_ID && !bottom->awake->paths)
-		farewell_keep(bottom, plan->head_bytes + segment.body.length + plan->trailer_bytes);
-}
-
 bool nopal__farewell_repeat(struct nopal_endpoint *endpoint, const struct nopal_address *from,
 			    uint32_t id, uint32_t longer_than)
 {
@@ -124,11 +120,6 @@ bool nopal__farewell_repeat(struct nopal_endpoint *endpoint, const struct nopal_
 			return true;
 		}
 	return false;
-}
-
-void nopal__farewells_free(struct nopal_endpoint *endpoint)
-{
-	free(endpoint->farewells);
 }
 
 /* ------------------------------------------------------------------- heard */

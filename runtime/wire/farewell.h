@@ -13,7 +13,6 @@ void nopal__farewell_tell(struct nopal_composite *bottom);
  * its last datagram is not shorter than this. */
 bool nopal__farewell_repeat(struct nopal_endpoint *endpoint, const struct nopal_address *from,
 			    uint32_t id, uint32_t longer_than);
-void nopal__farewells_free(struct nopal_endpoint *endpoint);
 
 /* The peer says why its session ended; takes the segment. */
 void nopal__farewell_receive(struct nopal_composite *bottom, struct nopal_segment *segment);

@@ -306,24 +306,12 @@ static struct nopal_composite *answer_rendezvous(struct nopal_request *request)
 	return NULL;
 }
 
-static struct nopal_composite *admit_stranger(struct nopal_request *request)
-{
-	struct nopal_listener_entry *entry = listener_of(request);
-
-	if (!entry || !entry->plan->admission) {
-		refuse_stranger(request);
-		return NULL;
-	}
-	return is_admitted(request, &entry->plan->layers[entry->plan->layer_count - 1], NULL)
-		       ? accept_at_once(entry, request)
-		       : NULL;
-}
-
 static void connect_receive(struct nopal_request *request, struct nopal_buffer *buffer,
 			    bool rendezvous)
 {
 	uint64_t check = nopal_read(&request->body, NOPAL_CHECK_BYTES);
 	struct nopal_reader body = request->body;
+	struct nopal_listener_entry *entry;
 	struct nopal_composite *composite;
 
 	if (body.bad || check != check_of(request->fingerprint, request->peer_id, body.at,
@@ -331,9 +319,15 @@ static void connect_receive(struct nopal_request *request, struct nopal_buffer *
 		endpoint_of(request)->port.counters.malformed++;
 		return;
 	}
+	entry = listener_of(request);
 	composite = opening_session(request);
-	if (!composite)
-		composite = rendezvous ? answer_rendezvous(request) : admit_stranger(request);
+	if (!composite && rendezvous)
+		composite = answer_rendezvous(request);
+	else if (!composite && (!entry || !entry->plan->admission))
+		refuse_stranger(request);
+	else if (!composite &&
+		 is_admitted(request, &entry->plan->layers[entry->plan->layer_count - 1], NULL))
+		composite = accept_at_once(entry, request);
 	if (!composite || composite->life == NOPAL_LIFE_ENDED)
 		return;
 	nopal__touch(composite);
@@ -341,45 +335,27 @@ static void connect_receive(struct nopal_request *request, struct nopal_buffer *
 		body_arrives(composite, NOPAL_KIND_CONNECT, buffer, body);
 }
 
-static void answer(const struct nopal_request *request, const struct nopal_composite *composite)
-{
-	uint8_t bytes[REPLY_ROOM];
-	struct nopal_writer reply = reply_body(request, bytes);
-
-	nopal_write(&reply, REPLY_ANSWER, 1);
-	nopal_write(&reply, composite->local_id, NOPAL_ID_BYTES);
-	if (!reply.full)
-		reply_send(request, bytes, &reply);
-}
-
-/* The listener for data of a stranger; NULL: none, and the stranger was told. */
-static struct nopal_listener_entry *listener_without_admission(const struct nopal_request *request)
-{
-	struct nopal_listener_entry *entry = listener_of(request);
-	struct nopal_request whole = *request;
-
-	if (entry && (entry->flags & NOPAL_ALLOW_CONNECTIONLESS) && !entry->plan->admission)
-		return entry;
-	whole.body.at = whole.body.end;
-	refuse_stranger(&whole);
-	return NULL;
-}
-
 /* A stranger's session begins when its first datagram is known to be whole: a damaged one may name
  * any peer.  A control kind follows the fingerprint. */
-static void opening_receive(const struct nopal_request *request, struct nopal_buffer *buffer,
+static void opening_receive(struct nopal_request *request, struct nopal_buffer *buffer,
 			    uint8_t *bytes, uint32_t length, bool control)
 {
 	const uint8_t kind = control ? bytes[OPENING_HEAD] : NOPAL_KIND_DATA;
 	struct nopal_composite *composite = opening_session(request);
-	struct nopal_listener_entry *entry = NULL;
+	struct nopal_listener_entry *entry = composite ? NULL : listener_of(request);
 	struct nopal_segment *segment;
+	uint8_t answer[REPLY_ROOM];
+	struct nopal_writer reply = reply_body(request, answer);
 
+	if (entry && (entry->plan->admission || !(entry->flags & NOPAL_ALLOW_CONNECTIONLESS)))
+		entry = NULL;
 	if (composite) {
 		nopal__touch(composite);
+	} else if (entry) {
+		composite = session_for(entry, request);
 	} else {
-		entry = listener_without_admission(request);
-		composite = entry ? session_for(entry, request) : NULL;
+		request->body.at = request->body.end; /* no text of a composition */
+		refuse_stranger(request);
 	}
 	if (!composite || composite->life == NOPAL_LIFE_ENDED)
 		return;
@@ -399,7 +375,10 @@ static void opening_receive(const struct nopal_request *request, struct nopal_bu
 		nopal__segment_free(composite, segment);
 		return;
 	}
-	answer(request, composite);
+	nopal_write(&reply, REPLY_ANSWER, 1);
+	nopal_write(&reply, composite->local_id, NOPAL_ID_BYTES);
+	if (!reply.full)
+		reply_send(request, answer, &reply);
 	nopal__segment_arrive(composite, segment);
 }
 

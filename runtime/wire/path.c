@@ -106,27 +106,21 @@ static unsigned path_enter(struct nopal_composite *bottom, struct nopal_endpoint
 	return unused;
 }
 
-static uint8_t path_arrived(struct nopal_composite *bottom, struct nopal_endpoint *at,
-			    const struct nopal_address *from)
-{
-	unsigned number;
-
-	if (!from || (at == bottom->endpoint && nopal_address_equal(from, &bottom->peer)))
-		return 0;
-	if (bottom->life == NOPAL_LIFE_OPENING || !paths_of(bottom))
-		return NOPAL_PATH_NONE;
-	number = path_enter(bottom, at, from);
-	if (!number)
-		return NOPAL_PATH_NONE;
-	bottom->awake->paths->path[number].heard_ns = bottom->now_ns;
-	return (uint8_t)number;
-}
-
 uint8_t nopal__path_arrived(struct nopal_composite *bottom)
 {
-	struct nopal_endpoint *endpoint = bottom->endpoint;
+	struct nopal_endpoint *endpoint = bottom->endpoint, *at = endpoint->arrived_at;
+	const struct nopal_address *from = endpoint->arrived_from;
+	unsigned number = 0;
 
-	endpoint->arrived_path = path_arrived(bottom, endpoint->arrived_at, endpoint->arrived_from);
+	if (from && (at != endpoint || !nopal_address_equal(from, &bottom->peer))) {
+		if (bottom->life != NOPAL_LIFE_OPENING && paths_of(bottom))
+			number = path_enter(bottom, at, from);
+		if (number)
+			bottom->awake->paths->path[number].heard_ns = bottom->now_ns;
+		else
+			number = NOPAL_PATH_NONE;
+	}
+	endpoint->arrived_path = (uint8_t)number;
 	endpoint->arrived_of = bottom;
 	return endpoint->arrived_path;
 }

@@ -104,34 +104,25 @@ static void record_clear(struct nopal_path_cache *cache, uint32_t record)
 	cache->free = record;
 }
 
-static uint32_t record_make(struct nopal_path_cache *cache, const struct nopal_path_pair *pair)
-{
-	uint32_t *bucket = bucket_of(cache, pair), record = cache->oldest;
-
-	if (!cache->free && record) {
-		idle_remove(cache, record);
-		record_clear(cache, record);
-	}
-	record = cache->free;
-	if (!record)
-		return 0;
-	cache->free = cache->record[record].next;
-	cache->record[record].pair = *pair;
-	cache->record[record].next = *bucket;
-	*bucket = record;
-	return record;
-}
-
 uint32_t nopal__path_cache_hold(struct nopal_path_cache *cache, const struct nopal_path_pair *pair)
 {
-	uint32_t record = *bucket_of(cache, pair);
+	uint32_t *bucket = bucket_of(cache, pair), record = *bucket, oldest = cache->oldest;
 
 	while (record && memcmp(&cache->record[record].pair, pair, sizeof(*pair)) != 0)
 		record = cache->record[record].next;
-	if (!record)
-		record = record_make(cache, pair);
-	else if (!cache->record[record].holders)
+	if (record && !cache->record[record].holders)
 		idle_remove(cache, record);
+	if (!record && !cache->free && oldest) { /* makes room */
+		idle_remove(cache, oldest);
+		record_clear(cache, oldest);
+	}
+	if (!record && cache->free) {
+		record = cache->free;
+		cache->free = cache->record[record].next;
+		cache->record[record].pair = *pair;
+		cache->record[record].next = *bucket;
+		*bucket = record;
+	}
 	if (record)
 		cache->record[record].holders++;
 	return record;

@@ -149,30 +149,12 @@ bool nopal_plan_can_rendezvous(const struct nopal_plan *plan)
 	return part && part->microprotocol->admission->rendezvous && !plan->destinations;
 }
 
-static bool rendezvous_begin(struct nopal_composite *bottom)
-{
-	struct nopal_endpoint *endpoint = bottom->endpoint;
-	struct rendezvous *rendezvous = calloc(1, sizeof(*rendezvous));
-
-	if (!rendezvous)
-		return false;
-	rendezvous->bottom = bottom;
-	if (nopal_map_put(NULL, &endpoint->meetings, rendezvous_key(endpoint, &bottom->peer),
-			  rendezvous) < 0) {
-		free(rendezvous);
-		return false;
-	}
-	for (struct nopal_composite *composite = bottom; composite;
-	     composite = nopal__over(composite))
-		composite->rendezvous = true;
-	return true;
-}
-
 struct nopal_composite *nopal__rendezvous_open(const struct nopal_open *open)
 {
 	struct nopal_endpoint *endpoint = open->endpoint;
 	struct nopal_plan *plan = open->plan;
 	struct nopal_composite *bottom;
+	struct rendezvous *rendezvous;
 
 	if (!open->peer || !nopal_plan_can_rendezvous(plan) || endpoint->port.shard ||
 	    nopal__rendezvous_with(endpoint, open->peer))
@@ -181,11 +163,18 @@ struct nopal_composite *nopal__rendezvous_open(const struct nopal_open *open)
 				      open->callbacks, open->user);
 	if (!bottom)
 		return NULL;
-	if (!rendezvous_begin(bottom)) {
+	rendezvous = calloc(1, sizeof(*rendezvous));
+	if (!rendezvous || nopal_map_put(NULL, &endpoint->meetings,
+					 rendezvous_key(endpoint, &bottom->peer), rendezvous) < 0) {
+		free(rendezvous);
 		nopal__callbacks_unshare(endpoint, nopal__top(bottom)->callbacks);
 		nopal__session_unmake(bottom);
 		return NULL;
 	}
+	rendezvous->bottom = bottom;
+	for (struct nopal_composite *composite = bottom; composite;
+	     composite = nopal__over(composite))
+		composite->rendezvous = true;
 	nopal__session_start(bottom);
 	return nopal__top(bottom);
 }

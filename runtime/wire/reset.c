@@ -131,11 +131,22 @@ bool nopal__proof_read(struct nopal_composite *bottom, struct nopal_reader *read
 
 /* --------------------------------------------------------------------- sent */
 
-static bool resets_allow(struct nopal_endpoint *endpoint)
+void nopal__stray_receive(struct nopal_endpoint *endpoint, const struct nopal_address *from,
+			  uint8_t kind, const uint8_t *bytes, uint32_t length)
 {
 	int64_t now_ns = endpoint->port.world->now_ns;
 	int64_t more = (now_ns - endpoint->reset_ns) / RESET_EVERY_NS;
+	uint8_t reset[RESET_BYTES];
+	struct nopal_writer writer = nopal_writer_over(reset, sizeof(reset));
+	uint64_t token[RESET_TOKEN_WORDS];
+	uint32_t id;
 
+	if (endpoint->demux != NOPAL_DEMUX_ID || endpoint->alias_of || kind == NOPAL_KIND_REPLY ||
+	    kind == NOPAL_KIND_ABORT || kind == NOPAL_KIND_MULTICAST || length <= RESET_BYTES)
+		return;
+	id = (uint32_t)nopal__get(bytes + 1, NOPAL_ID_BYTES);
+	if (id == 0 || nopal__demux_knows(endpoint, id, 0) != NOPAL_UNHEARD_OF)
+		return;
 	if (more > 0) {
 		endpoint->reset_ns = now_ns;
 		endpoint->resets_left = more < RESET_BURST - endpoint->resets_left
@@ -143,26 +154,8 @@ static bool resets_allow(struct nopal_endpoint *endpoint)
 						: RESET_BURST;
 	}
 	if (!endpoint->resets_left)
-		return false;
+		return;
 	endpoint->resets_left--;
-	return true;
-}
-
-void nopal__stray_receive(struct nopal_endpoint *endpoint, const struct nopal_address *from,
-			  uint8_t kind, const uint8_t *bytes, uint32_t length)
-{
-	uint8_t reset[RESET_BYTES];
-	struct nopal_writer writer = nopal_writer_over(reset, sizeof(reset));
-	uint64_t token[RESET_TOKEN_WORDS];
-	uint32_t id;
-
-	if (endpoint->demux != NOPAL_DEMUX_ID || endpoint->alias_of || kind == NOPAL_KIND_REPLY ||
-	    kind == NOPAL_KIND_ABORT || kind == NOPAL_KIND_MULTICAST)
-		return;
-	id = (uint32_t)nopal__get(bytes + 1, NOPAL_ID_BYTES);
-	if (id == 0 || nopal__demux_knows(endpoint, id, 0) != NOPAL_UNHEARD_OF ||
-	    length <= RESET_BYTES || !resets_allow(endpoint))
-		return;
 	if (nopal__farewell_repeat(endpoint, from, id, length))
 		return;
 	token_make(endpoint, from, id, token);

@@ -7,27 +7,6 @@
 
 #include "wire/train.h"
 
-static void transmitted(struct nopal_endpoint *endpoint, enum nopal_transmitted how)
-{
-	struct nopal_endpoint_counters *counters = &endpoint->port.counters;
-	struct nopal_composite *composite = endpoint->train_of;
-
-	if (how == NOPAL_BUSY) {
-		endpoint->busy = true;
-		counters->busy++;
-		return;
-	}
-	counters->trains_out++;
-	counters->datagrams_out += endpoint->train_count;
-	if (how != NOPAL_TRANSMITTED)
-		counters->soft_errors++;
-	if (how == NOPAL_TOO_BIG && composite && composite->awake &&
-	    composite->life != NOPAL_LIFE_ENDED) /* our own host has no path for this length */
-		nopal__path_narrowed(composite, endpoint->train_stride - 1);
-	endpoint->train_length = endpoint->train_count = 0;
-	endpoint->train_closed = endpoint->train_fragments = false;
-}
-
 /* The last datagram is sealed when the next one lies behind it or the train leaves: by then its
  * bytes are in the cache and need not be waited for.  Its session may be of another plan than the
  * one whose fused unit this is. */
@@ -46,13 +25,6 @@ NOPAL_HOT static void train_seal(struct nopal_endpoint *endpoint)
 					 bytes - composite->layer->plan->trailer_bytes);
 }
 
-static uint8_t train_ecn(const struct nopal_endpoint *endpoint)
-{
-	const struct nopal_composite *composite = endpoint->train_of;
-
-	return composite && composite->awake ? composite->awake->path_ecn : 0;
-}
-
 void nopal__train_finish(struct nopal_composite *composite)
 {
 	if (composite->endpoint->train_of == composite)
@@ -67,14 +39,36 @@ void nopal__train_finish(struct nopal_composite *composite)
  * wait there for the narrow writes of the datagram before. */
 __attribute__((noinline)) void nopal__endpoint_flush(struct nopal_endpoint *endpoint)
 {
-	struct nopal_train train = { &endpoint->train_to,	endpoint->train,
-				     endpoint->train_length,	endpoint->train_stride,
-				     endpoint->train_fragments, train_ecn(endpoint) };
+	struct nopal_endpoint_counters *counters = &endpoint->port.counters;
+	struct nopal_composite *composite = endpoint->train_of;
+	struct nopal_train train = {
+		.to = &endpoint->train_to,
+		.bytes = endpoint->train,
+		.length = endpoint->train_length,
+		.stride = endpoint->train_stride,
+		.fragments = endpoint->train_fragments,
+		.ecn = composite && composite->awake ? composite->awake->path_ecn : 0,
+	};
+	enum nopal_transmitted how;
 
 	train_seal(endpoint);
-	if (endpoint->train_count && !endpoint->busy)
-		transmitted(endpoint, endpoint->port.world->ops->transmit(endpoint->port.world,
-									  endpoint, &train));
+	if (!endpoint->train_count || endpoint->busy)
+		return;
+	how = endpoint->port.world->ops->transmit(endpoint->port.world, endpoint, &train);
+	if (how == NOPAL_BUSY) {
+		endpoint->busy = true;
+		counters->busy++;
+		return;
+	}
+	counters->trains_out++;
+	counters->datagrams_out += endpoint->train_count;
+	if (how != NOPAL_TRANSMITTED)
+		counters->soft_errors++;
+	if (how == NOPAL_TOO_BIG && composite && composite->awake &&
+	    composite->life != NOPAL_LIFE_ENDED) /* our own host has no path for this length */
+		nopal__path_narrowed(composite, endpoint->train_stride - 1);
+	endpoint->train_length = endpoint->train_count = 0;
+	endpoint->train_closed = endpoint->train_fragments = false;
 }
 
 NOPAL_HOT static bool train_takes(const struct nopal_endpoint *endpoint,

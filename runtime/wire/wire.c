@@ -53,17 +53,6 @@ NOPAL_HOT void nopal_serial_seen(struct nopal_at at, unsigned which, uint64_t va
 		composite->awake->serial[index - 1] = value;
 }
 
-/* The same by kind.  Data are told apart for their header's sake. */
-NOPAL_HOT static uint8_t *put_header(const struct nopal_composite *composite,
-				     const struct nopal_segment *segment, uint8_t *at)
-{
-	const struct nopal_plan *plan = nopal__plan(composite);
-
-	if (segment->kind == NOPAL_KIND_DATA)
-		return nopal__fields_put(&plan->kinds[NOPAL_KIND_DATA].header, segment, at);
-	return nopal__fields_put(&plan->kinds[segment->kind].header, segment, at);
-}
-
 NOPAL_HOT static void get_header(const struct nopal_composite *composite,
 				 struct nopal_segment *segment, const uint8_t *at)
 {
@@ -122,35 +111,6 @@ NOPAL_HOT static bool endpoint_may_leave(struct nopal_composite *composite,
 	return nopal__train_ready(composite, datagram_bytes(composite, segment));
 }
 
-/* Bodies mostly leave in the order in which they lie in memory: the next one begins to be fetched
- * while this one leaves. */
-static void fetch_behind(const struct nopal_body *body)
-{
-	const uint8_t *behind;
-
-	if (body->length < FETCH_FROM_BYTES)
-		return; /* there may be no bytes at all */
-	behind = body->bytes + body->length;
-	for (uint32_t at = 0; at < body->length; at += 4 * NOPAL_CACHE_LINE) {
-		__builtin_prefetch(behind + at);
-		__builtin_prefetch(behind + at + NOPAL_CACHE_LINE);
-		__builtin_prefetch(behind + at + 2 * NOPAL_CACHE_LINE);
-		__builtin_prefetch(behind + at + 3 * NOPAL_CACHE_LINE);
-	}
-}
-
-static uint8_t *put_introduction(struct nopal_composite *composite, uint8_t kind, uint8_t *at)
-{
-	composite->awake->introduced_ns = composite->session.now_ns;
-	*at++ = nopal__first_byte(kind == NOPAL_KIND_DATA ? NOPAL_KIND_DATA_OPENING
-							  : NOPAL_KIND_CONTROL_OPENING);
-	at = nopal__put(at, composite->local_id, NOPAL_ID_BYTES);
-	at = nopal__put(at, nopal__plan(composite)->info.fingerprint, NOPAL_FINGERPRINT_BYTES);
-	if (kind != NOPAL_KIND_DATA)
-		*at++ = kind;
-	return at;
-}
-
 static inline uint8_t *put_head(struct nopal_composite *composite, uint8_t kind, bool opening,
 				uint8_t *at)
 {
@@ -158,11 +118,20 @@ static inline uint8_t *put_head(struct nopal_composite *composite, uint8_t kind,
 
 	if (plan->demux == NOPAL_DEMUX_INTEROP)
 		return at;
-	if (opening)
-		return put_introduction(composite, kind, at);
-	*at++ = nopal__first_byte(kind);
-	return plan->demux == NOPAL_DEMUX_ID ? nopal__put(at, composite->peer_id, NOPAL_ID_BYTES)
-					     : at;
+	if (!opening) {
+		*at++ = nopal__first_byte(kind);
+		return plan->demux == NOPAL_DEMUX_ID
+			       ? nopal__put(at, composite->peer_id, NOPAL_ID_BYTES)
+			       : at;
+	}
+	composite->awake->introduced_ns = composite->session.now_ns;
+	*at++ = nopal__first_byte(kind == NOPAL_KIND_DATA ? NOPAL_KIND_DATA_OPENING
+							  : NOPAL_KIND_CONTROL_OPENING);
+	at = nopal__put(at, composite->local_id, NOPAL_ID_BYTES);
+	at = nopal__put(at, plan->info.fingerprint, NOPAL_FINGERPRINT_BYTES);
+	if (kind != NOPAL_KIND_DATA)
+		*at++ = kind;
+	return at;
 }
 
 /* To the train.  A datagram that is longer than the path is thought to take goes alone: a probe, or
@@ -203,15 +172,20 @@ static void pack_formatted(struct nopal_composite *composite, struct nopal_way w
 		bytes + segment->body.length + plan->trailer_bytes);
 }
 
+/* Data are told apart for their header's sake.  Bodies mostly leave in the order in which they lie
+ * in memory: the next one begins to be fetched while this one leaves. */
 static inline __attribute__((always_inline)) void pack(struct nopal_composite *composite,
 						       struct nopal_way way,
 						       const struct nopal_segment *segment)
 {
+	const struct nopal_plan *plan = nopal__plan(composite);
+	const struct nopal_body *body = &segment->body;
 	bool opening = introduces(composite, segment);
 	uint32_t bytes = datagram_bytes(composite, segment);
+	const uint8_t *behind;
 	uint8_t *at;
 
-	if (nopal__plan(composite)->kinds[segment->kind].formatted) {
+	if (plan->kinds[segment->kind].formatted) {
 		pack_formatted(composite, way, segment);
 		return;
 	}
@@ -219,11 +193,22 @@ static inline __attribute__((always_inline)) void pack(struct nopal_composite *c
 	if (!at)
 		return;
 	at = put_head(composite, segment->kind, opening, at);
-	at = put_header(composite, segment, at);
-	if (segment->body.length)
-		memcpy(at, segment->body.bytes, segment->body.length);
+	if (segment->kind == NOPAL_KIND_DATA)
+		at = nopal__fields_put(&plan->kinds[NOPAL_KIND_DATA].header, segment, at);
+	else
+		at = nopal__fields_put(&plan->kinds[segment->kind].header, segment, at);
+	if (body->length)
+		memcpy(at, body->bytes, body->length);
 	add_out(composite, way.endpoint, segment, bytes);
-	fetch_behind(&segment->body);
+	if (body->length < FETCH_FROM_BYTES)
+		return; /* there may be no bytes at all */
+	behind = body->bytes + body->length;
+	for (uint32_t ahead = 0; ahead < body->length; ahead += 4 * NOPAL_CACHE_LINE) {
+		__builtin_prefetch(behind + ahead);
+		__builtin_prefetch(behind + ahead + NOPAL_CACHE_LINE);
+		__builtin_prefetch(behind + ahead + 2 * NOPAL_CACHE_LINE);
+		__builtin_prefetch(behind + ahead + 3 * NOPAL_CACHE_LINE);
+	}
 }
 
 /* A peer that does not know the session yet hears of it by the first path.  No later datagram of
@@ -245,21 +230,15 @@ void nopal__pack_by(struct nopal_composite *composite, const struct nopal_segmen
 		way.endpoint->train_closed = true;
 }
 
-static __attribute__((noinline)) void pack_copies(struct nopal_composite *composite,
-						  const struct nopal_segment *segment)
+void nopal__pack_out(struct nopal_composite *composite, const struct nopal_segment *segment)
 {
-	if (composite->life == NOPAL_LIFE_OPENING)
+	pack(composite, nopal__first_way(composite), segment);
+	if (!nopal__plan(composite)->many_paths || !composite->awake->paths ||
+	    composite->life == NOPAL_LIFE_OPENING)
 		return;
 	for (unsigned path = 1; path < NOPAL_PATHS_MAX; path++)
 		if (composite->awake->paths->open >> path & 1)
 			nopal__pack_by(composite, segment, path);
-}
-
-void nopal__pack_out(struct nopal_composite *composite, const struct nopal_segment *segment)
-{
-	pack(composite, nopal__first_way(composite), segment);
-	if (nopal__plan(composite)->many_paths && composite->awake->paths)
-		pack_copies(composite, segment);
 }
 
 int nopal_format_kind_of(const struct nopal_session *session, const struct nopal_segment *segment)

@@ -140,7 +140,10 @@ struct nopal_endpoint *nopal_shard_endpoint(struct nopal_shards *shards, unsigne
 				   index);
 		return NULL;
 	}
-	endpoint = nopal__endpoint_open(world, &shards->local, &shard->shard, problems);
+	endpoint = nopal__endpoint_open(&(struct nopal_port){ .world = world,
+							      .local = shards->local,
+							      .shard = &shard->shard },
+					problems);
 	shard->taken = endpoint != NULL;
 	return endpoint;
 }

@@ -341,7 +341,8 @@ TEST(test_shards_have_one_secret_and_others_their_own)
 	struct nopal_address local = at(7005);
 	struct nopal_endpoint *sharded;
 
-	sharded = nopal__endpoint_open(rig.world, &local, &shard, NULL);
+	sharded = nopal__endpoint_open(
+		&(struct nopal_port){ .world = rig.world, .local = local, .shard = &shard }, NULL);
 	assert_memory_equal(sharded->secret, shard.secret, sizeof(shard.secret));
 	assert_true(endpoint->secret[0] && endpoint->secret[1]);
 	assert_true(endpoint->secret[0] != endpoint->secret[1]);
