@@ -44,22 +44,13 @@ static bool same_family(const struct nopal_address *a, const struct nopal_addres
 	return nopal_address_is_v4(a) == nopal_address_is_v4(b);
 }
 
-static int speak(struct nopal_composite *composite, const struct nopal_casting *casting)
-{
-	const struct nopal_world_ops *ops = composite->world->ops;
-
-	if (!same_family(casting->group, casting->toward))
-		return -EAFNOSUPPORT;
-	return ops->multicast_from
-		       ? ops->multicast_from(composite->world, composite->endpoint, casting)
-		       : 0;
-}
-
 int64_t nopal_channel_open(struct nopal_session *session, uint32_t index,
 			   const struct nopal_address *group, unsigned hops)
 {
 	struct nopal_composite *composite = nopal__composite(session);
-	int error;
+	const struct nopal_world_ops *ops = composite->world->ops;
+	struct nopal_casting casting = { .group = group, .hops = hops };
+	int error = 0;
 
 	if (!nopal__is_group(composite) || !composite->layer->plan->channel ||
 	    !nopal_address_is_multicast(group))
@@ -70,11 +61,11 @@ int64_t nopal_channel_open(struct nopal_session *session, uint32_t index,
 		return -EAFNOSUPPORT;
 	if (composite->group->channel)
 		return composite->peer_id;
-	error = speak(composite, &(struct nopal_casting){
-					 .group = group,
-					 .toward = &composite->group->member[index]->peer,
-					 .hops = hops,
-				 });
+	casting.toward = &composite->group->member[index]->peer;
+	if (!same_family(group, casting.toward))
+		return -EAFNOSUPPORT;
+	if (ops->multicast_from)
+		error = ops->multicast_from(composite->world, composite->endpoint, &casting);
 	if (error)
 		return error;
 	composite->peer = *group;
@@ -206,33 +197,6 @@ static void multicast_receive(struct nopal_endpoint *alias, const struct nopal_a
 
 /* ---------------------------------------------------------- joining, leaving */
 
-static struct nopal_endpoint *alias_at(const struct nopal_endpoint *primary,
-				       const struct nopal_address *group)
-{
-	struct nopal_endpoint *alias = primary->aliases;
-
-	while (alias && !(alias->channels && nopal_address_equal(&alias->port.local, group)))
-		alias = alias->next_alias;
-	return alias;
-}
-
-static struct nopal_endpoint *alias_open(const struct nopal_composite *composite,
-					 const struct nopal_address *group)
-{
-	const struct nopal_hearing hearing = { .beside = composite->endpoint,
-					       .from = &composite->peer };
-	const struct nopal_port port = { .world = composite->world,
-					 .local = *group,
-					 .hearing = &hearing };
-	struct nopal_endpoint *alias = nopal__endpoint_open(&port, NULL);
-
-	if (alias && nopal_endpoint_share(alias, composite->endpoint) < 0) {
-		nopal_endpoint_close(alias);
-		return NULL;
-	}
-	return alias;
-}
-
 /* The alias closes with the last session that receives a channel there. */
 static void alias_leave(struct nopal_endpoint *alias)
 {
@@ -240,20 +204,27 @@ static void alias_leave(struct nopal_endpoint *alias)
 		nopal_endpoint_close(alias);
 }
 
-static int channel_enter(struct nopal_composite *composite, struct nopal_endpoint *alias,
-			 uint32_t id)
+/* An alias of the endpoint at the address of the channel; NULL: none can be opened. */
+static struct nopal_endpoint *alias_of(const struct nopal_composite *composite,
+				       const struct nopal_address *group)
 {
-	struct nopal_channel *channel = calloc(1, sizeof(*channel));
-	uint64_t key = nopal__opening_key(alias, &composite->peer, id);
+	const struct nopal_hearing hearing = { .beside = composite->endpoint,
+					       .from = &composite->peer };
+	struct nopal_endpoint *alias = composite->endpoint->aliases;
 
-	if (!channel || nopal_map_get(&alias->by_opening, key) ||
-	    nopal_map_put(NULL, &alias->by_opening, key, composite) < 0) {
-		free(channel);
-		return -ENOMEM;
+	while (alias && !(alias->channels && nopal_address_equal(&alias->port.local, group)))
+		alias = alias->next_alias;
+	if (alias)
+		return alias;
+	alias = nopal__endpoint_open(&(struct nopal_port){ .world = composite->world,
+							   .local = *group,
+							   .hearing = &hearing },
+				     NULL);
+	if (alias && nopal_endpoint_share(alias, composite->endpoint) < 0) {
+		nopal_endpoint_close(alias);
+		return NULL;
 	}
-	*channel = (struct nopal_channel){ alias, id, key };
-	composite->channel = channel;
-	return 0;
+	return alias;
 }
 
 /* Called by who was told of it by its peer; once more changes nothing. */
@@ -261,7 +232,9 @@ int nopal_channel_join(struct nopal_session *session, const struct nopal_address
 		       uint32_t id)
 {
 	struct nopal_composite *composite = nopal__composite(session);
+	struct nopal_channel *channel;
 	struct nopal_endpoint *alias;
+	uint64_t key;
 
 	if (!nopal_is_destination(session) || !composite->layer->plan->channel ||
 	    !nopal_address_is_multicast(group))
@@ -270,17 +243,22 @@ int nopal_channel_join(struct nopal_session *session, const struct nopal_address
 		return -EAFNOSUPPORT;
 	if (composite->channel)
 		return composite->channel->id == id ? 0 : -EEXIST;
-	alias = alias_at(composite->endpoint, group);
-	if (!alias)
-		alias = alias_open(composite, group);
+	alias = alias_of(composite, group);
 	if (!alias)
 		return -EADDRNOTAVAIL;
 	alias->channels++;
 	alias->channel_receive = multicast_receive;
-	if (channel_enter(composite, alias, id) == 0)
-		return 0;
-	alias_leave(alias);
-	return -ENOMEM;
+	channel = calloc(1, sizeof(*channel));
+	key = nopal__opening_key(alias, &composite->peer, id);
+	if (!channel || nopal_map_get(&alias->by_opening, key) ||
+	    nopal_map_put(NULL, &alias->by_opening, key, composite) < 0) {
+		free(channel);
+		alias_leave(alias);
+		return -ENOMEM;
+	}
+	*channel = (struct nopal_channel){ alias, id, key };
+	composite->channel = channel;
+	return 0;
 }
 
 void nopal__channel_leave(struct nopal_composite *composite)

@@ -78,33 +78,37 @@ void nopal_copies_choose(struct nopal_session *session, const uint32_t *indices,
 		choice[group->choice_count++] = indices[i];
 }
 
-/* A destination that is leaving, or has ended, gets no message by its id either. */
-static uint32_t choose_one(const struct nopal_composite *composite, uint64_t id, uint32_t *choice)
-{
-	struct nopal_group *group = composite->group;
-	uint32_t index = nopal__member_find(composite, id);
-	const struct nopal_destination *one;
-
-	if (index == group->count)
-		return 0;
-	one = group->member[index]->destination;
-	choice[0] = index;
-	return !one->removed && !one->ended;
-}
-
 static void count_given(struct nopal_destination *destination, const struct nopal_segment *segment)
 {
 	if (segment->kind == NOPAL_KIND_DATA)
 		destination->given_bytes += segment->body.length;
 }
 
-/* Chooses the destinations that take a segment for all.  Where the segment leaves through the
- * channel, too, the joined destinations are given it by that, and counted apart, whatever else
- * waits for them: their copies have their outcome by their reports, or with their end. */
-static void choose_all(struct nopal_group *group, const struct nopal_segment *segment,
-		       uint32_t *choice, uint32_t *ret_hear)
+/* Writes whom the segment is for where there is a choice; returns how many.  A destination that is
+ * leaving, or has ended, gets no message by its id either.
+ *
+ * Where a segment for all leaves through the channel, too, the joined destinations are given it by
+ * that, and counted apart, whatever else waits for them: their copies have their outcome by their
+ * reports, or with their end. */
+static uint32_t choose(struct nopal_composite *composite, const struct nopal_segment *segment,
+		       uint32_t *ret_hear)
 {
-	for (uint32_t i = 0; i < group->count; i++) {
+	struct nopal_group *group = composite->group;
+	uint64_t id = segment->attribute[nopal__plan(composite)->destination_slot];
+	uint32_t *choice, index;
+
+	if (!nopal__is_group(composite))
+		return 1;
+	choice = choice_of(composite);
+	if (!choice || id || !group->chosen)
+		group->choice_count = 0;
+	if (choice && id) {
+		index = nopal__member_find(composite, id);
+		if (index < group->count && !group->member[index]->destination->removed &&
+		    !group->member[index]->destination->ended)
+			choice[group->choice_count++] = index;
+	}
+	for (uint32_t i = 0; choice && !id && !group->chosen && i < group->count; i++) {
 		struct nopal_destination *one = group->member[i]->destination;
 
 		if (ret_hear && one->joined) {
@@ -113,27 +117,6 @@ static void choose_all(struct nopal_group *group, const struct nopal_segment *se
 		} else if (nopal_destination_takes(one)) {
 			choice[group->choice_count++] = i;
 		}
-	}
-}
-
-/* Writes whom the segment is for where there is a choice; returns how many. */
-static uint32_t choose(struct nopal_composite *composite, const struct nopal_segment *segment,
-		       uint32_t *ret_hear)
-{
-	struct nopal_group *group = composite->group;
-	uint64_t id = segment->attribute[nopal__plan(composite)->destination_slot];
-	uint32_t *choice;
-
-	if (!nopal__is_group(composite))
-		return 1;
-	choice = choice_of(composite);
-	if (!choice) {
-		group->choice_count = 0;
-	} else if (id) {
-		group->choice_count = choose_one(composite, id, choice);
-	} else if (!group->chosen) {
-		group->choice_count = 0;
-		choose_all(group, segment, choice, ret_hear);
 	}
 	group->chosen = false;
 	return group->choice_count;
@@ -202,42 +185,29 @@ void nopal_copy_give(struct nopal_session *session, struct nopal_segment *segmen
 	copy_give(nopal__member_at(nopal__composite(session), index), segment, true);
 }
 
-/* The first transmission is for all: once for the joined destinations, and a copy to each of the
+/* Nobody joins or leaves meanwhile: those that end are freed with the turn.  Through a channel the
+ * first transmission is for all: once for the joined destinations, and a copy to each of the
  * others.  Later ones are the channel's alone: copies do not get lost. */
-static void channel_leave(struct nopal_composite *composite, struct nopal_segment *segment)
-{
-	uint32_t hear = 0, count;
-
-	if (segment->transmissions > 1) {
-		nopal__multicast(composite, segment);
-		return;
-	}
-	count = choose(composite, segment, &hear);
-	segment->copies += count;
-	if (segment->kind == NOPAL_KIND_DATA)
-		segment->copies += hear;
-	nopal_raise_COPIES_LEAVE(&composite->session, segment);
-	if (hear)
-		nopal__multicast(composite, segment);
-	copies_give(composite, segment, count, true);
-}
-
-/* Nobody joins or leaves meanwhile: those that end are freed with the turn. */
 void nopal__copies_leave(struct nopal_composite *composite, struct nopal_segment *segment)
 {
 	bool counted = segment->transmissions != 0; /* control is not */
-	uint32_t count;
+	bool channel = counted && nopal__has_channel(composite) && !composite->group->chosen &&
+		       !nopal_is_for_one(&composite->session, segment);
+	uint32_t hear = 0, count;
 
-	if (counted && nopal__has_channel(composite) && !composite->group->chosen &&
-	    !nopal_is_for_one(&composite->session, segment)) {
-		channel_leave(composite, segment);
+	if (channel && segment->transmissions > 1) {
+		nopal__multicast(composite, segment);
 		return;
 	}
-	count = choose(composite, segment, NULL);
+	count = choose(composite, segment, channel ? &hear : NULL);
 	if (counted) {
 		segment->copies += count;
+		if (segment->kind == NOPAL_KIND_DATA)
+			segment->copies += hear;
 		nopal_raise_COPIES_LEAVE(&composite->session, segment);
 	}
+	if (hear)
+		nopal__multicast(composite, segment);
 	if (nopal__is_group(composite))
 		copies_give(composite, segment, count, counted);
 	else

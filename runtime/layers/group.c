@@ -131,16 +131,6 @@ static void member_opened(struct nopal_composite *member)
 	tell(group, &info);
 }
 
-static void member_take(struct nopal_composite *group, struct nopal_composite *member)
-{
-	struct nopal_group *all = group->group;
-	uint32_t index = nopal__member_find(group, member->destination->id);
-
-	all->count--;
-	memmove(&all->member[index], &all->member[index + 1],
-		(all->count - index) * sizeof(struct nopal_composite *));
-}
-
 /* "10.0.0.2:9000: the peer fell silent, and 2 more were lost" */
 static void add_lost(char *words, const struct nopal_group *group)
 {
@@ -149,48 +139,29 @@ static void add_lost(char *words, const struct nopal_group *group)
 		nopal__add_words(words, ", and %u more were lost", group->lost_count - 1);
 }
 
-static void lost_words(struct nopal_composite *group, const char *text, char *words)
-{
-	uint64_t missing = nopal__undelivered(nopal__top(group));
-
-	words[0] = '\0';
-	if (group->group->lost)
-		add_lost(words, group->group);
-	else
-		nopal__add_words(words, "%s", text);
-	if (missing) {
-		nopal__add_words(words, "; ");
-		nopal__add_missing(words, missing);
-	}
-}
-
-static void lost_note(struct nopal_group *group, const struct nopal_destination_info *info)
-{
-	char address[NOPAL_ADDRESS_TEXT], words[NOPAL_END_WORDS];
-
-	if (group->lost_count++)
-		return;
-	snprintf(words, sizeof(words), "%s: %s", nopal_address_format(&info->address, address),
-		 info->text);
-	group->lost = strdup(words);
-}
-
-static void group_ends_as(struct nopal_composite *group, const struct nopal_destination *last)
-{
-	char words[NOPAL_END_WORDS];
-
-	lost_words(group, last->text, words);
-	nopal__session_end(group, last->end, last->end == NOPAL_ENDED_WELL ? last->text : words);
-}
-
 /* Without destinations: in good order where it was asked to close; else as the last one did, unless
  * the application sent it away. */
 static void group_is_empty(struct nopal_composite *group, const struct nopal_destination *last)
 {
-	if (group->life == NOPAL_LIFE_CLOSING)
+	char words[NOPAL_END_WORDS] = "";
+	uint64_t missing;
+
+	if (group->life == NOPAL_LIFE_CLOSING) {
 		nopal__session_closed_well(group);
-	else if (!last->removed)
-		group_ends_as(group, last);
+		return;
+	}
+	if (last->removed)
+		return;
+	if (group->group->lost)
+		add_lost(words, group->group);
+	else
+		nopal__add_words(words, "%s", last->text);
+	missing = nopal__undelivered(nopal__top(group));
+	if (missing) {
+		nopal__add_words(words, "; ");
+		nopal__add_missing(words, missing);
+	}
+	nopal__session_end(group, last->end, last->end == NOPAL_ENDED_WELL ? last->text : words);
 }
 
 static void count_datagrams(struct nopal_counters *sum, struct nopal_composite *member)
@@ -210,11 +181,17 @@ static void member_ended(struct nopal_composite *member, enum nopal_end end, con
 	struct nopal_composite *group = member->above;
 	struct nopal_destination *destination = member->destination;
 	struct nopal_destination_info info = info_of(member);
+	struct nopal_group *all = group ? group->group : NULL;
+	char address[NOPAL_ADDRESS_TEXT], words[NOPAL_END_WORDS];
+	uint32_t index;
 
 	if (!group)
 		return;
-	member_take(group, member);
-	count_datagrams(&group->group->gone, member);
+	index = nopal__member_find(group, destination->id);
+	all->count--;
+	memmove(&all->member[index], &all->member[index + 1],
+		(all->count - index) * sizeof(struct nopal_composite *));
+	count_datagrams(&all->gone, member);
 	nopal__touch(group);
 	destination->end = end;
 	destination->text = text;
@@ -224,10 +201,13 @@ static void member_ended(struct nopal_composite *member, enum nopal_end end, con
 	info.ended = true;
 	info.end = end;
 	info.text = text;
-	if (end != NOPAL_ENDED_WELL && !destination->removed)
-		lost_note(group->group, &info);
+	if (end != NOPAL_ENDED_WELL && !destination->removed && !all->lost_count++) {
+		snprintf(words, sizeof(words), "%s: %s",
+			 nopal_address_format(&info.address, address), text);
+		all->lost = strdup(words);
+	}
 	tell(group, &info);
-	if (!group->group->count && group->life != NOPAL_LIFE_ENDED)
+	if (!all->count && group->life != NOPAL_LIFE_ENDED)
 		group_is_empty(group, destination);
 }
 
@@ -265,14 +245,6 @@ static struct nopal_composite *group_of(const struct nopal_session *session)
 	struct nopal_composite *composite = nopal__bottom(nopal__composite(session));
 
 	return nopal__is_group(composite) ? composite : NULL;
-}
-
-static bool is_there(const struct nopal_composite *group, const struct nopal_address *address)
-{
-	for (uint32_t i = 0; i < group->group->count; i++)
-		if (nopal_address_equal(&group->group->member[i]->peer, address))
-			return true;
-	return false;
 }
 
 static int64_t join(struct nopal_composite *group, const struct nopal_address *address)
@@ -326,8 +298,9 @@ int64_t nopal_destination_add(struct nopal_session *session, const struct nopal_
 		return -EINVAL;
 	if (group->life != NOPAL_LIFE_OPENING && group->life != NOPAL_LIFE_OPEN)
 		return -EPIPE;
-	if (is_there(group, address))
-		return -EEXIST;
+	for (uint32_t i = 0; i < group->group->count; i++)
+		if (nopal_address_equal(&group->group->member[i]->peer, address))
+			return -EEXIST;
 	outermost = nopal__turn_begin(group->world);
 	nopal__touch(group);
 	result = join(group, address);

@@ -104,35 +104,27 @@ static bool is_new(struct nopal_composite *flow, uint64_t id)
 	return nopal_numbers_mark(&flow->session, accepted, number) == NOPAL_NUMBER_NEW;
 }
 
-/* The stream ends as it begins, and its end tells the peer, whose messages the flow has
- * acknowledged.  Where there is no memory even for that, the flow ends. */
-static void stream_refuse(struct nopal_composite *flow, struct nopal_composite *bottom,
-			  const char *text)
-{
-	flow->awake->counters.rx_over_budget++;
-	nopal__session_end(bottom ? bottom : flow, NOPAL_RESOURCE,
-			   bottom ? text : "no memory for a stream of the peer's");
-}
-
-/* An opener need not listen. */
-static bool listens(const struct nopal_composite *flow)
-{
-	return (!flow->opener && !flow->rendezvous) || flow->callbacks->accepted;
-}
-
+/* An opener need not listen.  A stream that is refused ends as it begins, and its end tells the
+ * peer, whose messages the flow has acknowledged.  Where there is no memory even for that, the flow
+ * ends. */
 static struct nopal_composite *stream_accept(struct nopal_composite *flow, uint32_t id)
 {
 	const struct nopal_callbacks *shared =
 		nopal__callbacks_share(flow->endpoint, flow->callbacks);
 	bool room = flow->streams->by_id.used < STREAMS_ACCEPTED;
-	struct nopal_composite *bottom = NULL, *top;
+	bool listens = (!flow->opener && !flow->rendezvous) || flow->callbacks->accepted;
+	struct nopal_composite *bottom = shared ? stream_make(flow, id, false) : NULL, *top;
 
-	if (shared)
-		bottom = stream_make(flow, id, false);
-	if (!bottom || !room || !listens(flow)) {
+	if (!bottom || !room || !listens) {
 		nopal__callbacks_unshare(flow->endpoint, shared);
-		stream_refuse(flow, bottom,
-			      room ? "nobody listens for streams here" : "too many streams");
+		flow->awake->counters.rx_over_budget++;
+		if (!bottom)
+			nopal__session_end(flow, NOPAL_RESOURCE,
+					   "no memory for a stream of the peer's");
+		else
+			nopal__session_end(bottom, NOPAL_RESOURCE,
+					   room ? "nobody listens for streams here"
+						: "too many streams");
 		return NULL;
 	}
 	top = nopal__top(bottom);
@@ -185,13 +177,6 @@ static void streams_end(struct nopal_composite *flow, enum nopal_end end, const 
 
 /* ---------------------------------------------------------------------- turns */
 
-static bool room_to_wait(struct nopal_streams *streams)
-{
-	return streams->count_waiting < streams->room_waiting ||
-	       nopal__ring_grow(NULL, &streams->waiting, &streams->first_waiting,
-				&streams->room_waiting, sizeof(*streams->waiting));
-}
-
 /* Whoever asks what the application has to send means all streams of the flow. */
 static void say_more_waits(struct nopal_composite *flow)
 {
@@ -211,7 +196,9 @@ void nopal_flow_wait(struct nopal_session *session)
 		return;
 	if (streams->in_turn)
 		say_more_waits(flow);
-	if (!room_to_wait(streams)) {
+	if (streams->count_waiting == streams->room_waiting &&
+	    !nopal__ring_grow(NULL, &streams->waiting, &streams->first_waiting,
+			      &streams->room_waiting, sizeof(*streams->waiting))) {
 		nopal_session_break(session, NOPAL_RESOURCE, "no room to wait for a turn");
 		return;
 	}
@@ -229,11 +216,15 @@ void nopal_flow_break(struct nopal_session *session, const char *text)
 		nopal__session_end(below, NOPAL_RESOURCE, text);
 }
 
-/* The next one that has not ended meanwhile; NULL: nobody waits. */
-static struct nopal_composite *next_waiting(struct nopal_streams *streams)
+/* The turn of the first stream that waits, and has not ended meanwhile. */
+static void flow_turn(struct nopal_composite *flow)
 {
+	struct nopal_streams *streams = flow->streams;
+	uint32_t idle = flow->layer->plan->flow_idle;
 	struct nopal_composite *stream = NULL;
 
+	if (flow->life != NOPAL_LIFE_OPEN || (idle && !flow->session.shared[idle - 1]))
+		return;
 	while (!stream && streams->count_waiting) {
 		uint32_t id = streams->waiting[streams->first_waiting];
 
@@ -241,17 +232,6 @@ static struct nopal_composite *next_waiting(struct nopal_streams *streams)
 		streams->count_waiting--;
 		stream = nopal_map_get(&streams->by_id, id);
 	}
-	return stream;
-}
-
-static void flow_turn(struct nopal_composite *flow)
-{
-	uint32_t idle = flow->layer->plan->flow_idle;
-	struct nopal_composite *stream;
-
-	if (flow->life != NOPAL_LIFE_OPEN || (idle && !flow->session.shared[idle - 1]))
-		return;
-	stream = next_waiting(flow->streams);
 	if (!stream)
 		return;
 	stream->waits = false;
@@ -259,11 +239,11 @@ static void flow_turn(struct nopal_composite *flow)
 	nopal__touch(stream);
 	if (stream->life == NOPAL_LIFE_ENDED)
 		return;
-	if (flow->streams->count_waiting)
+	if (streams->count_waiting)
 		say_more_waits(flow);
-	flow->streams->in_turn = true;
+	streams->in_turn = true;
 	nopal_raise_FLOW_TURN(&stream->session, &stream->session);
-	flow->streams->in_turn = false;
+	streams->in_turn = false;
 }
 
 static void stream_ended(struct nopal_composite *stream)
@@ -279,18 +259,21 @@ static void stream_ended(struct nopal_composite *stream)
 
 /* ------------------------------------------------------------------- opening */
 
-/* The top of it. */
-static struct nopal_composite *stream_open(struct nopal_composite *flow,
-					   const struct nopal_callbacks *callbacks, void *user)
+/* A stream of ours: the top of it. */
+static struct nopal_composite *flow_begin(struct nopal_composite *flow,
+					  const struct nopal_callbacks *callbacks, void *user)
 {
 	struct nopal_streams *streams = flow->streams;
 	const struct nopal_callbacks *shared = nopal__callbacks_share(flow->endpoint, callbacks);
 	struct nopal_composite *bottom = NULL, *top;
 
+	nopal__touch(flow);
 	if (shared && streams->opened < STREAM_IDS)
 		bottom = stream_make(flow, 2 * streams->opened + !flow->opener, true);
 	if (!bottom) {
 		nopal__callbacks_unshare(flow->endpoint, shared);
+		if (!streams->by_id.used)
+			nopal__session_end(flow, NOPAL_RESOURCE, "out of memory");
 		return NULL;
 	}
 	streams->opened++;
@@ -300,31 +283,6 @@ static struct nopal_composite *stream_open(struct nopal_composite *flow,
 	if (flow->life == NOPAL_LIFE_OPEN)
 		nopal__session_start(bottom);
 	return top;
-}
-
-static struct nopal_composite *flow_begin(struct nopal_composite *flow,
-					  const struct nopal_callbacks *callbacks, void *user)
-{
-	struct nopal_composite *top;
-
-	nopal__touch(flow);
-	top = stream_open(flow, callbacks, user);
-	if (!top && !flow->streams->by_id.used)
-		nopal__session_end(flow, NOPAL_RESOURCE, "out of memory");
-	return top;
-}
-
-static void stream_rename(struct nopal_composite *flow, uint32_t from, uint32_t to)
-{
-	struct nopal_composite *stream = stream_take(flow, from);
-
-	if (!stream)
-		return;
-	stream->stream = to;
-	if (nopal_map_put(NULL, &flow->streams->by_id, to, stream) < 0) {
-		stream->below = NULL;
-		nopal_session_break(&stream->session, NOPAL_RESOURCE, "out of memory");
-	}
 }
 
 /* None of them has started, so that nobody knows their ids. */
@@ -338,8 +296,17 @@ static void streams_turned(struct nopal_composite *flow)
 		composite->opener = false;
 	if (first && first->life != NOPAL_LIFE_ENDED)
 		nopal_numbers_mark(&flow->session, &streams->accepted, 0);
-	for (uint32_t i = 1; i < streams->opened; i++)
-		stream_rename(flow, 2 * i, 2 * i - 1);
+	for (uint32_t i = 1; i < streams->opened; i++) {
+		struct nopal_composite *stream = stream_take(flow, 2 * i);
+
+		if (!stream)
+			continue;
+		stream->stream = 2 * i - 1;
+		if (nopal_map_put(NULL, &streams->by_id, stream->stream, stream) < 0) {
+			stream->below = NULL;
+			nopal_session_break(&stream->session, NOPAL_RESOURCE, "out of memory");
+		}
+	}
 	if (streams->opened)
 		streams->opened--;
 }
@@ -349,18 +316,14 @@ static bool may_join(const struct nopal_composite *flow)
 	return flow->life == NOPAL_LIFE_OPENING || flow->life == NOPAL_LIFE_OPEN;
 }
 
-/* One of many destinations opens none: the others would not know of it. */
-static bool opens_streams(const struct nopal_composite *flow)
-{
-	return !flow->layer->plan->destinations || nopal_is_group(&flow->session);
-}
-
 struct nopal_composite *nopal__flow_of(const struct nopal_session *session)
 {
-	struct nopal_composite *below = nopal__stack_bottom(nopal__composite(session))->below;
+	struct nopal_composite *flow = nopal__stack_bottom(nopal__composite(session))->below;
 
-	return below && nopal__is_flow(below) && may_join(below) && opens_streams(below) ? below
-											 : NULL;
+	if (!flow || !nopal__is_flow(flow) || !may_join(flow))
+		return NULL;
+	/* one of many destinations opens none: the others would not know of it */
+	return !flow->layer->plan->destinations || nopal_is_group(&flow->session) ? flow : NULL;
 }
 
 /* The session that was opened last is looked at first, and most often stands on the flow. */
