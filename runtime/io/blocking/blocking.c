@@ -210,33 +210,11 @@ static bool out_is_full(const struct nopal_connection *connection, bool with_tic
 			BLOCKING_OUTCOME_OPEN);
 }
 
-/* The lock is held. */
-static int out_push(struct nopal_connection *connection, struct blocking_item item,
-		    uint64_t *ret_ticket)
-{
-	struct blocking_outcomes *outcomes = &connection->outcomes;
-
-	if (ret_ticket) {
-		if (!outcomes->of_ticket)
-			outcomes->of_ticket = calloc(NOPAL_TICKETS, 1);
-		if (!outcomes->of_ticket)
-			return -ENOMEM;
-		item.ticket = outcomes->tickets + 1;
-	}
-	if (!nopal__blocking_push(&connection->out, item))
-		return -ENOMEM;
-	outcomes->open++;
-	if (ret_ticket) {
-		outcomes->of_ticket[item.ticket % NOPAL_TICKETS] = BLOCKING_OUTCOME_OPEN;
-		*ret_ticket = outcomes->tickets = item.ticket;
-	}
-	return 0;
-}
-
 static int connection_put(struct nopal_connection *connection, struct blocking_item item,
 			  int64_t timeout_ns, uint64_t *ret_ticket)
 {
 	int64_t deadline_ns = nopal__blocking_deadline(timeout_ns);
+	struct blocking_outcomes *outcomes = &connection->outcomes;
 	struct blocking_hub *hub = connection->hub;
 	int error;
 	bool wake;
@@ -250,33 +228,32 @@ static int connection_put(struct nopal_connection *connection, struct blocking_i
 			error = out_refusal(connection, item.destination);
 	}
 	wake = connection->out.count == 0;
-	if (!error)
-		error = out_push(connection, item, ret_ticket);
+	if (!error && ret_ticket) {
+		item.ticket = outcomes->tickets + 1;
+		if (!outcomes->of_ticket)
+			outcomes->of_ticket = calloc(NOPAL_TICKETS, 1);
+		if (!outcomes->of_ticket)
+			error = -ENOMEM;
+	}
+	if (!error && !nopal__blocking_push(&connection->out, item))
+		error = -ENOMEM;
+	outcomes->open += !error;
+	if (!error && ret_ticket) {
+		outcomes->of_ticket[item.ticket % NOPAL_TICKETS] = BLOCKING_OUTCOME_OPEN;
+		*ret_ticket = outcomes->tickets = item.ticket;
+	}
 	pthread_mutex_unlock(&hub->lock);
 	if (!error && wake)
 		nopal__live_loop_call(hub->loop);
 	return error;
 }
 
-/* Properties and bytes in one buffer; NULL: out of memory. */
-static struct nopal_buffer *out_buffer(const struct nopal_outgoing *outgoing)
-{
-	size_t head = outgoing->property_count * sizeof(*outgoing->properties);
-	struct nopal_buffer *buffer = nopal_buffer_new((uint32_t)(head + outgoing->length + 1));
-
-	if (!buffer)
-		return NULL;
-	if (head)
-		memcpy(nopal_buffer_bytes(buffer), outgoing->properties, head);
-	if (outgoing->length)
-		memcpy(nopal_buffer_bytes(buffer) + head, outgoing->bytes, outgoing->length);
-	return buffer;
-}
-
+/* Properties and bytes go in one buffer. */
 static int connection_send(struct nopal_connection *connection, uint32_t destination,
 			   const struct nopal_outgoing *outgoing, int64_t timeout_ns,
 			   uint64_t *ret_ticket)
 {
+	size_t head = outgoing->property_count * sizeof(*outgoing->properties);
 	struct blocking_item item = { .length = outgoing->length,
 				      .properties = outgoing->property_count,
 				      .destination = destination };
@@ -288,9 +265,13 @@ static int connection_send(struct nopal_connection *connection, uint32_t destina
 	if (outgoing->length < nopal_plan_info(connection->hub->plan)->message_min ||
 	    outgoing->buffer || outgoing->property_count > BLOCKING_PROPERTIES)
 		return -EINVAL;
-	item.buffer = out_buffer(outgoing);
+	item.buffer = nopal_buffer_new((uint32_t)(head + outgoing->length + 1));
 	if (!item.buffer)
 		return -ENOMEM;
+	if (head)
+		memcpy(nopal_buffer_bytes(item.buffer), outgoing->properties, head);
+	if (outgoing->length)
+		memcpy(nopal_buffer_bytes(item.buffer) + head, outgoing->bytes, outgoing->length);
 	error = connection_put(connection, item, timeout_ns, ret_ticket);
 	if (error)
 		nopal_buffer_free(item.buffer);
@@ -397,16 +378,6 @@ int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket, 
 
 /* ------------------------------------------------------------------- receive */
 
-static uint64_t item_property(const struct blocking_item *item, const struct nopal_plan *plan,
-			      unsigned which)
-{
-	if (which == 0 || (which != NOPAL_URGENT && which >= plan->slot_count))
-		return 0;
-	if (item->message)
-		return nopal_message_property(item->message, which);
-	return item->copy[which == NOPAL_URGENT ? plan->slot_count : which];
-}
-
 /* Copies the first message out; the lock is held, so that it stays. */
 static int64_t connection_take(struct nopal_connection *connection,
 			       const struct nopal_incoming *incoming, bool *ret_wake)
@@ -418,9 +389,20 @@ static int64_t connection_take(struct nopal_connection *connection,
 	nopal__blocking_show_connection(connection);
 	if (!item.message && !item.copy)
 		return -ENOMEM;
-	for (size_t i = 0; i < incoming->property_count; i++)
-		incoming->properties[i].value =
-			item_property(&item, plan, incoming->properties[i].which);
+	for (size_t i = 0; i < incoming->property_count; i++) {
+		struct nopal_property *property = &incoming->properties[i];
+
+		property->value = 0;
+		if (property->which == 0 ||
+		    (property->which != NOPAL_URGENT && property->which >= plan->slot_count))
+			continue;
+		if (item.message)
+			property->value = nopal_message_property(item.message, property->which);
+		else
+			property->value =
+				item.copy[property->which == NOPAL_URGENT ? plan->slot_count
+									  : property->which];
+	}
 	if (item.copy && length)
 		memcpy(incoming->bytes, item.copy + plan->slot_count + 1, length);
 	free(item.copy);
@@ -479,41 +461,35 @@ int64_t nopal_connection_receive(struct nopal_connection *connection, void *byte
 	return nopal_connection_receive_message(connection, &incoming, timeout_ns);
 }
 
-/* The lock is held.  Messages were not sent that were refused when their turn came, or that still
- * wait for it. */
-static int how_it_closed(const struct nopal_connection *connection, struct nopal_problems *problems)
-{
-	const struct blocking_ring *out = &connection->out;
-	uint64_t unsent = connection->outcomes.unsent;
-
-	for (uint32_t i = 0; i < out->count; i++)
-		unsent += out->items[(out->head + i) % out->room].buffer != NULL;
-	if (connection->end == NOPAL_ENDED_WELL && !unsent)
-		return 0;
-	if (connection->end != NOPAL_ENDED_WELL)
-		nopal__blocking_why(connection, problems);
-	if (unsent)
-		nopal_problems_add(problems, NULL, 0, NULL, "%llu message%s not sent any more",
-				   (unsigned long long)unsent, unsent > 1 ? "s were" : " was");
-	return -ECONNRESET;
-}
-
+/* Messages were not sent that were refused when their turn came, or that still wait for it. */
 int nopal_connection_close(struct nopal_connection *connection, int64_t timeout_ns,
 			   struct nopal_problems *problems)
 {
 	int64_t deadline_ns = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = connection->hub;
-	int result = 0;
+	const struct blocking_ring *out = &connection->out;
+	uint64_t unsent;
+	bool ended;
+	int result = -ETIMEDOUT;
 
 	pthread_mutex_lock(&hub->lock);
 	connection->close_asked = true;
 	pthread_mutex_unlock(&hub->lock);
 	nopal__live_loop_call(hub->loop);
 	pthread_mutex_lock(&hub->lock);
-	while (!result && connection->life != BLOCKING_ENDED)
-		result = nopal__blocking_wait(hub, deadline_ns) ? 0 : -ETIMEDOUT;
-	if (connection->life == BLOCKING_ENDED)
-		result = how_it_closed(connection, problems);
+	while (connection->life != BLOCKING_ENDED && nopal__blocking_wait(hub, deadline_ns))
+		;
+	ended = connection->life == BLOCKING_ENDED;
+	unsent = connection->outcomes.unsent;
+	for (uint32_t i = 0; i < out->count; i++)
+		unsent += out->items[(out->head + i) % out->room].buffer != NULL;
+	if (ended)
+		result = connection->end == NOPAL_ENDED_WELL && !unsent ? 0 : -ECONNRESET;
+	if (ended && connection->end != NOPAL_ENDED_WELL)
+		nopal__blocking_why(connection, problems);
+	if (ended && unsent)
+		nopal_problems_add(problems, NULL, 0, NULL, "%llu message%s not sent any more",
+				   (unsigned long long)unsent, unsent > 1 ? "s were" : " was");
 	pthread_mutex_unlock(&hub->lock);
 	nopal__blocking_abandon(connection);
 	return result;

@@ -209,46 +209,29 @@ static int dial_all(struct nopal_connection *connection, const struct nopal_addr
 	return id < 0 ? (int)id : 0;
 }
 
-static bool all_have_answered(const struct nopal_connection *connection)
-{
-	const struct blocking_destination *one = connection->destinations;
-
-	while (one && (one->info.open || one->info.ended))
-		one = one->next;
-	return !one;
-}
-
-/* The lock is held.  Names the peers that did not answer; true: some did. */
-static bool dial_tell(const struct nopal_connection *connection, struct nopal_problems *problems)
-{
-	char text[NOPAL_ADDRESS_TEXT];
-	bool any = false;
-
-	for (const struct blocking_destination *one = connection->destinations; one;
-	     one = one->next)
-		any |= one->info.open;
-	for (const struct blocking_destination *one = connection->destinations; one;
-	     one = one->next)
-		if (!one->info.open)
-			(any ? nopal_problems_warn : nopal_problems_add)(
-				problems, NULL, 0, "check that the peer listens there", "%s: %s",
-				nopal_address_format(&one->info.address, text),
-				one->info.ended ? one->text : "the peer did not answer in time");
-	return any;
-}
-
+/* All peers that answer in time are destinations; the problems name the others. */
 static struct nopal_connection *dial_many_wait(struct nopal_connection *connection,
 					       int64_t timeout_ns, struct nopal_problems *problems)
 {
 	int64_t deadline_ns = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = connection->hub;
-	bool any;
+	const struct blocking_destination *one;
+	char text[NOPAL_ADDRESS_TEXT];
+	bool any = false;
 
 	pthread_mutex_lock(&hub->lock);
-	while (connection->life != BLOCKING_ENDED && !all_have_answered(connection) &&
-	       nopal__blocking_wait(hub, deadline_ns))
-		;
-	any = dial_tell(connection, problems);
+	do
+		for (one = connection->destinations; one && (one->info.open || one->info.ended);)
+			one = one->next;
+	while (one && connection->life != BLOCKING_ENDED && nopal__blocking_wait(hub, deadline_ns));
+	for (one = connection->destinations; one; one = one->next)
+		any |= one->info.open;
+	for (one = connection->destinations; one; one = one->next)
+		if (!one->info.open)
+			(any ? nopal_problems_warn : nopal_problems_add)(
+				problems, NULL, 0, "check that the peer listens there", "%s: %s",
+				nopal_address_format(&one->info.address, text),
+				one->info.ended ? one->text : "the peer did not answer in time");
 	pthread_mutex_unlock(&hub->lock);
 	if (any)
 		return connection;
