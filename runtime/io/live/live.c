@@ -189,45 +189,28 @@ static void live_on_writable(evutil_socket_t fd, short what, void *user)
 
 /* ----------------------------------------------------------------- spinning */
 
-static bool live_poll_port(struct live_port *port)
-{
-	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
-	size_t count = nopal__live_socket_gather(&port->sock, arrivals);
-
-	if (count == 0 && port->sock.soft_errors == 0 && port->sock.empty == 0 &&
-	    port->sock.truncated == 0 && port->sock.hint_count == 0)
-		return false;
-	port->live->turn = port->next;
-	live_port_enter(port);
-	live_take(port, arrivals, count);
-	if (!port->closed)
-		live_hints(port);
-	live_port_leave(port);
-	return true;
-}
-
 /* Of the ports from one on to another, the first that has arrivals is served:
  * after that any of them may be gone. */
 static bool live_poll_ports(struct live_port *from, const struct live_port *to)
 {
+	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
+
 	for (struct live_port *port = from; port && port != to; port = port->next) {
-		if (live_poll_port(port))
-			return true;
+		const struct live_socket *sock = &port->sock;
+		size_t count = nopal__live_socket_gather(&port->sock, arrivals);
+
+		if (count == 0 && sock->soft_errors == 0 && sock->empty == 0 &&
+		    sock->truncated == 0 && sock->hint_count == 0)
+			continue;
+		port->live->turn = port->next;
+		live_port_enter(port);
+		live_take(port, arrivals, count);
+		if (!port->closed)
+			live_hints(port);
+		live_port_leave(port);
+		return true;
 	}
 	return false;
-}
-
-/* Is the alarm due?  After arrivals the clock is read already. */
-static bool live_poll_alarm(struct live_world *live, bool clock_is_read)
-{
-	if (live->alarm.at_ns == NOPAL_NEVER)
-		return false;
-	if (!clock_is_read)
-		live->world.now_ns = nopal__live_now_ns();
-	if (live->alarm.at_ns > live->world.now_ns)
-		return false;
-	live_on_wake(live->alarm.fd, EV_READ, live);
-	return true;
 }
 
 int nopal_live_fd(const struct nopal_world *world)
@@ -269,7 +252,12 @@ bool nopal_live_poll(struct nopal_world *world)
 		return false;
 	first = live->turn;
 	served = live_poll_ports(first, NULL) || live_poll_ports(live->ports, first);
-	served |= live_poll_alarm(live, served);
+	if (live->alarm.at_ns != NOPAL_NEVER && !served) /* else the clock is read already */
+		world->now_ns = nopal__live_now_ns();
+	if (live->alarm.at_ns != NOPAL_NEVER && live->alarm.at_ns <= world->now_ns) {
+		live_on_wake(live->alarm.fd, EV_READ, live);
+		served = true;
+	}
 	if (live->waiter.fd < 0)
 		return served;
 	served |= live_poll_room(live);
@@ -279,31 +267,20 @@ bool nopal_live_poll(struct nopal_world *world)
 	return served;
 }
 
-/* Answers come at once, so that a chain of questions and answers runs as if both peers never
- * slept. */
-static void live_linger(struct live_world *live)
-{
-	int64_t begun_ns = live->world.now_ns, heard_ns = begun_ns, now_ns;
-
-	do {
-		if (nopal_live_poll(&live->world))
-			heard_ns = live->world.now_ns;
-		now_ns = nopal__live_now_ns();
-	} while (now_ns - heard_ns < live->linger_ns && now_ns - begun_ns < LIVE_WAKE_BUDGET_NS);
-}
-
 void nopal_live_linger(struct nopal_world *world, int64_t linger_ns)
 {
 	if (world->ops == &live_ops)
 		live_of(world)->linger_ns = linger_ns;
 }
 
+/* With a time to linger, answers come at once, so that a chain of questions and answers runs as if
+ * both peers never slept. */
 static void live_on_readable(evutil_socket_t fd, short what, void *user)
 {
 	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
 	struct live_port *port = user;
 	struct live_world *live = port->live;
-	int64_t begun_ns = 0;
+	int64_t begun_ns = 0, heard_ns, now_ns;
 
 	(void)fd;
 	(void)what;
@@ -326,8 +303,12 @@ static void live_on_readable(evutil_socket_t fd, short what, void *user)
 	if (!port->closed)
 		live_hints(port);
 	live_port_leave(port);
-	if (live->linger_ns > 0)
-		live_linger(live);
+	begun_ns = heard_ns = now_ns = live->world.now_ns;
+	while (now_ns - heard_ns < live->linger_ns && now_ns - begun_ns < LIVE_WAKE_BUDGET_NS) {
+		if (nopal_live_poll(&live->world))
+			heard_ns = live->world.now_ns;
+		now_ns = nopal__live_now_ns();
+	}
 }
 
 /* The kernel took nothing.  Out of memory there is nothing to poll for: the port waits a while,
@@ -352,15 +333,6 @@ static enum nopal_transmitted live_busy(struct live_port *port)
 	return NOPAL_BUSY;
 }
 
-/* The port's turn comes at once. */
-static void live_call(struct live_port *port)
-{
-	if (port->wait.readable)
-		event_active(port->wait.readable, EV_READ, 0);
-	else
-		nopal__live_alarm_set(&port->live->alarm, 0);
-}
-
 static enum nopal_transmitted live_transmit(struct nopal_world *world,
 					    struct nopal_endpoint *endpoint,
 					    const struct nopal_train *train)
@@ -376,8 +348,11 @@ static enum nopal_transmitted live_transmit(struct nopal_world *world,
 		base->send_error = port->sock.send_errno;
 		base->send_error_ns = world->now_ns;
 	}
-	if (port->sock.hint_count) /* not within the core */
-		live_call(port);
+	/* hints are not for now, within the core: the port's turn comes at once */
+	if (port->sock.hint_count && port->wait.readable)
+		event_active(port->wait.readable, EV_READ, 0);
+	else if (port->sock.hint_count)
+		nopal__live_alarm_set(&port->live->alarm, 0);
 	if (result == NOPAL_BUSY)
 		return live_busy(port);
 	port->refusals = 0;
@@ -389,31 +364,17 @@ static enum nopal_transmitted live_transmit(struct nopal_world *world,
 
 /* The alarm is on the loop with the first port and off with the last: a loop without other events
  * then ends. */
-static int live_port_events(struct live_port *port)
-{
-	struct live_world *live = port->live;
-	int error = nopal__live_wait_open(&port->wait, &live->waiter, port->sock.fd,
-					  live_on_readable, live_on_writable, port);
-
-	if (error)
-		return error;
-	if (!live->ports && nopal__live_waiter_begin(&live->waiter))
-		return -ENOMEM;
-	port->next = live->ports;
-	live->ports = port;
-	return 0;
-}
-
 static int live_port_open(struct nopal_world *world, struct nopal_endpoint *endpoint,
 			  struct nopal_problems *problems)
 {
 	struct nopal_port *base = nopal__endpoint_port(endpoint);
+	struct live_world *live = live_of(world);
 	struct live_port *port = calloc(1, sizeof(*port));
 	int error, fd;
 
 	if (!port)
 		return nopal__live_port_refused(-ENOMEM, &base->local, problems);
-	port->live = live_of(world);
+	port->live = live;
 	port->endpoint = endpoint;
 	port->retry_ns = LIVE_RETRY_FIRST_NS;
 	port->sock.fd = -1;
@@ -425,11 +386,16 @@ static int live_port_open(struct nopal_world *world, struct nopal_endpoint *endp
 		error = fd < 0 ? fd : nopal__live_socket_take(&port->sock, fd, &base->local);
 	}
 	if (!error)
-		error = live_port_events(port);
+		error = nopal__live_wait_open(&port->wait, &live->waiter, port->sock.fd,
+					      live_on_readable, live_on_writable, port);
+	if (!error && !live->ports)
+		error = nopal__live_waiter_begin(&live->waiter);
 	if (error) {
 		live_port_free(port);
 		return nopal__live_port_refused(error, &base->local, problems);
 	}
+	port->next = live->ports;
+	live->ports = port;
 	base->handle = port;
 	return 0;
 }

@@ -25,19 +25,6 @@ int64_t nopal__live_carrier_now(const struct live_carrier *carrier)
 
 /* ----------------------------------------------------------------- leaving */
 
-static void carrier_deliver(struct live_carrier *carrier, struct live_packet *packet,
-			    int64_t late_ns)
-{
-	struct nopal_link_counters *counters = &carrier->engine[packet->direction].counters;
-
-	if (late_ns > counters->late_peak_ns)
-		counters->late_peak_ns = late_ns;
-	counters->late_sum_ns += late_ns;
-	if (!carrier->deliver(carrier->user, packet))
-		counters->refused++;
-	free(packet);
-}
-
 void nopal__live_carrier_turn(struct live_carrier *carrier)
 {
 	struct nopal__heap *heap = &carrier->heap;
@@ -45,11 +32,19 @@ void nopal__live_carrier_turn(struct live_carrier *carrier)
 	for (int i = 0; i < CARRIER_BATCH && heap->count > 0; i++) {
 		const struct nopal__event first = heap->events[0];
 		int64_t late_ns = nopal__live_carrier_now(carrier) - first.time_ns;
+		struct live_packet *packet = first.packet;
+		struct nopal_link_counters *counters;
 
 		if (late_ns < 0)
 			break;
 		nopal__heap_pop(heap);
-		carrier_deliver(carrier, first.packet, late_ns);
+		counters = &carrier->engine[packet->direction].counters;
+		if (late_ns > counters->late_peak_ns)
+			counters->late_peak_ns = late_ns;
+		counters->late_sum_ns += late_ns;
+		if (!carrier->deliver(carrier->user, packet))
+			counters->refused++;
+		free(packet);
 	}
 	/* this also takes back that the alarm has rung */
 	nopal__live_alarm_set(&carrier->alarm, heap->count

@@ -46,20 +46,6 @@ struct live_pool {
 	bool dropped;
 };
 
-/* No more blocks are taken; blocks outside may still come back. */
-static void pool_drop(struct live_pool *pool)
-{
-	pool->dropped = true;
-	while (pool->free) {
-		struct live_block *block = pool->free;
-
-		pool->free = block->next;
-		free(block);
-	}
-	if (pool->outside == 0)
-		free(pool);
-}
-
 static void pool_back(struct nopal_buffer *buffer)
 {
 	struct live_block *block = (struct live_block *)buffer;
@@ -75,30 +61,6 @@ static void pool_back(struct nopal_buffer *buffer)
 	}
 	if (pool->dropped && pool->outside == 0)
 		free(pool);
-}
-
-/* One reference is the caller's; NULL: out of memory. */
-static struct nopal_buffer *pool_take(struct live_pool *pool)
-{
-	struct live_block *block = pool->free;
-
-	if (block) {
-		pool->free = block->next;
-		pool->free_count--;
-	} else {
-		block = malloc(sizeof(*block));
-	}
-	if (!block)
-		return NULL;
-	pool->outside++;
-	block->buffer = (struct nopal_buffer){
-		.references = 1,
-		.capacity = LIVE_BLOCK_BYTES,
-		.bytes = block->bytes,
-		.release = pool_back,
-		.owner = pool,
-	};
-	return &block->buffer;
 }
 
 /* --------------------------------------------------------------- receiving */
@@ -146,14 +108,24 @@ int nopal__live_inbox_init(struct live_socket *sock)
 	return 0;
 }
 
+/* No more blocks are taken; blocks outside may still come back. */
 void nopal__live_inbox_fini(struct live_socket *sock)
 {
 	struct live_inbox *inbox = sock->inbox;
+	struct live_pool *pool = inbox ? inbox->pool : NULL;
 
 	if (!inbox)
 		return;
 	nopal_buffer_unref(inbox->block);
-	pool_drop(inbox->pool);
+	pool->dropped = true;
+	while (pool->free) {
+		struct live_block *block = pool->free;
+
+		pool->free = block->next;
+		free(block);
+	}
+	if (pool->outside == 0)
+		free(pool);
 	free(inbox->slots);
 	free(inbox);
 	sock->inbox = NULL;
@@ -208,12 +180,33 @@ static bool inbox_good(struct live_socket *sock, const struct msghdr *header, si
 /* A block with room for the longest receive; false: out of memory. */
 static bool inbox_block(struct live_inbox *inbox)
 {
+	struct live_pool *pool = inbox->pool;
+	struct live_block *block;
+
 	if (inbox->block && LIVE_BLOCK_BYTES - inbox->used >= LIVE_RECEIVE_BYTES)
 		return true;
 	nopal_buffer_unref(inbox->block);
+	inbox->block = NULL;
 	inbox->used = 0;
-	inbox->block = pool_take(inbox->pool);
-	return inbox->block != NULL;
+	block = pool->free;
+	if (block) {
+		pool->free = block->next;
+		pool->free_count--;
+	} else {
+		block = malloc(sizeof(*block));
+	}
+	if (!block)
+		return false;
+	pool->outside++;
+	block->buffer = (struct nopal_buffer){
+		.references = 1,
+		.capacity = LIVE_BLOCK_BYTES,
+		.bytes = block->bytes,
+		.release = pool_back,
+		.owner = pool,
+	};
+	inbox->block = &block->buffer;
+	return true;
 }
 
 static void inbox_advance(struct live_inbox *inbox, uint32_t bytes)
@@ -358,33 +351,26 @@ static size_t inbox_gather_small(struct live_socket *sock, struct nopal_arrival 
 	return count;
 }
 
-static size_t inbox_gather(struct live_socket *sock, struct nopal_arrival *arrivals)
-{
-	struct live_inbox *inbox = sock->inbox;
-	size_t count;
-
-	if (inbox->small && inbox->expect == 1) {
-		count = inbox_gather_in_place(sock, arrivals, 1);
-		sock->dry = true; /* whether there is more, the poll says for nothing */
-		inbox_learn(inbox, count);
-		return count;
-	}
-	if (inbox->small && !inbox->slots)
-		inbox->slots = malloc((size_t)LIVE_BATCH_RECEIVES * INBOX_SLOT_BYTES);
-	if (inbox->small && inbox->slots)
-		return inbox_gather_small(sock, arrivals);
-	return inbox_gather_in_place(sock, arrivals, LIVE_BATCH_RECEIVES);
-}
-
 size_t nopal__live_socket_gather(struct live_socket *sock, struct nopal_arrival *arrivals)
 {
+	struct live_inbox *inbox = sock->inbox;
+	bool one = inbox->small && inbox->expect == 1;
 	size_t count;
 
 	sock->truncated = 0;
 	sock->empty = 0;
 	sock->soft_errors = 0;
 	sock->dry = false;
-	count = inbox_gather(sock, arrivals);
+	if (inbox->small && !one && !inbox->slots)
+		inbox->slots = malloc((size_t)LIVE_BATCH_RECEIVES * INBOX_SLOT_BYTES);
+	if (inbox->small && !one && inbox->slots)
+		count = inbox_gather_small(sock, arrivals);
+	else
+		count = inbox_gather_in_place(sock, arrivals, one ? 1 : LIVE_BATCH_RECEIVES);
+	if (one) {
+		sock->dry = true; /* whether there is more, the poll says for nothing */
+		inbox_learn(inbox, count);
+	}
 	if (sock->soft_errors)
 		nopal__live_hints_gather(sock);
 	return count;

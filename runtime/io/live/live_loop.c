@@ -32,34 +32,26 @@ static void live_on_called(evutil_socket_t fd, short what, void *user)
 		loop->called(loop->user);
 }
 
-static bool live_loop_fill(struct nopal__live_loop *loop)
-{
-	struct event_config *config = event_config_new();
-
-	loop->called_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (config && !event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK))
-		loop->base = event_base_new_with_config(config);
-	if (config)
-		event_config_free(config);
-	if (loop->called_fd < 0 || !loop->base)
-		return false;
-	loop->called_event =
-		event_new(loop->base, loop->called_fd, EV_READ | EV_PERSIST, live_on_called, loop);
-	if (!loop->called_event || event_add(loop->called_event, NULL))
-		return false;
-	loop->world = nopal_live_new(loop->base);
-	return loop->world != NULL;
-}
-
 struct nopal__live_loop *nopal__live_loop_new(void (*called)(void *user), void *user)
 {
 	struct nopal__live_loop *loop = calloc(1, sizeof(*loop));
+	struct event_config *config = event_config_new();
 
-	if (!loop)
-		return NULL;
-	loop->called = called;
-	loop->user = user;
-	if (!live_loop_fill(loop)) {
+	if (loop) {
+		loop->called = called;
+		loop->user = user;
+		loop->called_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	}
+	if (loop && config && !event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK))
+		loop->base = event_base_new_with_config(config);
+	if (config)
+		event_config_free(config);
+	if (loop && loop->base && loop->called_fd >= 0)
+		loop->called_event = event_new(loop->base, loop->called_fd, EV_READ | EV_PERSIST,
+					       live_on_called, loop);
+	if (loop && loop->called_event && event_add(loop->called_event, NULL) == 0)
+		loop->world = nopal_live_new(loop->base);
+	if (loop && !loop->world) {
 		nopal__live_loop_free(loop);
 		return NULL;
 	}

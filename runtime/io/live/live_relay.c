@@ -68,13 +68,17 @@ static void relay_path_free(struct relay_path *path)
 }
 
 static void relay_path_on_readable(evutil_socket_t fd, short what, void *argument);
-
-static struct relay_path *relay_path_new(struct nopal_relay *relay,
-					 const struct nopal_address *client)
+/* The path of a client, or a new one; NULL: there is no room. */
+static struct relay_path *relay_path_of(struct nopal_relay *relay,
+					const struct nopal_address *client)
 {
-	struct relay_path *path = calloc(1, sizeof(*path));
 	struct nopal_address any = { .port = 0 }, local;
+	struct relay_path *path;
 
+	for (path = relay->paths; path; path = path->next)
+		if (nopal_address_equal(&path->client, client))
+			return path;
+	path = relay->path_count < RELAY_PATHS ? calloc(1, sizeof(*path)) : NULL;
 	if (!path)
 		return NULL;
 	path->relay = relay;
@@ -92,15 +96,6 @@ static struct relay_path *relay_path_new(struct nopal_relay *relay,
 	relay->paths = path;
 	relay->path_count++;
 	return path;
-}
-
-static struct relay_path *relay_path_of(struct nopal_relay *relay,
-					const struct nopal_address *client)
-{
-	for (struct relay_path *path = relay->paths; path; path = path->next)
-		if (nopal_address_equal(&path->client, client))
-			return path;
-	return relay->path_count < RELAY_PATHS ? relay_path_new(relay, client) : NULL;
 }
 
 /* ---------------------------------------------------------------- entering */

@@ -78,27 +78,6 @@ static void socket_mark(struct live_socket *sock, uint8_t ecn)
 		socket_set(sock->fd, IPPROTO_IPV6, IPV6_TCLASS, ecn);
 }
 
-static void socket_tune(struct live_socket *sock)
-{
-	int segment = 0;
-	socklen_t length = sizeof(segment);
-
-	socket_fragment(sock->fd, sock->family, false);
-	socket_set(sock->fd, IPPROTO_IP, IP_RECVTOS, 1); /* arrivals tell their marks */
-	if (sock->family == AF_INET6)
-		socket_set(sock->fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
-	socket_set(sock->fd, IPPROTO_IP, IP_RECVERR, 1); /* else there are no hints */
-	if (sock->family == AF_INET6)
-		socket_set(sock->fd, IPPROTO_IPV6, IPV6_RECVERR, 1);
-	sock->send_bytes = socket_buffer(sock->fd, SO_SNDBUFFORCE, SO_SNDBUF, SOCKET_SEND_BYTES);
-	sock->receive_bytes =
-		socket_buffer(sock->fd, SO_RCVBUFFORCE, SO_RCVBUF, SOCKET_RECEIVE_BYTES);
-	sock->gro_errno = -socket_set(sock->fd, SOL_UDP, UDP_GRO, 1);
-	sock->gro = sock->gro_errno == 0;
-	sock->gso = !getsockopt(sock->fd, SOL_UDP, UDP_SEGMENT, &segment, &length);
-	sock->gso_errno = sock->gso ? 0 : errno;
-}
-
 int nopal__live_socket_bind(const struct nopal_address *local, bool shared,
 			    struct nopal_address *ret_local)
 {
@@ -125,7 +104,8 @@ int nopal__live_socket_bind(const struct nopal_address *local, bool shared,
 
 int nopal__live_socket_take(struct live_socket *sock, int fd, const struct nopal_address *local)
 {
-	int error;
+	int error, segment = 0;
+	socklen_t length = sizeof(segment);
 
 	memset(sock, 0, sizeof(*sock));
 	sock->family = nopal_address_is_v4(local) ? AF_INET : AF_INET6;
@@ -135,7 +115,19 @@ int nopal__live_socket_take(struct live_socket *sock, int fd, const struct nopal
 		nopal__live_socket_close(sock);
 		return error;
 	}
-	socket_tune(sock);
+	socket_fragment(fd, sock->family, false);
+	socket_set(fd, IPPROTO_IP, IP_RECVTOS, 1); /* arrivals tell their marks */
+	socket_set(fd, IPPROTO_IP, IP_RECVERR, 1); /* else there are no hints */
+	if (sock->family == AF_INET6) {
+		socket_set(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
+		socket_set(fd, IPPROTO_IPV6, IPV6_RECVERR, 1);
+	}
+	sock->send_bytes = socket_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, SOCKET_SEND_BYTES);
+	sock->receive_bytes = socket_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, SOCKET_RECEIVE_BYTES);
+	sock->gro_errno = -socket_set(fd, SOL_UDP, UDP_GRO, 1);
+	sock->gro = sock->gro_errno == 0;
+	sock->gso = !getsockopt(fd, SOL_UDP, UDP_SEGMENT, &segment, &length);
+	sock->gso_errno = sock->gso ? 0 : errno;
 	return 0;
 }
 
@@ -171,16 +163,6 @@ const char *nopal__live_socket_text(struct live_socket *sock)
 }
 
 /* ------------------------------------------------------- hints of the network */
-
-/* The kernel's record of the error; NULL: none. */
-static const struct sock_extended_err *hints_error(struct msghdr *header)
-{
-	for (struct cmsghdr *at = CMSG_FIRSTHDR(header); at; at = CMSG_NXTHDR(header, at))
-		if ((at->cmsg_level == IPPROTO_IP && at->cmsg_type == IP_RECVERR) ||
-		    (at->cmsg_level == IPPROTO_IPV6 && at->cmsg_type == IPV6_RECVERR))
-			return (void *)CMSG_DATA(at);
-	return NULL;
-}
 
 static void hints_note(struct live_socket *sock, const struct sock_extended_err *error,
 		       const struct nopal_hint *hint)
@@ -220,11 +202,14 @@ static bool hints_read(struct live_socket *sock, bool *ret_network)
 		.msg_controllen = sizeof(control),
 	};
 	ssize_t length = recvmsg(sock->fd, &header, MSG_ERRQUEUE | MSG_DONTWAIT);
-	const struct sock_extended_err *error;
+	const struct sock_extended_err *error = NULL; /* the kernel's record */
 
 	if (length < 0)
 		return false;
-	error = hints_error(&header);
+	for (struct cmsghdr *at = CMSG_FIRSTHDR(&header); at; at = CMSG_NXTHDR(&header, at))
+		if ((at->cmsg_level == IPPROTO_IP && at->cmsg_type == IP_RECVERR) ||
+		    (at->cmsg_level == IPPROTO_IPV6 && at->cmsg_type == IPV6_RECVERR))
+			error = (void *)CMSG_DATA(at);
 	*ret_network = error && (error->ee_origin == SO_EE_ORIGIN_ICMP ||
 				 error->ee_origin == SO_EE_ORIGIN_ICMP6);
 	if (!*ret_network || header.msg_namelen == 0)
@@ -280,28 +265,6 @@ static size_t socket_say_source(const struct live_socket *sock, const struct nop
 		       : at;
 }
 
-static ssize_t socket_send_many(struct live_socket *sock, const struct nopal_train *train,
-				union live_sockaddr *to, socklen_t length)
-{
-	struct iovec vector = { .iov_base = (void *)(uintptr_t)train->bytes,
-				.iov_len = train->length };
-	union socket_control control = { .room = { 0 } };
-	struct msghdr header = {
-		.msg_name = to,
-		.msg_namelen = length,
-		.msg_iov = &vector,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-	};
-	uint16_t segment = (uint16_t)train->stride;
-
-	if (train->stride < train->length)
-		header.msg_controllen =
-			socket_say(&control, 0, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment));
-	header.msg_controllen = socket_say_source(sock, train->to, &control, header.msg_controllen);
-	return sendmsg(sock->fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
 static bool socket_is_busy(int error)
 {
 	return error == EAGAIN || error == EWOULDBLOCK || error == ENOBUFS || error == ENOMEM;
@@ -320,18 +283,34 @@ static bool socket_again(struct live_socket *sock, unsigned *tries)
 	return false;
 }
 
+/* Returns 0, or the errno value. */
 static int socket_send_train(struct live_socket *sock, const struct nopal_train *train)
 {
+	bool several = train->stride < train->length;
+	struct iovec vector = { .iov_base = (void *)(uintptr_t)train->bytes,
+				.iov_len = train->length };
+	union socket_control control = { .room = { 0 } };
 	union live_sockaddr to;
-	socklen_t length = nopal__live_address_to(train->to, sock->family, &to);
+	struct msghdr header = {
+		.msg_name = &to,
+		.msg_namelen = nopal__live_address_to(train->to, sock->family, &to),
+		.msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+	};
+	uint16_t segment = (uint16_t)train->stride;
 	unsigned tries = 0;
 	ssize_t sent;
 
+	if (several)
+		header.msg_controllen =
+			socket_say(&control, 0, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment));
+	header.msg_controllen = socket_say_source(sock, train->to, &control, header.msg_controllen);
 	do {
-		sent = train->stride < train->length || socket_casts(sock, train->to)
-			       ? socket_send_many(sock, train, &to, length)
+		sent = header.msg_controllen
+			       ? sendmsg(sock->fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL)
 			       : sendto(sock->fd, train->bytes, train->length,
-					MSG_DONTWAIT | MSG_NOSIGNAL, &to.any, length);
+					MSG_DONTWAIT | MSG_NOSIGNAL, &to.any, header.msg_namelen);
 	} while (sent < 0 && socket_again(sock, &tries));
 	return sent < 0 ? errno : 0;
 }
@@ -443,13 +422,6 @@ static enum nopal_transmitted socket_send_each(struct live_socket *sock,
 	return each->too_big > 0 ? NOPAL_TOO_BIG : last;
 }
 
-/* Errors by which kernels and devices refuse UDP_SEGMENT as such. */
-static bool socket_refuses_trains(int error)
-{
-	return error == EIO || error == EINVAL || error == EMSGSIZE || error == ENOPROTOOPT ||
-	       error == EOPNOTSUPP;
-}
-
 bool nopal__live_socket_flush(struct live_socket *sock)
 {
 	struct socket_each each;
@@ -485,7 +457,9 @@ static enum nopal_transmitted socket_send(struct live_socket *sock, const struct
 	if (whole.stride < whole.length && !sock->gso)
 		return socket_send_each(sock, &whole, &each);
 	error = socket_send_train(sock, &whole);
-	if (whole.stride == whole.length || !socket_refuses_trains(error))
+	/* by the others, kernels and devices refuse UDP_SEGMENT as such */
+	if (whole.stride == whole.length || (error != EIO && error != EINVAL && error != EMSGSIZE &&
+					     error != ENOPROTOOPT && error != EOPNOTSUPP))
 		return socket_class(sock, error);
 	result = socket_send_each(sock, &whole, &each);
 	if (each.sent > 0 && each.too_big == 0) {

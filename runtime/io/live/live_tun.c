@@ -44,17 +44,13 @@ enum {
 	TUN_BEFORE_DROPS = 11, /* numbers before "transmit: drop" of a line */
 };
 
-struct tun_device {
-	int fd;		 /* -1: closed; reads and writes do not block */
-	int statistics;	 /* the kernel's page of its namespace's devices */
-	uint64_t missed; /* its count when the device was made */
-	char name[IFNAMSIZ];
-};
-
 struct tun_side {
 	struct nopal_tun *tun;
 	enum live_direction leaves; /* of packets that are read here */
-	struct tun_device device;
+	int fd;			    /* -1: closed; reads and writes do not block */
+	int statistics;		    /* the kernel's page of its namespace's devices */
+	uint64_t missed;	    /* its count when the device was made */
+	char name[IFNAMSIZ];
 	struct event *readable;
 };
 
@@ -92,25 +88,6 @@ static uint8_t tun_ecn(const uint8_t *packet, uint32_t length)
 	if (tun_is(packet, length, TUN_IPV6, TUN_IPV6_BYTES))
 		return packet[1] >> TUN_IPV6_SHIFT & TUN_ECN;
 	return NOPAL_NOT_ECT;
-}
-
-/* A mark only ever sets bits, so the word grows by so much; the sum of IPv4 is of ones' complement
- * and falls by it: RFC 1624. */
-static void tun_mark(uint8_t *packet, uint32_t length)
-{
-	uint32_t grows, sum;
-
-	if (tun_is(packet, length, TUN_IPV6, TUN_IPV6_BYTES))
-		packet[1] |= TUN_ECN << TUN_IPV6_SHIFT;
-	if (!tun_is(packet, length, TUN_IPV4, TUN_IPV4_BYTES))
-		return;
-	grows = (packet[1] & TUN_ECN) ^ TUN_ECN;
-	packet[1] |= TUN_ECN;
-	sum = (uint32_t)packet[TUN_IPV4_SUM] << TUN_BYTE_BITS | packet[TUN_IPV4_SUM + 1];
-	sum = (~sum & UINT16_MAX) + grows;
-	sum = ~(sum + (sum >> 16)) & UINT16_MAX;
-	packet[TUN_IPV4_SUM] = (uint8_t)(sum >> TUN_BYTE_BITS);
-	packet[TUN_IPV4_SUM + 1] = (uint8_t)sum;
 }
 
 /* ------------------------------------------------------------------- devices */
@@ -158,36 +135,40 @@ static bool tun_enter(const char *netns, int *ret_home, struct nopal_problems *p
 	return tun_refuse(problems, "give a network namespace", thing, netns, error);
 }
 
-static bool tun_make(struct tun_device *device, const char *name, struct nopal_problems *problems)
+static bool tun_make(struct tun_side *side, const char *name, struct nopal_problems *problems)
 {
 	struct ifreq request = { .ifr_flags = IFF_TUN | IFF_NO_PI };
 
 	if (!*name || strlen(name) >= sizeof(request.ifr_name))
 		return tun_refuse(problems, "1 to 15 characters, as in nopal0", "device name", name,
 				  EINVAL);
-	device->fd = open(tun_file, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	if (device->fd < 0)
+	side->fd = open(tun_file, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	if (side->fd < 0)
 		return tun_refuse(problems,
 				  "load the driver: modprobe tun; give a container the "
 				  "device: --device /dev/net/tun",
 				  "no TUN devices:", tun_file, errno);
 	memcpy(request.ifr_name, name, strlen(name) + 1);
-	if (ioctl(device->fd, TUNSETIFF, &request) < 0)
+	if (ioctl(side->fd, TUNSETIFF, &request) < 0)
 		return tun_refuse(problems,
 				  "choose a name that no device has; `ip link` "
 				  "shows those",
 				  "TUN device", name, errno);
-	memcpy(device->name, request.ifr_name, sizeof(device->name));
+	memcpy(side->name, request.ifr_name, sizeof(side->name));
 	return true;
 }
 
 /* Sets the MTU of a device and its queue, and brings it up. */
-static bool tun_tune(struct tun_device *device, uint32_t mtu, struct nopal_problems *problems)
+static bool tun_tune(const struct tun_side *side, struct nopal_problems *problems)
 {
 	int control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), error = 0;
 	struct ifreq request = { 0 };
+	uint32_t mtu = NOPAL__LINK_MTU;
 
-	memcpy(request.ifr_name, device->name, sizeof(request.ifr_name));
+	for (unsigned i = 0; i < LIVE_DIRECTIONS; i++)
+		if (side->tun->carrier.engine[i].link.mtu > mtu)
+			mtu = side->tun->carrier.engine[i].link.mtu;
+	memcpy(request.ifr_name, side->name, sizeof(request.ifr_name));
 	request.ifr_qlen = TUN_QUEUE_PACKETS;
 	if (control < 0 || ioctl(control, SIOCSIFTXQLEN, &request) < 0)
 		error = errno;
@@ -201,16 +182,16 @@ static bool tun_tune(struct tun_device *device, uint32_t mtu, struct nopal_probl
 		error = errno;
 	if (control >= 0)
 		close(control);
-	return !error || tun_refuse(problems, "give the link a smaller mtu", "TUN device",
-				    device->name, error);
+	return !error ||
+	       tun_refuse(problems, "give the link a smaller mtu", "TUN device", side->name, error);
 }
 
 /* From the line "NAME: NUMBER ..." of the device. */
-static uint64_t tun_dropped(const struct tun_device *device)
+static uint64_t tun_dropped(const struct tun_side *side)
 {
 	char page[TUN_STATISTICS_BYTES];
-	ssize_t length = pread(device->statistics, page, sizeof(page) - 1, 0);
-	size_t name = strlen(device->name);
+	ssize_t length = pread(side->statistics, page, sizeof(page) - 1, 0);
+	size_t name = strlen(side->name);
 	const char *at = page;
 
 	if (length <= 0)
@@ -218,7 +199,7 @@ static uint64_t tun_dropped(const struct tun_device *device)
 	page[length] = '\0';
 	for (; at; at = strchr(at, '\n')) {
 		at += strspn(at, " \n");
-		if (strncmp(at, device->name, name) == 0 && at[name] == ':')
+		if (strncmp(at, side->name, name) == 0 && at[name] == ':')
 			break;
 	}
 	if (!at)
@@ -231,49 +212,27 @@ static uint64_t tun_dropped(const struct tun_device *device)
 	return strtoull(at, NULL, TUN_DECIMAL);
 }
 
-static void device_close(struct tun_device *device)
-{
-	if (device->fd >= 0)
-		close(device->fd);
-	if (device->statistics >= 0)
-		close(device->statistics);
-	device->fd = device->statistics = -1;
-}
-
-/* Makes the device in a namespace (NULL: the caller's) and brings it up.  False: a problem was
- * added, and the device is closed. */
-static bool device_open(struct tun_device *device, const struct nopal_tun_side *side, uint32_t mtu,
-			struct nopal_problems *problems)
-{
-	bool made;
-	int home;
-
-	*device = (struct tun_device){ .fd = -1, .statistics = -1 };
-	if (!tun_enter(side->netns, &home, problems))
-		return false;
-	made = tun_make(device, side->device, problems) && tun_tune(device, mtu, problems);
-	/* keeps showing the namespace in which it was opened */
-	device->statistics = open("/proc/thread-self/net/dev", O_RDONLY | O_CLOEXEC);
-	if (home >= 0) {
-		setns(home, CLONE_NEWNET);
-		close(home);
-	}
-	device->missed = tun_dropped(device);
-	if (!made)
-		device_close(device);
-	return made;
-}
-
-/* ------------------------------------------------------------------- packets */
-
+/* A mark only ever sets bits, so the word grows by so much; the sum of IPv4 is of ones' complement
+ * and falls by it: RFC 1624. */
 static bool tun_deliver(void *user, struct live_packet *packet)
 {
 	struct nopal_tun *tun = user;
 	struct tun_side *to = &tun->sides[packet->direction == LIVE_FORWARD ? 1 : 0];
+	uint8_t *bytes = packet->bytes;
+	uint32_t grows, sum;
 
-	if (packet->ecn == NOPAL_CE)
-		tun_mark(packet->bytes, packet->length);
-	return write(to->device.fd, packet->bytes, packet->length) == (ssize_t)packet->length;
+	if (packet->ecn == NOPAL_CE && tun_is(bytes, packet->length, TUN_IPV6, TUN_IPV6_BYTES))
+		bytes[1] |= TUN_ECN << TUN_IPV6_SHIFT;
+	if (packet->ecn == NOPAL_CE && tun_is(bytes, packet->length, TUN_IPV4, TUN_IPV4_BYTES)) {
+		grows = (bytes[1] & TUN_ECN) ^ TUN_ECN;
+		bytes[1] |= TUN_ECN;
+		sum = (uint32_t)bytes[TUN_IPV4_SUM] << TUN_BYTE_BITS | bytes[TUN_IPV4_SUM + 1];
+		sum = (~sum & UINT16_MAX) + grows;
+		sum = ~(sum + (sum >> 16)) & UINT16_MAX;
+		bytes[TUN_IPV4_SUM] = (uint8_t)(sum >> TUN_BYTE_BITS);
+		bytes[TUN_IPV4_SUM + 1] = (uint8_t)sum;
+	}
+	return write(to->fd, bytes, packet->length) == (ssize_t)packet->length;
 }
 
 static void tun_on_readable(evutil_socket_t fd, short what, void *argument)
@@ -301,22 +260,27 @@ static void tun_on_readable(evutil_socket_t fd, short what, void *argument)
 
 /* ---------------------------------------------------------- open and close */
 
-static bool tun_side_open(struct nopal_tun *tun, struct event_base *base,
-			  const struct nopal_tun_side sides[], enum live_direction leaves,
-			  struct nopal_problems *problems)
+/* Makes the device in its namespace (NULL: the caller's) and brings it up.  False: a problem was
+ * added. */
+static bool tun_side_open(struct tun_side *side, struct event_base *base,
+			  const struct nopal_tun_side *wanted, struct nopal_problems *problems)
 {
-	struct tun_side *side = &tun->sides[leaves];
-	uint32_t mtu = NOPAL__LINK_MTU;
+	bool made;
+	int home;
 
-	for (unsigned i = 0; i < LIVE_DIRECTIONS; i++)
-		if (tun->carrier.engine[i].link.mtu > mtu)
-			mtu = tun->carrier.engine[i].link.mtu;
-	side->tun = tun;
-	side->leaves = leaves;
-	if (!device_open(&side->device, &sides[leaves], mtu, problems))
+	if (!tun_enter(wanted->netns, &home, problems))
 		return false;
-	side->readable =
-		event_new(base, side->device.fd, EV_READ | EV_PERSIST, tun_on_readable, side);
+	made = tun_make(side, wanted->device, problems) && tun_tune(side, problems);
+	/* keeps showing the namespace in which it was opened */
+	side->statistics = open("/proc/thread-self/net/dev", O_RDONLY | O_CLOEXEC);
+	if (home >= 0) {
+		setns(home, CLONE_NEWNET);
+		close(home);
+	}
+	side->missed = tun_dropped(side);
+	if (!made)
+		return false;
+	side->readable = event_new(base, side->fd, EV_READ | EV_PERSIST, tun_on_readable, side);
 	if (side->readable && event_add(side->readable, NULL) == 0)
 		return true;
 	nopal_problems_add(problems, NULL, 0, "give it more memory", "no event for the device");
@@ -325,10 +289,13 @@ static bool tun_side_open(struct nopal_tun *tun, struct event_base *base,
 
 void nopal_tun_close(struct nopal_tun *tun)
 {
-	for (unsigned i = 0; i < TUN_SIDES; i++) {
-		if (tun->sides[i].readable)
-			event_free(tun->sides[i].readable);
-		device_close(&tun->sides[i].device);
+	for (struct tun_side *side = tun->sides; side < tun->sides + TUN_SIDES; side++) {
+		if (side->readable)
+			event_free(side->readable);
+		if (side->fd >= 0)
+			close(side->fd);
+		if (side->statistics >= 0)
+			close(side->statistics);
 	}
 	nopal__live_carrier_close(&tun->carrier);
 	free(tun);
@@ -340,39 +307,35 @@ struct nopal_tun *nopal_tun_open(struct event_base *base, const struct nopal_tun
 {
 	const struct nopal_link *const words[] = { forward, reverse };
 	struct nopal_tun *tun = calloc(1, sizeof(*tun));
-	bool good = false;
+	bool good = true;
 	int error;
 
 	if (!tun)
 		return NULL;
 	for (unsigned i = 0; i < TUN_SIDES; i++)
-		tun->sides[i].device.fd = tun->sides[i].device.statistics = -1;
+		tun->sides[i] = (struct tun_side){
+			.tun = tun, .leaves = (enum live_direction)i, .fd = -1, .statistics = -1
+		};
 	error = nopal__live_carrier_open(&tun->carrier, base, words, 0, seed, tun_deliver, tun);
 	if (error)
 		nopal_problems_add(problems, NULL, 0, "give other words of the link", "no link: %s",
 				   strerror(-error));
-	else
-		good = tun_side_open(tun, base, sides, LIVE_FORWARD, problems) &&
-		       tun_side_open(tun, base, sides, LIVE_REVERSE, problems);
-	if (good)
+	for (unsigned i = 0; !error && good && i < TUN_SIDES; i++)
+		good = tun_side_open(&tun->sides[i], base, &sides[i], problems);
+	if (!error && good)
 		return tun;
 	nopal_tun_close(tun);
 	return NULL;
 }
 
-/* Packets that the kernel dropped because they were not read in time. */
-static uint64_t tun_missed(const struct tun_device *device)
-{
-	return tun_dropped(device) - device->missed;
-}
-
+/* `missed`: packets that the kernel dropped because they were not read in time. */
 void nopal_tun_counters(const struct nopal_tun *tun, struct nopal_link_counters *ret_forward,
 			struct nopal_link_counters *ret_reverse)
 {
-	const struct live_carrier *carrier = &tun->carrier;
+	const struct tun_side *sides = tun->sides;
 
-	*ret_forward = carrier->engine[LIVE_FORWARD].counters;
-	*ret_reverse = carrier->engine[LIVE_REVERSE].counters;
-	ret_forward->missed = tun_missed(&tun->sides[LIVE_FORWARD].device);
-	ret_reverse->missed = tun_missed(&tun->sides[LIVE_REVERSE].device);
+	*ret_forward = tun->carrier.engine[LIVE_FORWARD].counters;
+	*ret_reverse = tun->carrier.engine[LIVE_REVERSE].counters;
+	ret_forward->missed = tun_dropped(&sides[LIVE_FORWARD]) - sides[LIVE_FORWARD].missed;
+	ret_reverse->missed = tun_dropped(&sides[LIVE_REVERSE]) - sides[LIVE_REVERSE].missed;
 }

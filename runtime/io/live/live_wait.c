@@ -127,16 +127,11 @@ bool nopal__live_wait_a_while(struct live_wait *wait, int64_t now_ns, int64_t de
 	return true;
 }
 
-static bool wait_has_room(const struct live_wait *wait)
-{
-	struct pollfd room = { .fd = wait->fd, .events = POLLOUT };
-
-	return wait->for_room && poll(&room, 1, 0) == 1;
-}
-
 bool nopal__live_wait_is_over(struct live_wait *wait, int64_t now_ns)
 {
-	bool room = wait_has_room(wait), again = wait->retry_at_ns <= now_ns;
+	struct pollfd writable = { .fd = wait->fd, .events = POLLOUT };
+	bool room = wait->for_room && poll(&writable, 1, 0) == 1;
+	bool again = wait->retry_at_ns <= now_ns;
 
 	if (room) {
 		wait->for_room = false;
