@@ -155,17 +155,6 @@ static const struct link_quantity link_percent = { "a percentage", "write it wit
 							   { "%", NOPAL__MILLION / 100 }, { 0 } } };
 static const struct link_quantity link_count = { "a count", "write a whole number, as in 400",
 						 (const struct link_unit[]){ { "", 1 }, { 0 } } };
-
-static const struct link_unit *link_find_unit(const struct link_quantity *quantity,
-					      const char *name)
-{
-	const struct link_unit *unit = quantity->table;
-
-	while (unit->name && strcasecmp(name, unit->name) != 0)
-		unit++;
-	return unit->name ? unit : NULL;
-}
-
 /* Digits with at most one point: digits / divisor, both below 10^18.  Returns the text behind them;
  * NULL where there is no number, or a longer one. */
 static const char *link_decimal(const char *at, int64_t *ret_digits, int64_t *ret_divisor)
@@ -206,8 +195,10 @@ static bool link_quantity_read(struct link_parser *parser, const struct link_qua
 	}
 	link_next(parser);
 	end = link_decimal(parser->token, &digits, &divisor);
-	unit = end ? link_find_unit(quantity, end) : NULL;
-	if (!unit) {
+	unit = quantity->table;
+	while (end && unit->name && strcasecmp(end, unit->name) != 0)
+		unit++;
+	if (!end || !unit->name) {
 		link_refuse(parser, quantity->units,
 			    end && !*end ? "`%s %s`: %s needs its unit" : "`%s %s`: not %s", word,
 			    parser->token, quantity->name);
@@ -419,23 +410,30 @@ enum { LINK_WORDS = sizeof(link_words) / sizeof(link_words[0]) };
 
 /* ---------------------------------------------------------------- the whole */
 
-static void link_begin_scope(struct link_parser *parser)
+static void link_word_read(struct link_parser *parser)
 {
-	bool forward = parser->token[0] == 'f';
-
-	if (parser->scope == LINK_BOTH)
-		parser->reverse = parser->forward;
-	parser->scope = forward ? LINK_FORWARD : LINK_REVERSE;
-	parser->link = forward ? &parser->forward : &parser->reverse;
-	parser->given = 0;
-}
-
-static void link_word_read(struct link_parser *parser, const struct link_word *word)
-{
-	char *field = (char *)parser->link + word->field;
+	const struct link_word *word = link_words;
+	const char *names[LINK_WORDS + 1] = { NULL };
 	int64_t value;
+	uint32_t bit;
+	char *field;
 
+	while (word < link_words + LINK_WORDS && strcmp(parser->token, word->name) != 0)
+		word++;
+	for (unsigned i = 0; i < LINK_WORDS; i++)
+		names[i] = link_words[i].name;
+	if (word == link_words + LINK_WORDS) {
+		if (!parser->lost || !isdigit((unsigned char)*parser->token))
+			link_refuse_name(parser, "a word of a link", names);
+		return;
+	}
 	parser->word = word;
+	parser->lost = false;
+	bit = 1u << (word - link_words);
+	if (parser->given & bit)
+		link_refuse(parser, "give it once", "`%s` is given twice", word->name);
+	parser->given |= bit;
+	field = (char *)parser->link + word->field;
 	if (word->read)
 		word->read(parser);
 	else if (!link_quantity_read(parser, word->quantity, word->min, word->max, &value))
@@ -444,25 +442,6 @@ static void link_word_read(struct link_parser *parser, const struct link_word *w
 		memcpy(field, &value, sizeof(value));
 	else
 		memcpy(field, &(uint32_t){ (uint32_t)value }, sizeof(uint32_t));
-}
-
-static void link_word(struct link_parser *parser)
-{
-	const char *names[LINK_WORDS + 1] = { NULL };
-
-	for (unsigned i = 0; i < LINK_WORDS; i++) {
-		names[i] = link_words[i].name;
-		if (strcmp(parser->token, names[i]) != 0)
-			continue;
-		parser->lost = false;
-		if (parser->given & 1u << i)
-			link_refuse(parser, "give it once", "`%s` is given twice", names[i]);
-		parser->given |= 1u << i;
-		link_word_read(parser, &link_words[i]);
-		return;
-	}
-	if (!parser->lost || !isdigit((unsigned char)*parser->token))
-		link_refuse_name(parser, "a word of a link", names);
 }
 
 /* Words that do nothing without another. */
@@ -499,11 +478,19 @@ int nopal_link_parse(const char *text, struct nopal_link *ret_forward,
 	};
 
 	parser.link = &parser.forward;
-	while (link_next(&parser))
-		if (link_prefix(parser.token))
-			link_begin_scope(&parser);
-		else
-			link_word(&parser);
+	while (link_next(&parser)) {
+		bool forward = parser.token[0] == 'f';
+
+		if (!link_prefix(parser.token)) {
+			link_word_read(&parser);
+			continue;
+		}
+		if (parser.scope == LINK_BOTH)
+			parser.reverse = parser.forward;
+		parser.scope = forward ? LINK_FORWARD : LINK_REVERSE;
+		parser.link = forward ? &parser.forward : &parser.reverse;
+		parser.given = 0;
+	}
 	if (!parser.bad && parser.scope == LINK_BOTH) {
 		link_check(&parser, &parser.forward, "");
 		parser.reverse = parser.forward;

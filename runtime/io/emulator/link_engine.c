@@ -74,31 +74,23 @@ static int64_t link_sample_normal(uint64_t *stream)
 	return sum * (1 << (LINK_SAMPLE_SHIFT - LINK_NORMAL_BITS - 1));
 }
 
-/* The largest x with x^3 <= cube; x is below 2^27. */
-static uint64_t link_cube_root(link_unsigned_wide cube)
-{
-	uint64_t root = 0;
-
-	for (uint64_t bit = UINT64_C(1) << 26; bit; bit >>= 1) {
-		link_unsigned_wide next = root | bit;
-
-		if (next * next * next <= cube)
-			root |= bit;
-	}
-	return root;
-}
-
+/* By the largest x with x^3 <= cube; x is below 2^27. */
 static int64_t link_sample_pareto(uint64_t *stream)
 {
-	uint64_t u = nopal__random_next(stream) >> (64 - LINK_PARETO_BITS);
+	uint64_t u = nopal__random_next(stream) >> (64 - LINK_PARETO_BITS), x = 0;
 	link_unsigned_wide cube = 1;
-	int64_t x;
 
 	if (u < LINK_PARETO_MIN)
 		u = LINK_PARETO_MIN;
 	cube <<= LINK_PARETO_BITS + 3 * LINK_SAMPLE_SHIFT;
-	x = (int64_t)link_cube_root(cube / u);
-	return (x - LINK_PARETO_MEAN) * NOPAL__SAMPLE_ONE / LINK_PARETO_DEVIATION;
+	cube /= u;
+	for (uint64_t bit = UINT64_C(1) << 26; bit; bit >>= 1) {
+		link_unsigned_wide next = x | bit;
+
+		if (next * next * next <= cube)
+			x |= bit;
+	}
+	return ((int64_t)x - LINK_PARETO_MEAN) * NOPAL__SAMPLE_ONE / LINK_PARETO_DEVIATION;
 }
 
 int64_t nopal__link_sample(uint64_t *stream, enum nopal_distribution distribution)
@@ -119,8 +111,7 @@ int64_t nopal__link_sample(uint64_t *stream, enum nopal_distribution distributio
 
 /* ------------------------------------------------------------------- life */
 
-/* Zeros of limit and mtu, which stand for the defaults, are filled before. */
-static bool link_is_sound(const struct nopal_link *link)
+int nopal__link_change(struct nopal__link_engine *engine, const struct nopal_link *link)
 {
 	const int64_t times[] = { link->delay_ns, link->jitter_ns, link->ce_threshold_ns };
 	const uint32_t shares[] = {
@@ -128,28 +119,22 @@ static bool link_is_sound(const struct nopal_link *link)
 		link->ge_bad_loss,	 link->ge_good_loss, link->duplicate, link->corrupt,
 		link->reorder,
 	};
-
-	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
-		if (times[i] < 0 || times[i] > NOPAL__LINK_MAX_NS)
-			return false;
-	for (size_t i = 0; i < sizeof(shares) / sizeof(*shares); i++)
-		if (shares[i] > NOPAL__MILLION)
-			return false;
-	return (link->rate_bps == 0 ||
-		(link->rate_bps >= NOPAL__LINK_MIN_BPS && link->rate_bps <= NOPAL__LINK_MAX_BPS)) &&
-	       link->limit <= NOPAL__LINK_MAX_PACKETS && link->mtu >= NOPAL__LINK_MIN_MTU &&
-	       link->mtu <= NOPAL__LINK_MAX_MTU;
-}
-
-int nopal__link_change(struct nopal__link_engine *engine, const struct nopal_link *link)
-{
 	struct nopal_link next = *link;
 
 	if (next.limit == 0)
 		next.limit = NOPAL__LINK_LIMIT;
 	if (next.mtu == 0)
 		next.mtu = NOPAL__LINK_MTU;
-	if (!link_is_sound(&next))
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+		if (times[i] < 0 || times[i] > NOPAL__LINK_MAX_NS)
+			return -EINVAL;
+	for (size_t i = 0; i < sizeof(shares) / sizeof(*shares); i++)
+		if (shares[i] > NOPAL__MILLION)
+			return -EINVAL;
+	if ((next.rate_bps &&
+	     (next.rate_bps < NOPAL__LINK_MIN_BPS || next.rate_bps > NOPAL__LINK_MAX_BPS)) ||
+	    next.limit > NOPAL__LINK_MAX_PACKETS || next.mtu < NOPAL__LINK_MIN_MTU ||
+	    next.mtu > NOPAL__LINK_MAX_MTU)
 		return -EINVAL;
 	engine->link = next;
 	engine->free_rest = 0; /* was counted in the old rate */
@@ -205,19 +190,6 @@ uint32_t nopal__link_queued(struct nopal__link_engine *engine, int64_t now_ns)
 	return engine->queued;
 }
 
-/* The link is busy for the time that `bytes` take; the rest of a division is carried, so that n
- * packets take exactly floor(n * time). */
-static void link_transmit(struct nopal__link_engine *engine, uint32_t bytes)
-{
-	uint64_t work =
-		(uint64_t)bytes * LINK_BITS_A_BYTE * (uint64_t)NOPAL_SECOND + engine->free_rest;
-
-	if (engine->link.rate_bps == 0)
-		return;
-	engine->free_ns += (int64_t)(work / engine->link.rate_bps);
-	engine->free_rest = work % engine->link.rate_bps;
-}
-
 /* False: the sender understands no marks. */
 static bool link_marks(struct nopal__link_engine *engine, uint8_t *ecn)
 {
@@ -229,7 +201,9 @@ static bool link_marks(struct nopal__link_engine *engine, uint8_t *ecn)
 	return true;
 }
 
-/* False: the queue is full.  Else the packet has left at free_ns. */
+/* False: the queue is full.  Else the packet has left at free_ns: the link is busy for the time
+ * that `bytes` take; the rest of a division is carried, so that n packets take exactly floor(n *
+ * time). */
 static bool link_queue(struct nopal__link_engine *engine, uint32_t bytes, int64_t now_ns,
 		       uint8_t *ecn)
 {
@@ -249,7 +223,13 @@ static bool link_queue(struct nopal__link_engine *engine, uint32_t bytes, int64_
 	waited_ns = engine->free_ns - now_ns;
 	if (engine->link.ce_threshold_ns && waited_ns > engine->link.ce_threshold_ns)
 		link_marks(engine, ecn);
-	link_transmit(engine, bytes);
+	if (engine->link.rate_bps) {
+		uint64_t work = (uint64_t)bytes * LINK_BITS_A_BYTE * (uint64_t)NOPAL_SECOND +
+				engine->free_rest;
+
+		engine->free_ns += (int64_t)(work / engine->link.rate_bps);
+		engine->free_rest = work % engine->link.rate_bps;
+	}
 	if (engine->free_ns > now_ns) {
 		uint32_t last = (engine->first + queued) & (engine->room - 1);
 
@@ -291,53 +271,40 @@ static bool link_loses(struct nopal__link_engine *engine)
 
 /* ------------------------------------------------------------------ delay */
 
-static int64_t link_delay(struct nopal__link_engine *engine)
-{
-	const struct nopal_link *link = &engine->link;
-	uint64_t *stream = &engine->stream[NOPAL__LINK_DELAY];
-	int64_t delay_ns;
-
-	if (link->jitter_ns == 0)
-		return link->delay_ns;
-	if (link->delay_correlation == 0 || !nopal__random_hits(stream, link->delay_correlation))
-		engine->last_sample = nopal__link_sample(stream, link->distribution);
-	delay_ns = link->delay_ns +
-		   (int64_t)((link_wide)link->jitter_ns * engine->last_sample / NOPAL__SAMPLE_ONE);
-	return delay_ns > 0 ? delay_ns : 0;
-}
-
-/* Does this copy overtake the copies that are on their way? */
-static bool link_overtakes(struct nopal__link_engine *engine)
-{
-	const struct nopal_link *link = &engine->link;
-
-	if (link->reorder == 0)
-		return false;
-	if (++engine->since_gap < link->gap ||
-	    !nopal__random_hits(&engine->stream[NOPAL__LINK_REORDER], link->reorder))
-		return false;
-	engine->since_gap = 0;
-	engine->counters.reordered++;
-	return true;
-}
-
 static bool link_draws(struct nopal__link_engine *engine, enum nopal__link_stream which,
 		       uint32_t ppm)
 {
 	return ppm && nopal__random_hits(&engine->stream[which], ppm);
 }
 
+/* One copy, which may overtake the copies that are on their way. */
 static void link_come_out(struct nopal__link_engine *engine, struct nopal__link_copy *copy)
 {
-	copy->corrupt = link_draws(engine, NOPAL__LINK_CORRUPT, engine->link.corrupt);
+	const struct nopal_link *link = &engine->link;
+	uint64_t *stream = &engine->stream[NOPAL__LINK_DELAY];
+	int64_t delay_ns = link->delay_ns;
+
+	copy->corrupt = link_draws(engine, NOPAL__LINK_CORRUPT, link->corrupt);
 	copy->bit = 0;
 	if (copy->corrupt) {
 		copy->bit = nopal__random_next(&engine->stream[NOPAL__LINK_CORRUPT]);
 		engine->counters.corrupted++;
 	}
 	copy->at_ns = engine->free_ns;
-	if (!link_overtakes(engine))
-		copy->at_ns += link_delay(engine);
+	if (link->reorder && ++engine->since_gap >= link->gap &&
+	    link_draws(engine, NOPAL__LINK_REORDER, link->reorder)) {
+		engine->since_gap = 0;
+		engine->counters.reordered++;
+		return;
+	}
+	if (link->jitter_ns) {
+		if (!link_draws(engine, NOPAL__LINK_DELAY, link->delay_correlation))
+			engine->last_sample = nopal__link_sample(stream, link->distribution);
+		delay_ns += (int64_t)((link_wide)link->jitter_ns * engine->last_sample /
+				      NOPAL__SAMPLE_ONE);
+	}
+	if (delay_ns > 0)
+		copy->at_ns += delay_ns;
 }
 
 unsigned nopal__link_carry(struct nopal__link_engine *engine,

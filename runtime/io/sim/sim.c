@@ -140,24 +140,6 @@ void nopal__sim_port_put(struct sim *sim, struct sim_port *port, struct sim_pack
 	}
 }
 
-/* The ports give the arrivals of this instant to their endpoints. */
-static void sim_give(struct sim *sim)
-{
-	for (uint32_t ready = 0; ready < sim->ready_count; ready++) {
-		struct sim_port *port = sim->ready[ready];
-
-		if (port->endpoint)
-			nopal__endpoint_receive(port->endpoint, port->arrivals, port->count);
-		for (uint32_t i = 0; i < port->count; i++)
-			nopal_buffer_unref(port->arrivals[i].buffer);
-		port->count = 0;
-		port->ready = false;
-		if (!port->endpoint)
-			sim_port_free(port);
-	}
-	sim->ready_count = 0;
-}
-
 /* ---------------------------------------------------------------- the path */
 
 void nopal__sim_pass(struct sim *sim, uint32_t index, struct sim_packet *packet)
@@ -209,22 +191,6 @@ static void sim_packet_at(struct sim *sim, uint32_t node, struct sim_packet *pac
 		nopal__sim_packet_drop(packet);
 }
 
-static void sim_happen(struct sim *sim)
-{
-	struct nopal__event event = sim->heap.events[0];
-
-	if (event.kind == SIM_LINK) {
-		event.packet = nopal__sim_link_take(sim, event.where);
-		event.where = sim->links[event.where].to;
-	} else {
-		nopal__heap_pop(&sim->heap);
-	}
-	if (event.kind == SIM_CALL)
-		event.call(event.user);
-	else
-		sim_packet_at(sim, event.where, event.packet);
-}
-
 /* Packets that a host sends itself do not touch a link. */
 static bool sim_loop_back(struct sim *sim, struct sim_packet *packet)
 {
@@ -236,25 +202,18 @@ static bool sim_loop_back(struct sim *sim, struct sim_packet *packet)
 							.packet = packet });
 }
 
-/* A port's address as the network sees it, of the family of the destination. */
-static struct nopal_address sim_from(const struct sim_port *port, const struct nopal_address *to)
-{
-	struct nopal_address from = nopal__endpoint_port(port->endpoint)->local;
-
-	from.port = port->number;
-	if (nopal_address_is_v4(&from) && !nopal_address_is_v4(to))
-		nopal__sim_address6((int)port->host, from.port, &from);
-	else if (!nopal_address_is_v4(&from) && nopal_address_is_v4(to))
-		nopal_sim_address((int)port->host, from.port, &from);
-	return from;
-}
-
+/* From the port's address as the network sees it, of the family of the destination. */
 static bool sim_datagram_leave(struct sim *sim, uint32_t link, const struct sim_port *port,
 			       const struct nopal_train *train, uint32_t at, uint32_t length)
 {
-	const struct nopal_address from = sim_from(port, train->to);
+	struct nopal_address from = nopal__endpoint_port(port->endpoint)->local;
 	struct sim_packet *packet;
 
+	from.port = port->number;
+	if (nopal_address_is_v4(&from) && !nopal_address_is_v4(train->to))
+		nopal__sim_address6((int)port->host, from.port, &from);
+	else if (!nopal_address_is_v4(&from) && nopal_address_is_v4(train->to))
+		nopal_sim_address((int)port->host, from.port, &from);
 	if (sim->tap)
 		sim->tap(sim->tap_user, sim->world.now_ns, &from, train->to, train->bytes + at,
 			 length);
@@ -318,15 +277,40 @@ static int64_t sim_next(const struct sim *sim)
 	return next_ns < sim->world.now_ns ? sim->world.now_ns : next_ns;
 }
 
-/* All events of `instant_ns`, which is the next. */
+/* All events of `instant_ns`, which is the next; then the ports give the arrivals of this instant
+ * to their endpoints. */
 static void sim_go(struct sim *sim, int64_t instant_ns)
 {
 	struct nopal_world *world = &sim->world;
 
 	world->now_ns = instant_ns;
-	while (sim->heap.count && sim->heap.events[0].time_ns <= instant_ns)
-		sim_happen(sim);
-	sim_give(sim);
+	while (sim->heap.count && sim->heap.events[0].time_ns <= instant_ns) {
+		struct nopal__event event = sim->heap.events[0];
+
+		if (event.kind == SIM_LINK) {
+			event.packet = nopal__sim_link_take(sim, event.where);
+			event.where = sim->links[event.where].to;
+		} else {
+			nopal__heap_pop(&sim->heap);
+		}
+		if (event.kind == SIM_CALL)
+			event.call(event.user);
+		else
+			sim_packet_at(sim, event.where, event.packet);
+	}
+	for (uint32_t ready = 0; ready < sim->ready_count; ready++) {
+		struct sim_port *port = sim->ready[ready];
+
+		if (port->endpoint)
+			nopal__endpoint_receive(port->endpoint, port->arrivals, port->count);
+		for (uint32_t i = 0; i < port->count; i++)
+			nopal_buffer_unref(port->arrivals[i].buffer);
+		port->count = 0;
+		port->ready = false;
+		if (!port->endpoint)
+			sim_port_free(port);
+	}
+	sim->ready_count = 0;
 	if (nopal__world_next(world) <= instant_ns)
 		nopal__world_wake(world);
 }

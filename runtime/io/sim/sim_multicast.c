@@ -66,39 +66,31 @@ static bool is_on_way(struct sim *sim, uint32_t from, uint32_t through, uint32_t
 	return from == through;
 }
 
-/* Towards one port that has joined, from a node that the packet has come to. */
-static void multicast_towards(struct sim *sim, uint32_t node, struct sim_port *port,
-			      struct sim_packet *packet)
-{
-	struct sim_packet *copy;
-	uint32_t link = SIM_NONE;
-
-	if (node != sim->hosts[port->host]) {
-		link = nopal__sim_route(sim, node, port->host);
-		if (link == SIM_NONE || sim->links[link].multicast == sim->casting)
-			return; /* no route, or the packet went there */
-		if (sim->links[link].deaf)
-			return;
-		sim->links[link].multicast = sim->casting;
-	}
-	copy = nopal__sim_packet_copy(sim->pool, packet);
-	if (!copy)
-		return;
-	if (link == SIM_NONE)
-		nopal__sim_port_put(sim, port, copy);
-	else
-		nopal__sim_pass(sim, link, copy);
-}
-
+/* Towards each port that has joined, from a node that the packet has come to. */
 void nopal__sim_multicast_at(struct sim *sim, uint32_t node, struct sim_packet *packet)
 {
 	uint32_t source = nopal__sim_host_of(sim, &packet->from);
-	struct nopal_address group = packet->multicast;
 
 	sim->casting++;
-	for (struct sim_port *port = sim->multicasts; port; port = port->next)
-		if (port->host != source && joined(port, &group) &&
-		    is_on_way(sim, sim->hosts[source], node, port->host))
-			multicast_towards(sim, node, port, packet);
+	for (struct sim_port *port = sim->multicasts; port; port = port->next) {
+		struct sim_packet *copy;
+		uint32_t link = SIM_NONE;
+
+		if (port->host == source || !joined(port, &packet->multicast) ||
+		    !is_on_way(sim, sim->hosts[source], node, port->host))
+			continue;
+		if (node != sim->hosts[port->host]) {
+			link = nopal__sim_route(sim, node, port->host);
+			if (link == SIM_NONE || sim->links[link].multicast == sim->casting ||
+			    sim->links[link].deaf)
+				continue; /* no route, or the packet went there */
+			sim->links[link].multicast = sim->casting;
+		}
+		copy = nopal__sim_packet_copy(sim->pool, packet);
+		if (copy && link == SIM_NONE)
+			nopal__sim_port_put(sim, port, copy);
+		else if (copy)
+			nopal__sim_pass(sim, link, copy);
+	}
 	nopal__sim_packet_drop(packet);
 }

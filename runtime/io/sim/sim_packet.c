@@ -65,34 +65,27 @@ static void sim_packet_release(struct nopal_buffer *buffer)
 		sim_pool_free(pool);
 }
 
-static struct sim_packet *sim_packet_make(struct sim_pool *pool, enum sim_size size)
+struct sim_packet *nopal__sim_packet_new(struct sim_pool *pool, const void *bytes, uint32_t length)
 {
+	enum sim_size size = sim_packet_size(length);
 	uint32_t capacity = sim_packet_capacity(size);
-	struct sim_packet *packet = malloc(sizeof(*packet) + capacity);
+	struct sim_packet *packet = pool->free[size];
 
-	if (packet)
+	if (length > capacity)
+		return NULL;
+	if (packet) {
+		pool->free[size] = packet->next;
+	} else {
+		packet = malloc(sizeof(*packet) + capacity);
+		if (!packet)
+			return NULL;
 		packet->buffer = (struct nopal_buffer){
 			.capacity = capacity,
 			.bytes = packet->bytes,
 			.release = sim_packet_release,
 			.owner = pool,
 		};
-	return packet;
-}
-
-struct sim_packet *nopal__sim_packet_new(struct sim_pool *pool, const void *bytes, uint32_t length)
-{
-	enum sim_size size = sim_packet_size(length);
-	struct sim_packet *packet = pool->free[size];
-
-	if (length > sim_packet_capacity(SIM_LARGE))
-		return NULL;
-	if (packet)
-		pool->free[size] = packet->next;
-	else
-		packet = sim_packet_make(pool, size);
-	if (!packet)
-		return NULL;
+	}
 	pool->away++;
 	packet->buffer.references = 1;
 	packet->length = length;

@@ -82,11 +82,18 @@ static void sim_forget_routes(struct sim *sim)
 	sim->routed = false;
 }
 
-/* Search backwards, breadth first: each node finds its link once. */
-static void sim_search(const struct sim *sim, uint32_t target, uint32_t *towards, uint32_t *queue)
+/* Searches backwards, breadth first: each node finds its link once.  NULL: out of memory. */
+static uint32_t *sim_routes_new(struct sim *sim, uint32_t target)
 {
-	uint32_t found = 1;
+	size_t bytes = sim->node_count * sizeof(uint32_t);
+	uint32_t *towards = malloc(bytes), *queue = malloc(bytes), found = 1;
 
+	if (!towards || !queue) {
+		free(towards);
+		free(queue);
+		return NULL;
+	}
+	memset(towards, UINT8_MAX, bytes); /* SIM_NONE */
 	queue[0] = target;
 	for (uint32_t next = 0; next < found; next++) {
 		uint32_t link = sim->nodes[queue[next]].in;
@@ -100,23 +107,8 @@ static void sim_search(const struct sim *sim, uint32_t target, uint32_t *towards
 			queue[found++] = from;
 		}
 	}
-}
-
-static uint32_t *sim_routes_new(struct sim *sim, uint32_t target)
-{
-	size_t bytes = sim->node_count * sizeof(uint32_t);
-	uint32_t *towards = malloc(bytes), *queue = malloc(bytes);
-
-	if (towards && queue) {
-		for (uint32_t i = 0; i < sim->node_count; i++)
-			towards[i] = SIM_NONE;
-		sim_search(sim, target, towards, queue);
-		sim->routed = true;
-	} else {
-		free(towards);
-		towards = NULL;
-	}
 	free(queue);
+	sim->routed = true;
 	return towards;
 }
 
@@ -214,24 +206,7 @@ static uint32_t sim_named_node(const struct sim *sim, int name)
 	return number < sim->host_count ? sim->hosts[number] : SIM_NONE;
 }
 
-/* The first link between two routers on the path to a host. */
-static uint32_t sim_bottleneck(struct sim *sim, uint32_t from, uint32_t to)
-{
-	uint32_t link = SIM_NONE;
-
-	if (sim->nodes[to].is_router)
-		return SIM_NONE;
-	while (from != to) {
-		link = nopal__sim_route(sim, from, sim->nodes[to].number);
-		if (link == SIM_NONE)
-			break;
-		from = sim->links[link].to;
-		if (sim->nodes[from].is_router && sim->nodes[sim->links[link].from].is_router)
-			return link;
-	}
-	return SIM_NONE;
-}
-
+/* Without a link between the two: the first one between two routers on the path to a host. */
 static struct sim_link *sim_named_link(struct sim *sim, int from, int to)
 {
 	uint32_t start = sim_named_node(sim, from);
@@ -241,9 +216,17 @@ static struct sim_link *sim_named_link(struct sim *sim, int from, int to)
 	if (start == SIM_NONE || end == SIM_NONE)
 		return NULL;
 	link = sim_link_between(sim, start, end);
-	if (link == SIM_NONE)
-		link = sim_bottleneck(sim, start, end);
-	return link == SIM_NONE ? NULL : &sim->links[link];
+	if (link != SIM_NONE)
+		return &sim->links[link];
+	while (!sim->nodes[end].is_router && start != end) {
+		link = nopal__sim_route(sim, start, sim->nodes[end].number);
+		if (link == SIM_NONE)
+			break;
+		if (sim->nodes[start].is_router && sim->nodes[sim->links[link].to].is_router)
+			return &sim->links[link];
+		start = sim->links[link].to;
+	}
+	return NULL;
 }
 
 int nopal_sim_connect(struct nopal_world *world, int from, int to, const struct nopal_link *forward,
