@@ -163,23 +163,6 @@ static void copy_give(struct nopal_composite *member, struct nopal_segment *segm
 		nopal__copy_settle(member, segment, NOPAL_OUTCOME_LOST);
 }
 
-static void copies_give(struct nopal_composite *composite, struct nopal_segment *segment,
-			uint32_t count, bool counted)
-{
-	struct nopal_group *group = composite->group;
-	uint32_t at = group->choice_at;
-
-	group->choice_at += count;
-	for (uint32_t i = 0; i < count; i++) {
-		struct nopal_composite *member = group->member[group->choice[at + i]];
-
-		if (counted)
-			count_given(member->destination, segment);
-		copy_give(member, segment, counted);
-	}
-	group->choice_at = at;
-}
-
 void nopal_copy_give(struct nopal_session *session, struct nopal_segment *segment, uint32_t index)
 {
 	copy_give(nopal__member_at(nopal__composite(session), index), segment, true);
@@ -190,10 +173,11 @@ void nopal_copy_give(struct nopal_session *session, struct nopal_segment *segmen
  * others.  Later ones are the channel's alone: copies do not get lost. */
 void nopal__copies_leave(struct nopal_composite *composite, struct nopal_segment *segment)
 {
+	struct nopal_group *group = composite->group;
 	bool counted = segment->transmissions != 0; /* control is not */
-	bool channel = counted && nopal__has_channel(composite) && !composite->group->chosen &&
+	bool channel = counted && nopal__has_channel(composite) && !group->chosen &&
 		       !nopal_is_for_one(&composite->session, segment);
-	uint32_t hear = 0, count;
+	uint32_t hear = 0, count, at;
 
 	if (channel && segment->transmissions > 1) {
 		nopal__multicast(composite, segment);
@@ -208,10 +192,20 @@ void nopal__copies_leave(struct nopal_composite *composite, struct nopal_segment
 	}
 	if (hear)
 		nopal__multicast(composite, segment);
-	if (nopal__is_group(composite))
-		copies_give(composite, segment, count, counted);
-	else
+	if (!nopal__is_group(composite)) {
 		copy_give(composite->below, segment, counted);
+		return;
+	}
+	at = group->choice_at;
+	group->choice_at += count;
+	for (uint32_t i = 0; i < count; i++) {
+		struct nopal_composite *member = group->member[group->choice[at + i]];
+
+		if (counted)
+			count_given(member->destination, segment);
+		copy_give(member, segment, counted);
+	}
+	group->choice_at = at;
 }
 
 void nopal__copy_done(struct nopal_composite *member, struct nopal_handle above,

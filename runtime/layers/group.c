@@ -247,71 +247,46 @@ static struct nopal_composite *group_of(const struct nopal_session *session)
 	return nopal__is_group(composite) ? composite : NULL;
 }
 
-static int64_t join(struct nopal_composite *group, const struct nopal_address *address)
-{
-	const struct nopal_plan *plan = group->layer->plan;
-	struct nopal_group *all = group->group;
-	struct nopal_composite *bottom, *top;
-
-	if (!room_for_one(all))
-		return -ENOMEM;
-	bottom = nopal__stack_make(group->endpoint, (struct nopal_plan *)(uintptr_t)plan,
-				   plan->destinations, plan->layer_count, group, address, true);
-	if (!bottom)
-		return -ENOMEM;
-	top = nopal__top(bottom);
-	top->destination->id = ++all->ids;
-	all->member[all->count++] = top;
-	group->by_ipv6 |= top->by_ipv6;
-	nopal_raise_DESTINATION_ADDED(&group->session, top->destination);
-	nopal__session_start(bottom);
-	return top->destination->id;
-}
-
-/* Nobody waits for what it was given. */
-static void copies_forget(struct nopal_composite *member)
-{
-	struct nopal_message *message;
-
-	if (!nopal__be_awake(member))
-		return;
-	for (message = nopal__pool_oldest(&member->awake->messages); message;
-	     message = nopal__pool_newer(message)) {
-		struct nopal_segment *segment =
-			message->incoming || message->settled
-				? NULL
-				: nopal__pool_find(&member->above->awake->segments, message->above);
-
-		message->above = (struct nopal_handle){ 0, 0 };
-		if (segment && segment->copies)
-			nopal__copy_settle(member, segment, NOPAL_OUTCOME_UNKNOWN);
-	}
-}
-
 int64_t nopal_destination_add(struct nopal_session *session, const struct nopal_address *address)
 {
-	struct nopal_composite *group = group_of(session);
+	struct nopal_composite *group = group_of(session), *bottom = NULL, *top;
+	struct nopal_plan *plan;
+	struct nopal_group *all;
+	int64_t result = -ENOMEM;
 	bool outermost;
-	int64_t result;
 
 	if (!group)
 		return -EINVAL;
 	if (group->life != NOPAL_LIFE_OPENING && group->life != NOPAL_LIFE_OPEN)
 		return -EPIPE;
-	for (uint32_t i = 0; i < group->group->count; i++)
-		if (nopal_address_equal(&group->group->member[i]->peer, address))
+	all = group->group;
+	for (uint32_t i = 0; i < all->count; i++)
+		if (nopal_address_equal(&all->member[i]->peer, address))
 			return -EEXIST;
 	outermost = nopal__turn_begin(group->world);
 	nopal__touch(group);
-	result = join(group, address);
+	plan = (struct nopal_plan *)(uintptr_t)group->layer->plan;
+	if (room_for_one(all))
+		bottom = nopal__stack_make(group->endpoint, plan, plan->destinations,
+					   plan->layer_count, group, address, true);
+	top = bottom ? nopal__top(bottom) : NULL;
+	if (top) {
+		result = top->destination->id = ++all->ids;
+		all->member[all->count++] = top;
+		group->by_ipv6 |= top->by_ipv6;
+		nopal_raise_DESTINATION_ADDED(&group->session, top->destination);
+		nopal__session_start(bottom);
+	}
 	nopal__turn_end(group->world, outermost);
 	return result;
 }
 
+/* Nobody waits for the outcome of what it was given. */
 int nopal_destination_remove(struct nopal_session *session, uint32_t id, bool at_once)
 {
 	struct nopal_composite *group = group_of(session), *member;
 	uint32_t index = group ? nopal__member_find(group, id) : 0;
+	struct nopal_message *message = NULL;
 	bool outermost;
 
 	if (!group || index == group->group->count)
@@ -321,7 +296,17 @@ int nopal_destination_remove(struct nopal_session *session, uint32_t id, bool at
 	nopal__touch(group);
 	nopal_destination_joined(&group->session, index, false);
 	member->destination->removed = true;
-	copies_forget(member);
+	if (nopal__be_awake(member))
+		message = nopal__pool_oldest(&member->awake->messages);
+	for (; message; message = nopal__pool_newer(message)) {
+		struct nopal_segment *segment = NULL;
+
+		if (!message->incoming && !message->settled)
+			segment = nopal__pool_find(&group->awake->segments, message->above);
+		message->above = (struct nopal_handle){ 0, 0 };
+		if (segment && segment->copies)
+			nopal__copy_settle(member, segment, NOPAL_OUTCOME_UNKNOWN);
+	}
 	if (at_once)
 		nopal_session_abort(&member->session, "it was removed");
 	else

@@ -9,33 +9,24 @@
 #include "layers/streams.h"
 #include "session/session.h"
 #include "wire/rendezvous.h"
-
-/* The top of the layers that streams share; of the session's, where there are none. */
-static struct nopal_composite *open_shared(const struct nopal_open *open)
-{
-	const struct nopal_plan *plan = open->plan;
-	struct nopal_composite *flow = nopal__flow_find(open);
-
-	if (flow)
-		return flow;
-	if (open->rendezvous)
-		return nopal__rendezvous_open(open);
-	if (plan->destinations)
-		return nopal__group_open(open);
-	return open->peer ? nopal__stack_open(open->endpoint, open->plan, plan->flow,
-					      plan->layer_count, open->peer, open->callbacks,
-					      open->user)
-			  : NULL;
-}
-
+/* On the layers that streams share, where there are any: a flow that is there, or a new one. */
 struct nopal_session *nopal_session_open(const struct nopal_open *open)
 {
+	bool alone = !open->beside;
+	const struct nopal_plan *plan = open->plan;
 	struct nopal_world *world =
-		open->beside ? nopal__composite(open->beside)->world : open->endpoint->port.world;
+		alone ? open->endpoint->port.world : nopal__composite(open->beside)->world;
 	bool outermost = nopal__turn_begin(world);
-	struct nopal_composite *top =
-		open->beside ? nopal__flow_of(open->beside) : open_shared(open);
+	struct nopal_composite *top = alone ? nopal__flow_find(open) : nopal__flow_of(open->beside);
 
+	alone &= !top;
+	if (alone && open->rendezvous)
+		top = nopal__rendezvous_open(open);
+	else if (alone && plan->destinations)
+		top = nopal__group_open(open);
+	else if (alone && open->peer)
+		top = nopal__stack_open(open->endpoint, open->plan, plan->flow, plan->layer_count,
+					open->peer, open->callbacks, open->user);
 	if (top && top->up->begin)
 		top = top->up->begin(top, open->callbacks, open->user);
 	nopal__turn_end(world, outermost);

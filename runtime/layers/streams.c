@@ -90,20 +90,6 @@ static struct nopal_composite *stream_take(struct nopal_composite *flow, uint32_
 	return nopal_map_take(&flow->streams->by_id, id);
 }
 
-/* Is it the peer's, and was it never there?  Of many peers each would have one of this id. */
-static bool is_new(struct nopal_composite *flow, uint64_t id)
-{
-	struct nopal_numbers *accepted = &flow->streams->accepted;
-	uint64_t number = id / 2;
-
-	if (id % 2 != flow->opener || flow->life == NOPAL_LIFE_ENDED ||
-	    nopal_is_group(&flow->session))
-		return false;
-	if (number >= accepted->floor + STREAM_IDS_OPEN)
-		nopal_numbers_skip(accepted, number - STREAM_IDS_SKIP);
-	return nopal_numbers_mark(&flow->session, accepted, number) == NOPAL_NUMBER_NEW;
-}
-
 /* An opener need not listen.  A stream that is refused ends as it begins, and its end tells the
  * peer, whose messages the flow has acknowledged.  Where there is no memory even for that, the flow
  * ends. */
@@ -136,12 +122,20 @@ static struct nopal_composite *stream_accept(struct nopal_composite *flow, uint3
 	return bottom;
 }
 
+/* A new one is the peer's, and was never there.  Of many peers each would have one of this id. */
 struct nopal_composite *nopal__stream_for(struct nopal_composite *flow, uint64_t id)
 {
 	struct nopal_composite *stream = stream_of(flow, id);
+	struct nopal_numbers *accepted = &flow->streams->accepted;
+	uint64_t number = id / 2;
 
-	if (!stream && is_new(flow, id))
-		stream = stream_accept(flow, (uint32_t)id);
+	if (!stream && id % 2 == flow->opener && flow->life != NOPAL_LIFE_ENDED &&
+	    !nopal_is_group(&flow->session)) {
+		if (number >= accepted->floor + STREAM_IDS_OPEN)
+			nopal_numbers_skip(accepted, number - STREAM_IDS_SKIP);
+		if (nopal_numbers_mark(&flow->session, accepted, number) == NOPAL_NUMBER_NEW)
+			stream = stream_accept(flow, (uint32_t)id);
+	}
 	return stream && stream->life != NOPAL_LIFE_ENDED ? stream : NULL;
 }
 

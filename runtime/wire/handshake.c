@@ -382,19 +382,6 @@ static void opening_receive(struct nopal_request *request, struct nopal_buffer *
 	nopal__segment_arrive(composite, segment);
 }
 
-static void ask_receive(struct nopal_request *request)
-{
-	uint8_t bytes[REPLY_ROOM];
-	struct nopal_writer reply = reply_body(request, bytes);
-
-	nopal_write(&reply, REPLY_KNOWN, 1);
-	nopal__ask_receive(request, &reply);
-	if (reply.full)
-		endpoint_of(request)->port.counters.malformed++;
-	else
-		reply_send(request, bytes, &reply);
-}
-
 /* Of a datagram, all of which is still to be read. */
 static struct nopal_request request_of(const struct request_context *context, const uint8_t *bytes,
 				       uint32_t length)
@@ -413,8 +400,9 @@ void nopal__opening_receive(struct nopal_endpoint *endpoint, const struct nopal_
 {
 	struct request_context context = { endpoint, from };
 	struct nopal_request request = request_of(&context, bytes, length);
+	uint8_t kind, own, answer[REPLY_ROOM];
+	struct nopal_writer reply;
 	struct nopal_reader rest;
-	uint8_t kind, own;
 
 	nopal__first_byte_parse((uint8_t)nopal_read(&request.body, 1), &kind);
 	request.peer_id = (uint32_t)nopal_read(&request.body, NOPAL_ID_BYTES);
@@ -428,13 +416,22 @@ void nopal__opening_receive(struct nopal_endpoint *endpoint, const struct nopal_
 		return;
 	}
 	endpoint->port.counters.requests++;
-	if (kind == NOPAL_KIND_ASK)
-		ask_receive(&request);
-	else if (kind == NOPAL_KIND_CONNECT || kind == NOPAL_KIND_RENDEZVOUS)
+	if (kind == NOPAL_KIND_CONNECT || kind == NOPAL_KIND_RENDEZVOUS) {
 		connect_receive(&request, buffer, kind == NOPAL_KIND_RENDEZVOUS);
-	else
+		return;
+	}
+	if (kind != NOPAL_KIND_ASK) {
 		opening_receive(&request, buffer, bytes, length,
 				kind == NOPAL_KIND_CONTROL_OPENING);
+		return;
+	}
+	reply = reply_body(&request, answer);
+	nopal_write(&reply, REPLY_KNOWN, 1);
+	nopal__ask_receive(&request, &reply);
+	if (reply.full)
+		endpoint->port.counters.malformed++;
+	else
+		reply_send(&request, answer, &reply);
 }
 
 /* ------------------------------------------------------ another protocol opens */

@@ -331,19 +331,6 @@ static bool ticket_is_known(const struct blocking_outcomes *outcomes, uint64_t t
 	return ticket <= outcomes->tickets && outcomes->tickets - ticket < NOPAL_TICKETS;
 }
 
-/* The worst of all, from now on anew. */
-static int outcome_of_all(struct blocking_outcomes *outcomes)
-{
-	int outcome = NOPAL_OUTCOME_DELIVERED;
-
-	if (outcomes->unknown)
-		outcome = NOPAL_OUTCOME_UNKNOWN;
-	if (outcomes->missing || outcomes->open)
-		outcome = NOPAL_OUTCOME_LOST;
-	outcomes->unknown = outcomes->missing = outcomes->open = 0;
-	return outcome;
-}
-
 static bool outcome_is_open(const struct blocking_outcomes *outcomes, uint64_t ticket)
 {
 	return ticket ? outcomes->of_ticket[ticket % NOPAL_TICKETS] == BLOCKING_OUTCOME_OPEN
@@ -351,7 +338,7 @@ static bool outcome_is_open(const struct blocking_outcomes *outcomes, uint64_t t
 }
 
 /* A message without an outcome when the session has ended is lost.  A ticket may be forgotten while
- * a caller waits for it. */
+ * a caller waits for it.  Without a ticket it is the worst of all outcomes, from now on anew. */
 int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket, int64_t timeout_ns)
 {
 	int64_t deadline_ns = nopal__blocking_deadline(timeout_ns);
@@ -364,14 +351,18 @@ int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket, 
 	while (waiting && (!ticket || ticket_is_known(outcomes, ticket)) &&
 	       outcome_is_open(outcomes, ticket) && connection->life != BLOCKING_ENDED)
 		waiting = nopal__blocking_wait(hub, deadline_ns);
-	if (!waiting)
+	if (!waiting) {
 		outcome = -ETIMEDOUT;
-	else if (!ticket)
-		outcome = outcome_of_all(outcomes);
-	else if (ticket_is_known(outcomes, ticket))
+	} else if (!ticket) {
+		outcome = outcomes->missing || outcomes->open ? NOPAL_OUTCOME_LOST
+			  : outcomes->unknown		      ? NOPAL_OUTCOME_UNKNOWN
+							      : NOPAL_OUTCOME_DELIVERED;
+		outcomes->unknown = outcomes->missing = outcomes->open = 0;
+	} else if (ticket_is_known(outcomes, ticket)) {
 		outcome = outcome_is_open(outcomes, ticket)
 				  ? NOPAL_OUTCOME_LOST
 				  : outcomes->of_ticket[ticket % NOPAL_TICKETS];
+	}
 	pthread_mutex_unlock(&hub->lock);
 	return outcome;
 }

@@ -226,26 +226,10 @@ int64_t nopal_live_deadline(const struct nopal_world *world)
 				       : nopal__world_next(world);
 }
 
-/* Without a loop of libevent: the first port for which the kernel has room again, or may have. */
-static bool live_poll_room(struct live_world *live)
-{
-	struct live_port *over = NULL;
-
-	for (struct live_port *port = live->ports; port; port = port->next) {
-		if (!over && nopal__live_wait_is_over(&port->wait, live->world.now_ns))
-			over = port;
-		else
-			live_arm(live, port->wait.retry_at_ns);
-	}
-	if (over)
-		live_on_writable(-1, EV_WRITE, over);
-	return over != NULL;
-}
-
 bool nopal_live_poll(struct nopal_world *world)
 {
 	struct live_world *live = live_of(world);
-	struct live_port *first;
+	struct live_port *first, *over = NULL;
 	bool served;
 
 	if (world->ops != &live_ops)
@@ -260,7 +244,16 @@ bool nopal_live_poll(struct nopal_world *world)
 	}
 	if (live->waiter.fd < 0)
 		return served;
-	served |= live_poll_room(live);
+	/* without a loop of libevent: where the kernel has room again, or may have, at one port */
+	for (struct live_port *port = live->ports; port; port = port->next) {
+		if (!over && nopal__live_wait_is_over(&port->wait, world->now_ns))
+			over = port;
+		else
+			live_arm(live, port->wait.retry_at_ns);
+	}
+	if (over)
+		live_on_writable(-1, EV_WRITE, over);
+	served |= over != NULL;
 	/* an error that waits makes the descriptor readable, too */
 	for (struct live_port *port = live->ports; !served && port; port = port->next)
 		nopal__live_hints_gather(&port->sock);

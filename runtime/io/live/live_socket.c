@@ -250,19 +250,14 @@ static size_t socket_say(union socket_control *control, size_t at, int level, in
 	return at + CMSG_SPACE(length);
 }
 
-static bool socket_casts(const struct live_socket *sock, const struct nopal_address *to)
-{
-	return sock->multicast_from.ipi6_ifindex && to->ip[0] == UINT8_MAX;
-}
-
 /* Multicast of IPv6 leaves from the address of the session. */
 static size_t socket_say_source(const struct live_socket *sock, const struct nopal_address *to,
 				union socket_control *control, size_t at)
 {
-	return socket_casts(sock, to)
-		       ? socket_say(control, at, IPPROTO_IPV6, IPV6_PKTINFO, &sock->multicast_from,
-				    sizeof(sock->multicast_from))
-		       : at;
+	if (!sock->multicast_from.ipi6_ifindex || to->ip[0] != UINT8_MAX)
+		return at;
+	return socket_say(control, at, IPPROTO_IPV6, IPV6_PKTINFO, &sock->multicast_from,
+			  sizeof(sock->multicast_from));
 }
 
 static bool socket_is_busy(int error)

@@ -32,44 +32,31 @@ static uint64_t sim_port_key(uint32_t host, uint16_t number)
 	return (uint64_t)host << SIM_PORT_BITS | number;
 }
 
-/* The host of the address, and a free port where none is given; negative errors. */
-static int sim_port_choose(struct sim *sim, struct nopal_address *local, uint32_t *ret_host,
-			   struct nopal_problems *problems)
-{
-	uint32_t host = nopal__sim_host_of(sim, local);
-
-	if (host == SIM_NONE) {
-		nopal_problems_add(problems, NULL, 0, "add a host first",
-				   "no such host in the simulation");
-		return -EADDRNOTAVAIL;
-	}
-	for (uint32_t number = SIM_FIRST_FREE_PORT; !local->port && number <= UINT16_MAX; number++)
-		if (!nopal_map_get(&sim->ports, sim_port_key(host, (uint16_t)number)))
-			local->port = (uint16_t)number;
-	if (local->port == 0 || nopal_map_get(&sim->ports, sim_port_key(host, local->port))) {
-		nopal_problems_add(problems, NULL, 0, "choose another port, or 0",
-				   "the port is in use on this host");
-		return -EADDRINUSE;
-	}
-	*ret_host = host;
-	return 0;
-}
-
+/* At the host of the address, and a free port where none is given. */
 static int sim_port_open(struct nopal_world *world, struct nopal_endpoint *endpoint,
 			 struct nopal_problems *problems)
 {
 	struct sim *sim = sim_of(world);
 	struct nopal_port *face = nopal__endpoint_port(endpoint);
 	struct nopal_address local = face->local;
+	uint32_t host = nopal__sim_host_of(sim, &local);
 	struct sim_port *port;
-	uint32_t host;
-	int error;
 
 	if (nopal_address_is_multicast(&local))
 		return nopal__sim_multicast_open(sim, endpoint);
-	error = sim_port_choose(sim, &local, &host, problems);
-	if (error)
-		return error;
+	if (host == SIM_NONE) {
+		nopal_problems_add(problems, NULL, 0, "add a host first",
+				   "no such host in the simulation");
+		return -EADDRNOTAVAIL;
+	}
+	for (uint32_t number = SIM_FIRST_FREE_PORT; !local.port && number <= UINT16_MAX; number++)
+		if (!nopal_map_get(&sim->ports, sim_port_key(host, (uint16_t)number)))
+			local.port = (uint16_t)number;
+	if (local.port == 0 || nopal_map_get(&sim->ports, sim_port_key(host, local.port))) {
+		nopal_problems_add(problems, NULL, 0, "choose another port, or 0",
+				   "the port is in use on this host");
+		return -EADDRINUSE;
+	}
 	port = calloc(1, sizeof(*port));
 	if (!port || nopal_map_put(NULL, &sim->ports, sim_port_key(host, local.port), port) < 0) {
 		free(port);
