@@ -23,13 +23,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "layers/channel.h"
+#include "layers/group.h"
 #include "engine/segment.h"
 #include "engine/turn.h"
-#include "layers/group.h"
 #include "wire/fields.h"
-#include "wire/handshake.h"
-#include "wire/train.h"
 #include "wire/wire.h"
 
 bool nopal__has_channel(const struct nopal_composite *composite)

@@ -11,12 +11,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "layers/copies.h"
+#include "layers/group.h"
 #include "base/vector.h"
 #include "engine/segment.h"
 #include "engine/turn.h"
-#include "layers/channel.h"
-#include "layers/group.h"
 #include "session/session.h"
 #include "session/stack.h"
 

@@ -19,8 +19,6 @@
 #include "layers/group.h"
 #include "base/vector.h"
 #include "engine/turn.h"
-#include "layers/channel.h"
-#include "layers/copies.h"
 #include "session/session.h"
 #include "session/stack.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group.h -- one to many: a layer that stands on a layer of destinations: group.c.
+ * group.h -- one to many: the layer above destinations, copies for them, and the channel that
+ * reaches many of them at once.
  */
 #ifndef NOPAL_GROUP_H
 #define NOPAL_GROUP_H
 
-#include "engine/composite.h"
+#include "session/endpoint_sessions.h"
 
 /* The destinations of a group, oldest first; of each the top of its stack. */
 struct nopal_group {
@@ -36,5 +37,29 @@ uint32_t nopal__member_find(const struct nopal_composite *group, uint64_t id);
 struct nopal_composite *nopal__group_open(const struct nopal_open *open);
 /* Sums what its destinations count of datagrams. */
 void nopal__group_count(struct nopal_composite *group);
+
+/* -------------------------------------- copies for destinations: copies.c */
+
+void nopal__copies_leave(struct nopal_composite *composite, struct nopal_segment *segment);
+void nopal__copy_done(struct nopal_composite *member, struct nopal_handle above,
+		      enum nopal_outcome outcome);
+void nopal__copy_settle(struct nopal_composite *member, struct nopal_segment *segment,
+			enum nopal_outcome outcome);
+
+/* ------------------------------------- one transmission for many: channel.c */
+
+/* The channel that a destination receives, and where (channel.c). */
+struct nopal_channel {
+	struct nopal_endpoint *alias;
+	uint32_t id;
+	uint64_t key; /* in the alias's table */
+};
+
+bool nopal__has_channel(const struct nopal_composite *composite);
+/* Is there room in the train to the channel now, or is the kernel busy? */
+bool nopal__channel_may_leave(struct nopal_composite *group, const struct nopal_segment *segment);
+void nopal__multicast(struct nopal_composite *group, struct nopal_segment *segment);
+/* At the end of a session that receives a channel. */
+void nopal__channel_leave(struct nopal_composite *composite);
 
 #endif

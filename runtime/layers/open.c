@@ -8,7 +8,7 @@
 #include "layers/group.h"
 #include "layers/streams.h"
 #include "session/session.h"
-#include "wire/rendezvous.h"
+#include "wire/wire.h"
 /* On the layers that streams share, where there are any: a flow that is there, or a new one. */
 struct nopal_session *nopal_session_open(const struct nopal_open *open)
 {

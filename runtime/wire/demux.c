@@ -8,8 +8,7 @@
  */
 #include <errno.h>
 
-#include "wire/demux.h"
-#include "wire/handshake.h"
+#include "wire/wire.h"
 
 enum {
 	ID_TABLE_AT_FIRST = 16,

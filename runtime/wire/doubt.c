@@ -20,15 +20,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "wire/doubt.h"
+#include "wire/wire.h"
 #include "base/bytes.h"
 #include "engine/turn.h"
 #include "session/session.h"
-#include "wire/demux.h"
-#include "wire/handshake.h"
-#include "wire/reset.h"
-#include "wire/train.h"
-#include "wire/wire.h"
 
 enum {
 	DOUBT_NONCE_BYTES = 8,

@@ -12,14 +12,7 @@
 #include "engine/turn.h"
 #include "session/idle.h"
 #include "session/session.h"
-#include "wire/demux.h"
-#include "wire/doubt.h"
-#include "wire/farewell.h"
-#include "wire/handshake.h"
 #include "wire/path_cache.h"
-#include "wire/rendezvous.h"
-#include "wire/reset.h"
-#include "wire/train.h"
 #include "wire/wire.h"
 
 struct nopal_port *nopal__endpoint_port(struct nopal_endpoint *endpoint)

@@ -7,8 +7,6 @@
  */
 #include <string.h>
 
-#include "wire/handshake.h"
-#include "wire/reset.h"
 #include "wire/wire.h"
 
 /* The part with an extension whose name comes next after `last`; NULL: no more. */

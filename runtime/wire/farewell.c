@@ -10,11 +10,9 @@
  */
 #include <string.h>
 
-#include "wire/farewell.h"
+#include "wire/wire.h"
 #include "engine/segment.h"
 #include "session/session.h"
-#include "wire/train.h"
-#include "wire/wire.h"
 
 enum {
 	FAREWELL_SAID_MAX = NOPAL_FAILURE_TEXT - 60, /* of a text that travels */

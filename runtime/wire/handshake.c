@@ -20,18 +20,11 @@
  */
 #include <string.h>
 
-#include "wire/handshake.h"
+#include "wire/wire.h"
 #include "engine/segment.h"
 #include "engine/timer.h"
 #include "engine/turn.h"
 #include "session/session.h"
-#include "wire/demux.h"
-#include "wire/doubt.h"
-#include "wire/refusal.h"
-#include "wire/rendezvous.h"
-#include "wire/reset.h"
-#include "wire/train.h"
-#include "wire/wire.h"
 
 enum {
 	REPLY_REFUSED = 255, /* type of a reply: text follows */

@@ -12,9 +12,8 @@
 #include <errno.h>
 
 #include "engine/turn.h"
-#include "wire/demux.h"
 #include "wire/path_cache.h"
-#include "wire/train.h"
+#include "wire/wire.h"
 
 void nopal_path_limit_set(struct nopal_session *session, uint32_t datagram_bytes)
 {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "wire/refusal.h"
+#include "wire/wire.h"
 
 char *nopal__peer_text(struct nopal_reader *body)
 {

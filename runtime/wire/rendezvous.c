@@ -24,11 +24,9 @@
  */
 #include <string.h>
 
-#include "wire/rendezvous.h"
+#include "wire/wire.h"
 #include "engine/turn.h"
 #include "session/session.h"
-#include "wire/demux.h"
-#include "wire/handshake.h"
 
 struct rendezvous {
 	struct nopal_composite *bottom;

@@ -17,14 +17,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "wire/reset.h"
+#include "wire/wire.h"
 #include "base/bytes.h"
 #include "engine/turn.h"
 #include "session/session.h"
-#include "wire/demux.h"
-#include "wire/farewell.h"
-#include "wire/train.h"
-#include "wire/wire.h"
 
 enum {
 	RESET_BYTES = 1 + NOPAL_ID_BYTES + NOPAL_RESET_TOKEN_BYTES,

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "wire/train.h"
+#include "wire/wire.h"
 
 /* The last datagram is sealed when the next one lies behind it or the train leaves: by then its
  * bytes are in the cache and need not be waited for.  Its session may be of another plan than the

@@ -19,11 +19,7 @@
 #include "engine/segment.h"
 #include "engine/turn.h"
 #include "session/session.h"
-#include "wire/doubt.h"
-#include "wire/farewell.h"
 #include "wire/fields.h"
-#include "wire/handshake.h"
-#include "wire/train.h"
 
 enum {
 	WIRE_VERSION = 1,

@@ -9,7 +9,6 @@
 #include "aead.h"
 #include "support/capture.h"
 #include "support/nonces.h"
-#include "wire/reset.h"
 #include "wire/wire.h"
 #include "support/test.h"
 

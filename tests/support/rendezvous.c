@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/reset.h"
 #include "wire/wire.h"
 #include "support/rendezvous.h"
 #include "support/test.h"

@@ -4,8 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "wire/demux.h"
-#include "wire/handshake.h"
+#include "wire/wire.h"
 #include "support/failing.h"
 #include "support/test.h"
 

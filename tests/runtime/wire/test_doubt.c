@@ -2,7 +2,6 @@
 /* Is a silent peer still there?  What the network says, and what our socket said. */
 #include <errno.h>
 
-#include "wire/reset.h"
 #include "wire/wire.h"
 #include "support/restart.h"
 #include "support/test.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "wire/handshake.h"
 #include "wire/wire.h"
 #include "support/failing.h"
 #include "support/rig.h"

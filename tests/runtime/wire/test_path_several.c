@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "engine/turn.h"
-#include "wire/demux.h"
+#include "wire/wire.h"
 #include "wire/paths.h"
 #include "support/failing.h"
 #include "support/fakes.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "support/failing.h"
-#include "wire/refusal.h"
+#include "wire/wire.h"
 #include "support/rig.h"
 #include "support/test.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Two that open towards each other: one session, and nobody else's doing. */
-#include "wire/reset.h"
+#include "wire/wire.h"
 #include "support/early_losses.h"
 #include "support/rendezvous.h"
 #include "support/own_file.h"

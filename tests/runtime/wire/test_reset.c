@@ -2,7 +2,6 @@
 /* An endpoint that knows nothing of a session says so, and nobody else can. */
 #include <errno.h>
 
-#include "wire/reset.h"
 #include "wire/wire.h"
 #include "aead_crypto.h"
 #include "support/restart.h"

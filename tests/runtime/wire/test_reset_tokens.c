@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "engine/turn.h"
-#include "wire/reset.h"
 #include "wire/wire.h"
 #include "support/rig.h"
 #include "support/test.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "engine/turn.h"
-#include "wire/train.h"
+#include "wire/wire.h"
 #include "support/fake_world.h"
 #include "support/fakes.h"
 #include "support/rig.h"
