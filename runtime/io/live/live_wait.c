@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_wait.c -- how a world waits for its sockets and its alarm.
+ * live_wait.c -- the clock, and how a world waits for its sockets and its alarm.
  *
  *                    on a libevent loop        without one
  *   readable         a read event              EPOLLIN
@@ -10,16 +10,63 @@
  *
  * Without a loop all of them meet in one epoll descriptor, which a foreign loop polls:
  * nopal_live_poll() then looks for itself which of them it was.
+ *
+ * The alarm is a timerfd of our own, which the loop polls like a socket.  libevent's precise timers
+ * are one too, but it sets it before every wait, moved or not: a system call for each packet.  This
+ * one is set when the deadline moves.  Setting a timerfd also takes back that it has rung, so
+ * nothing is ever read from it: the owner sets it anew, or quiet.
  */
 #include <errno.h>
 #include <poll.h>
+#include <time.h>
 #include <unistd.h>
 #include <event2/event.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 
 #include "io/live/live.h"
 
 enum { WAIT_PER_SECOND_US = 1000000 };
+
+/* ------------------------------------------------------------- clock, alarm */
+
+int64_t nopal__live_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * NOPAL_SECOND + now.tv_nsec;
+}
+
+int nopal__live_alarm_open(struct live_alarm *alarm)
+{
+	alarm->at_ns = NOPAL_NEVER;
+	alarm->fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	return alarm->fd < 0 ? -errno : 0;
+}
+
+void nopal__live_alarm_close(struct live_alarm *alarm)
+{
+	if (alarm->fd >= 0)
+		close(alarm->fd);
+	alarm->fd = -1;
+}
+
+void nopal__live_alarm_set(struct live_alarm *alarm, int64_t at_ns)
+{
+	struct itimerspec when = { .it_value = { 0 } }; /* quiet */
+
+	if (at_ns < 1)
+		at_ns = 1; /* long ago, and not quiet */
+	alarm->at_ns = at_ns;
+	if (at_ns != NOPAL_NEVER) {
+		when.it_value.tv_sec = at_ns / NOPAL_SECOND;
+		when.it_value.tv_nsec = at_ns % NOPAL_SECOND;
+	}
+	timerfd_settime(alarm->fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+/* ------------------------------------------------------------------- worlds */
 
 static int wait_control(const struct live_waiter *waiter, int operation, int fd, uint32_t events)
 {
@@ -27,8 +74,6 @@ static int wait_control(const struct live_waiter *waiter, int operation, int fd,
 
 	return epoll_ctl(waiter->fd, operation, fd, &event) ? -errno : 0;
 }
-
-/* ------------------------------------------------------------------- worlds */
 
 int nopal__live_waiter_open(struct live_waiter *waiter, struct event_base *base, int alarm_fd,
 			    event_callback_fn on_alarm, void *user)
