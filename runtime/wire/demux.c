@@ -90,25 +90,28 @@ struct nopal_composite *nopal__session_of(const struct nopal_endpoint *endpoint,
 
 /* ------------------------------------------------------- sessions by address */
 
+/* In the table of peers: there the address may have another session's key. */
+static struct nopal_composite *session_keyed(const struct nopal_endpoint *endpoint,
+					     const struct nopal_address *from, uint32_t peer_id)
+{
+	struct nopal_composite *composite =
+		nopal_map_get(&endpoint->by_opening, nopal__opening_key(endpoint, from, peer_id));
+
+	return composite && nopal_address_equal(&composite->peer, from) ? composite : NULL;
+}
+
 struct nopal_composite *nopal__session_at(const struct nopal_endpoint *endpoint,
 					  const struct nopal_address *from)
 {
-	struct nopal_composite *composite =
-		nopal_map_get(&endpoint->by_opening, nopal__opening_key(endpoint, from, 0));
-
-	return composite && nopal_address_equal(&composite->peer, from) ? composite : NULL;
+	return session_keyed(endpoint, from, 0);
 }
 
 struct nopal_composite *nopal__session_with(const struct nopal_endpoint *endpoint,
 					    const struct nopal_address *from, uint32_t peer_id)
 {
-	struct nopal_composite *composite =
-		nopal_map_get(&endpoint->by_opening, nopal__opening_key(endpoint, from, peer_id));
+	struct nopal_composite *composite = session_keyed(endpoint, from, peer_id);
 
-	if (!composite || composite->peer_id != peer_id ||
-	    !nopal_address_equal(&composite->peer, from))
-		return NULL;
-	return composite;
+	return composite && composite->peer_id == peer_id ? composite : NULL;
 }
 
 /* Where there is another with this address and id, the newer one has them. */

@@ -197,7 +197,14 @@ void many_link(struct many *many, uint32_t index, const char *link)
 
 void many_deafen(struct many *many, uint32_t index, bool deaf)
 {
-	nopal__sim_deafen(many->world, 0, many_host(many, index), deaf);
+	struct sim *sim = sim_of(many->world);
+	uint32_t from = many->dumbbell ? sim->routers[0] : sim->hosts[0];
+	uint32_t to = many->dumbbell ? sim->routers[1] : sim->hosts[many_host(many, index)];
+	uint32_t link = sim->nodes[from].out;
+
+	while (sim->links[link].to != to)
+		link = sim->links[link].next_out;
+	sim->links[link].deaf = deaf;
 }
 
 void many_cut(struct many *many, uint32_t index)

@@ -70,8 +70,6 @@ static struct nopal_connection *dial(const char *config, const struct nopal_addr
 {
 	struct nopal_plan *plan = nopal_plan_load(config, NULL, problems);
 	struct nopal_connection *connection;
-	struct nopal_session *session = NULL;
-	struct blocking_hub *hub;
 
 	if (plan && rendezvous && !nopal_plan_can_rendezvous(plan)) {
 		nopal_problems_add(problems, nopal_plan_info(plan)->name, 0,
@@ -80,30 +78,10 @@ static struct nopal_connection *dial(const char *config, const struct nopal_addr
 		nopal_plan_unref(plan);
 		return NULL;
 	}
-	hub = plan ? nopal__blocking_hub_new(plan, local, problems) : NULL;
-	if (!hub)
+	connection = plan ? nopal__blocking_dial(plan, local, peer, rendezvous, problems) : NULL;
+	if (!connection || !nopal__blocking_hub_start(connection->hub, problems))
 		return NULL;
-	connection = nopal__blocking_connection_new(hub);
-	if (connection) {
-		connection->many = hub->destination != 0;
-		session = nopal_session_open(
-			&(struct nopal_open){ .endpoint = hub->endpoint,
-					      .plan = plan,
-					      .peer = peer,
-					      .rendezvous = rendezvous,
-					      .callbacks = &nopal__blocking_dialled,
-					      .user = connection });
-	}
-	if (!session) {
-		nopal_problems_add(problems, NULL, 0, NULL, "no session: out of memory");
-		nopal__blocking_hub_free(hub);
-		return NULL;
-	}
-	if (connection->life != BLOCKING_ENDED)
-		connection->session = session;
-	return nopal__blocking_hub_start(hub, problems)
-		       ? dial_wait(connection, timeout_ns, problems)
-		       : NULL;
+	return dial_wait(connection, timeout_ns, problems);
 }
 
 struct nopal_connection *nopal_dial(const char *config, const char *address, int64_t timeout_ns,

@@ -109,7 +109,6 @@ struct nopal_listener {
 	struct blocking_hub *hub;
 };
 
-extern const struct nopal_callbacks nopal__blocking_dialled;
 extern const struct nopal_callbacks nopal__blocking_accepted;
 
 /* False: out of memory. */
@@ -134,7 +133,12 @@ bool nopal__blocking_hub_start(struct blocking_hub *hub, struct nopal_problems *
 void nopal__blocking_hub_free(struct blocking_hub *hub);
 /* A caller is done with its connection or listener. */
 void nopal__blocking_hub_leave(struct blocking_hub *hub);
-struct nopal_connection *nopal__blocking_connection_new(struct blocking_hub *hub);
+/* A hub without its thread yet, and its connection, whose session opens: to the peer, or (NULL) to
+ * destinations that are yet to be added.  Takes over the plan. */
+struct nopal_connection *nopal__blocking_dial(struct nopal_plan *plan,
+					      const struct nopal_address *local,
+					      const struct nopal_address *peer, bool rendezvous,
+					      struct nopal_problems *problems);
 void nopal__blocking_abandon(struct nopal_connection *connection);
 void nopal__blocking_why(const struct nopal_connection *connection,
 			 struct nopal_problems *problems);

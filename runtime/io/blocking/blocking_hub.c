@@ -79,7 +79,7 @@ bool nopal__blocking_wait(struct blocking_hub *hub, int64_t deadline_ns)
 
 /* ----------------------------------------- callbacks, in the loop's thread */
 
-struct nopal_connection *nopal__blocking_connection_new(struct blocking_hub *hub)
+static struct nopal_connection *connection_new(struct blocking_hub *hub)
 {
 	struct nopal_connection *connection = calloc(1, sizeof(*connection));
 
@@ -105,7 +105,7 @@ static void connection_free(struct nopal_connection *connection)
 
 static void *blocking_on_accepted(struct nopal_session *session, void *user)
 {
-	struct nopal_connection *connection = nopal__blocking_connection_new(user);
+	struct nopal_connection *connection = connection_new(user);
 
 	if (connection)
 		connection->session = session;
@@ -373,7 +373,7 @@ static void *hub_thread(void *user)
 	return NULL;
 }
 
-const struct nopal_callbacks nopal__blocking_dialled = {
+static const struct nopal_callbacks blocking_dialled = {
 	.opened = blocking_on_opened,
 	.received = blocking_on_received,
 	.sent = blocking_on_sent,
@@ -444,6 +444,36 @@ struct blocking_hub *nopal__blocking_hub_new(struct nopal_plan *plan,
 	}
 	nopal_endpoint_local(hub->endpoint, &hub->local);
 	return hub;
+}
+
+struct nopal_connection *nopal__blocking_dial(struct nopal_plan *plan,
+					      const struct nopal_address *local,
+					      const struct nopal_address *peer, bool rendezvous,
+					      struct nopal_problems *problems)
+{
+	struct blocking_hub *hub = nopal__blocking_hub_new(plan, local, problems);
+	struct nopal_connection *connection = hub ? connection_new(hub) : NULL;
+	struct nopal_session *session = NULL;
+
+	if (!hub)
+		return NULL;
+	if (connection) {
+		connection->many = hub->destination != 0;
+		session = nopal_session_open(&(struct nopal_open){ .endpoint = hub->endpoint,
+								   .plan = plan,
+								   .peer = peer,
+								   .rendezvous = rendezvous,
+								   .callbacks = &blocking_dialled,
+								   .user = connection });
+	}
+	if (!session) {
+		nopal_problems_add(problems, NULL, 0, NULL, "no session: out of memory");
+		nopal__blocking_hub_free(hub);
+		return NULL;
+	}
+	if (connection->life != BLOCKING_ENDED)
+		connection->session = session;
+	return connection;
 }
 
 bool nopal__blocking_hub_start(struct blocking_hub *hub, struct nopal_problems *problems)

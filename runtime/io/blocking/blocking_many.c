@@ -180,21 +180,12 @@ static struct nopal_address *addresses_parse(const char *const *addresses, size_
 	return peers;
 }
 
-/* Before there is a thread. */
-static int dial_all(struct nopal_connection *connection, const struct nopal_address *peers,
-		    size_t count, const char *const *addresses, struct nopal_problems *problems)
+/* Before there is a thread; false: a problem was added. */
+static bool dial_all(struct nopal_connection *connection, const struct nopal_address *peers,
+		     size_t count, const char *const *addresses, struct nopal_problems *problems)
 {
-	struct blocking_hub *hub = connection->hub;
 	int64_t id = 0;
 
-	connection->many = true;
-	connection->session =
-		nopal_session_open(&(struct nopal_open){ .endpoint = hub->endpoint,
-							 .plan = hub->plan,
-							 .callbacks = &nopal__blocking_dialled,
-							 .user = connection });
-	if (!connection->session)
-		return -ENOMEM;
 	for (size_t i = 0; id >= 0 && i < count; i++) {
 		connection->adding = destination_new(connection, &peers[i]);
 		id = connection->adding ? nopal_destination_add(connection->session, &peers[i])
@@ -206,7 +197,7 @@ static int dial_all(struct nopal_connection *connection, const struct nopal_addr
 					   id == -EEXIST ? "is named twice" : "out of memory");
 		connection->adding = NULL;
 	}
-	return id < 0 ? (int)id : 0;
+	return id >= 0;
 }
 
 /* All peers that answer in time are destinations; the problems name the others. */
@@ -245,9 +236,8 @@ struct nopal_connection *nopal_dial_many(const char *config, const char *const *
 {
 	struct nopal_connection *connection;
 	struct nopal_address *peers, local;
-	struct blocking_hub *hub;
 	struct nopal_plan *plan;
-	int error;
+	bool good;
 
 	if (!count) {
 		nopal_problems_add(problems, NULL, 0, NULL, "there is no address to connect to");
@@ -263,15 +253,14 @@ struct nopal_connection *nopal_dial_many(const char *config, const char *const *
 		plan = NULL;
 	}
 	peers = plan ? addresses_parse(addresses, count, &local, problems) : NULL;
-	hub = peers ? nopal__blocking_hub_new(plan, &local, problems) : NULL;
 	if (plan && !peers)
 		nopal_plan_unref(plan);
-	connection = hub ? nopal__blocking_connection_new(hub) : NULL;
-	error = connection ? dial_all(connection, peers, count, addresses, problems) : -ENOMEM;
+	connection = peers ? nopal__blocking_dial(plan, &local, NULL, false, problems) : NULL;
+	good = connection && dial_all(connection, peers, count, addresses, problems);
 	free(peers);
-	if (hub && error)
-		nopal__blocking_hub_free(hub);
-	if (error || !nopal__blocking_hub_start(hub, problems))
+	if (connection && !good)
+		nopal__blocking_hub_free(connection->hub);
+	if (!good || !nopal__blocking_hub_start(connection->hub, problems))
 		return NULL;
 	return dial_many_wait(connection, timeout_ns, problems);
 }

@@ -82,14 +82,6 @@ int nopal__link_change(struct nopal__link_engine *engine, const struct nopal_lin
 unsigned nopal__link_carry(struct nopal__link_engine *engine,
 			   const struct nopal__link_packet *packet, int64_t now_ns,
 			   struct nopal__link_copy ret[NOPAL__LINK_COPIES]);
-/* The same for a datagram of `length` bytes, without marks or fragments. */
-static inline unsigned nopal__link_enter(struct nopal__link_engine *engine, uint32_t length,
-					 int64_t now_ns,
-					 struct nopal__link_copy ret[NOPAL__LINK_COPIES])
-{
-	return nopal__link_carry(engine, &(struct nopal__link_packet){ .length = length }, now_ns,
-				 ret);
-}
 /* Damages a copy: flips bit `bit`, modulo the bits of its payload. */
 void nopal__link_flip(uint8_t *bytes, uint32_t length, uint64_t bit);
 /* Packets waiting or in transmission at `now_ns`. */

@@ -467,7 +467,7 @@ struct nopal_world *nopal_live_new(struct event_base *base)
 {
 	struct live_world *live = calloc(1, sizeof(*live));
 
-	if (!live || !nopal__live_random_open(&live->secret)) {
+	if (!live || !nopal__live_random_fill(live->secret.key, sizeof(live->secret.key))) {
 		free(live);
 		return NULL;
 	}

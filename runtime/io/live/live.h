@@ -167,10 +167,9 @@ void nopal__live_loop_free(struct nopal__live_loop *loop); /* and its world */
 /* False: the kernel gives none, as where a filter of system calls forbids it. */
 bool nopal__live_random_fill(void *bytes, size_t length);
 struct live_random {
-	uint64_t key[2];
-	uint64_t used; /* words made with the key, where the kernel gave none */
+	uint64_t key[2]; /* of the kernel */
+	uint64_t used;	 /* words made with the key, where the kernel gave none */
 };
-bool nopal__live_random_open(struct live_random *random);
 void nopal__live_random_bytes(struct live_random *random, void *bytes, size_t length);
 
 #endif

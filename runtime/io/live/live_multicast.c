@@ -94,55 +94,33 @@ static int source6(const struct nopal_address *group, const struct nopal_address
 /* ----------------------------------------------------------------- receivers */
 
 /* Other sockets on this host may join, too. */
-static int bind_shared(int fd, const union live_sockaddr *name, socklen_t length)
-{
-	int on = 1, error = set(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-
-	return error ? error : bind(fd, &name->any, length) ? -errno : 0;
-}
-
-static int join4(int fd, const struct nopal_address *group, const struct nopal_address *from)
-{
-	union live_sockaddr name;
-	socklen_t length = nopal__live_address_to(group, AF_INET, &name);
-	struct ip_mreq request = { .imr_multiaddr = name.v4.sin_addr };
-	int error = source4(from, &request.imr_interface);
-
-	if (!error)
-		error = bind_shared(fd, &name, length);
-	if (!error)
-		error = set(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &request, sizeof(request));
-	return error;
-}
-
-static int join6(int fd, const struct nopal_address *group, const struct nopal_address *from)
-{
-	union live_sockaddr name, ours = { .v6.sin6_family = AF_INET6 };
-	socklen_t length = nopal__live_address_to(group, AF_INET6, &name);
-	struct ipv6_mreq request = { .ipv6mr_multiaddr = name.v6.sin6_addr };
-	struct in6_pktinfo way;
-	int error = source6(group, from, &ours, &way);
-
-	if (error)
-		return error;
-	name.v6.sin6_scope_id = way.ipi6_ifindex;
-	request.ipv6mr_interface = way.ipi6_ifindex;
-	error = bind_shared(fd, &name, length);
-	if (!error)
-		error = set(fd, IPPROTO_IPV6, IPV6_JOIN_GROUP, &request, sizeof(request));
-	return error;
-}
-
 int nopal__live_socket_hear(struct live_socket *sock, const struct nopal_address *group,
 			    const struct nopal_address *from)
 {
-	bool is_v4 = nopal_address_is_v4(group);
-	int fd = socket(is_v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	int error;
+	int family = nopal_address_is_v4(group) ? AF_INET : AF_INET6;
+	int fd = socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, error;
+	union live_sockaddr name, ours = { .v6.sin6_family = AF_INET6 };
+	socklen_t length = nopal__live_address_to(group, family, &name);
+	struct in6_pktinfo way = { .ipi6_ifindex = 0 };
+	struct ip_mreq request = { .imr_multiaddr = name.v4.sin_addr };
+	struct ipv6_mreq request6 = { .ipv6mr_multiaddr = name.v6.sin6_addr };
 
 	if (fd < 0)
 		return -errno;
-	error = (is_v4 ? join4 : join6)(fd, group, from);
+	if (family == AF_INET) {
+		error = source4(from, &request.imr_interface);
+	} else {
+		error = source6(group, from, &ours, &way);
+		name.v6.sin6_scope_id = request6.ipv6mr_interface = way.ipi6_ifindex;
+	}
+	if (!error)
+		error = set(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (!error && bind(fd, &name.any, length))
+		error = -errno;
+	if (!error && family == AF_INET)
+		error = set(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &request, sizeof(request));
+	else if (!error)
+		error = set(fd, IPPROTO_IPV6, IPV6_JOIN_GROUP, &request6, sizeof(request6));
 	if (!error)
 		return nopal__live_socket_take(sock, fd, group);
 	close(fd);
@@ -151,36 +129,27 @@ int nopal__live_socket_hear(struct live_socket *sock, const struct nopal_address
 
 /* ------------------------------------------------------------------- senders */
 
-static int send4(struct live_socket *sock, const struct nopal_casting *casting)
-{
-	struct in_addr ours;
-	int max = (int)casting->hops, error = source4(casting->toward, &ours);
-
-	if (!error)
-		error = set(sock->fd, IPPROTO_IP, IP_MULTICAST_IF, &ours, sizeof(ours));
-	if (!error)
-		error = set(sock->fd, IPPROTO_IP, IP_MULTICAST_TTL, &max, sizeof(max));
-	return error;
-}
-
-static int send6(struct live_socket *sock, const struct nopal_casting *casting)
-{
-	union live_sockaddr ours;
-	socklen_t length = sizeof(ours);
-	int max = (int)casting->hops, error;
-
-	memset(&ours, 0, sizeof(ours));
-	if (getsockname(sock->fd, &ours.any, &length))
-		return -errno;
-	if (ours.any.sa_family != AF_INET6)
-		return -EAFNOSUPPORT;
-	error = source6(casting->group, casting->toward, &ours, &sock->multicast_from);
-	if (!error)
-		error = set(sock->fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &max, sizeof(max));
-	return error;
-}
-
 int nopal__live_socket_multicast(struct live_socket *sock, const struct nopal_casting *casting)
 {
-	return (nopal_address_is_v4(casting->group) ? send4 : send6)(sock, casting);
+	bool is_v4 = nopal_address_is_v4(casting->group);
+	int max = (int)casting->hops, error;
+	union live_sockaddr name = { .any.sa_family = AF_UNSPEC };
+	socklen_t length = sizeof(name);
+	struct in_addr ours;
+
+	if (is_v4) {
+		error = source4(casting->toward, &ours);
+		if (!error)
+			error = set(sock->fd, IPPROTO_IP, IP_MULTICAST_IF, &ours, sizeof(ours));
+	} else if (getsockname(sock->fd, &name.any, &length)) {
+		error = -errno;
+	} else if (name.any.sa_family != AF_INET6) {
+		error = -EAFNOSUPPORT;
+	} else {
+		error = source6(casting->group, casting->toward, &name, &sock->multicast_from);
+	}
+	if (error)
+		return error;
+	return is_v4 ? set(sock->fd, IPPROTO_IP, IP_MULTICAST_TTL, &max, sizeof(max))
+		     : set(sock->fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &max, sizeof(max));
 }

@@ -30,12 +30,6 @@ bool nopal__live_random_fill(void *bytes, size_t length)
 	return true;
 }
 
-bool nopal__live_random_open(struct live_random *random)
-{
-	random->used = 0;
-	return nopal__live_random_fill(random->key, sizeof(random->key));
-}
-
 void nopal__live_random_bytes(struct live_random *random, void *bytes, size_t length)
 {
 	uint8_t *at = bytes;

@@ -65,7 +65,7 @@ struct sim_link {
 	uint32_t from, to;	    /* nodes */
 	uint32_t next_out, next_in; /* links of the same node, or SIM_NONE */
 	uint64_t multicast;	    /* sim->casting of the last packet that went here */
-	bool deaf;		    /* no multicast passes */
+	bool deaf;		    /* no multicast passes: a router knows of no receiver */
 	struct sim_flight *ring;
 	uint32_t first, flying, room;
 };
@@ -161,8 +161,6 @@ bool nopal__sim_link_put(struct sim *sim, uint32_t link, int64_t time_ns,
 struct sim_packet *nopal__sim_link_take(struct sim *sim, uint32_t link);
 
 /* sim_topology.c */
-/* Multicast passes a link no more, as where a router knows of no receiver; or passes again. */
-void nopal__sim_deafen(struct nopal_world *world, int from, int to, bool deaf);
 /* The host's address of IPv6: sessions to it are answered from it, and a port is the same at
  * both. */
 void nopal__sim_address6(int host, uint16_t port, struct nopal_address *ret_address);

@@ -250,14 +250,6 @@ int nopal_sim_change(struct nopal_world *world, int from, int to, const struct n
 	return named ? nopal__link_change(&named->engine, link) : -EINVAL;
 }
 
-void nopal__sim_deafen(struct nopal_world *world, int from, int to, bool deaf)
-{
-	struct sim_link *named = sim_named_link(sim_of(world), from, to);
-
-	if (named)
-		named->deaf = deaf;
-}
-
 bool nopal_sim_link_counters(const struct nopal_world *world, int from, int to,
 			     struct nopal_link_counters *ret_counters)
 {

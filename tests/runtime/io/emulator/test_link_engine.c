@@ -33,13 +33,21 @@ static void start(struct nopal__link_engine *engine, const char *words)
 	assert_int_equal(nopal__link_init(engine, &link, NOPAL__UDP_HEADER_BYTES, SEED), 0);
 }
 
+/* A datagram of `length` bytes, without marks or fragments. */
+static unsigned enter(struct nopal__link_engine *engine, uint32_t length, int64_t now_ns,
+		      struct nopal__link_copy ret[NOPAL__LINK_COPIES])
+{
+	return nopal__link_carry(engine, &(struct nopal__link_packet){ .length = length }, now_ns,
+				 ret);
+}
+
 /* Sends `count` datagrams a microsecond apart. */
 static void send_many(struct nopal__link_engine *engine, unsigned count)
 {
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 
 	for (unsigned i = 0; i < count; i++)
-		nopal__link_enter(engine, PAYLOAD, i * NOPAL_MICROSECOND, out);
+		enter(engine, PAYLOAD, i * NOPAL_MICROSECOND, out);
 }
 
 /* `seen` of MANY, where `ppm` of a million are due and events do not depend on each other: within
@@ -57,7 +65,7 @@ TEST(an_ideal_link_is_instant)
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 
 	start(&engine, "");
-	assert_int_equal(nopal__link_enter(&engine, PAYLOAD, 5, out), 1);
+	assert_int_equal(enter(&engine, PAYLOAD, 5, out), 1);
 	assert_int_equal(out[0].at_ns, 5);
 	assert_false(out[0].corrupt);
 	assert_int_equal(engine.counters.delivered_bytes, PAYLOAD);
@@ -74,7 +82,7 @@ TEST(rate_is_exact_to_the_nanosecond)
 	for (uint64_t i = 1; i <= 100000; i++) {
 		uint64_t sent_ns = i * bits * NOPAL_SECOND / rate_bps;
 
-		assert_int_equal(nopal__link_enter(&engine, PAYLOAD, 0, out), 1);
+		assert_int_equal(enter(&engine, PAYLOAD, 0, out), 1);
 		assert_int_equal(out[0].at_ns, (int64_t)sent_ns + 3 * NOPAL_MILLISECOND);
 	}
 	nopal__link_fini(&engine);
@@ -86,9 +94,9 @@ TEST(an_idle_link_starts_afresh)
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 
 	start(&engine, "rate 3mbit");
-	nopal__link_enter(&engine, PAYLOAD, 0, out);
+	enter(&engine, PAYLOAD, 0, out);
 	assert_int_equal(out[0].at_ns, 2741333);
-	nopal__link_enter(&engine, PAYLOAD, 10000000, out);
+	enter(&engine, PAYLOAD, 10000000, out);
 	assert_int_equal(out[0].at_ns, 12741333);
 	assert_int_equal(engine.counters.queue_delay_peak_ns, 0);
 	nopal__link_fini(&engine);
@@ -102,15 +110,15 @@ TEST(the_queue_has_its_limit)
 
 	start(&engine, "rate 1mbit limit 3");
 	for (int i = 0; i < 5; i++)
-		nopal__link_enter(&engine, PAYLOAD, 0, out);
+		enter(&engine, PAYLOAD, 0, out);
 	assert_int_equal(engine.counters.overflowed, 2);
 	assert_int_equal(engine.counters.queue_peak, 3);
 	assert_int_equal(engine.counters.queue_delay_peak_ns, 2 * each_ns);
 	assert_int_equal(engine.counters.queue_delay_sum_ns, 3 * each_ns);
 	assert_int_equal(nopal__link_queued(&engine, each_ns - 1), 3);
 	assert_int_equal(nopal__link_queued(&engine, each_ns), 2);
-	assert_int_equal(nopal__link_enter(&engine, PAYLOAD, each_ns, out), 1);
-	assert_int_equal(nopal__link_enter(&engine, PAYLOAD, each_ns, out), 0);
+	assert_int_equal(enter(&engine, PAYLOAD, each_ns, out), 1);
+	assert_int_equal(enter(&engine, PAYLOAD, each_ns, out), 0);
 	nopal__link_fini(&engine);
 }
 
@@ -122,7 +130,7 @@ TEST(the_queue_grows_to_a_large_limit)
 	start(&engine, "rate 8224bit limit 5000"); /* a datagram a second */
 	for (int round = 0; round < 3; round++)
 		for (int i = 0; i < 6000; i++)
-			nopal__link_enter(&engine, PAYLOAD, round * 2500 * NOPAL_SECOND, out);
+			enter(&engine, PAYLOAD, round * 2500 * NOPAL_SECOND, out);
 	assert_int_equal(engine.counters.queue_peak, 5000);
 	assert_int_equal(engine.counters.delivered, 10000);
 	assert_int_equal(out[0].at_ns, 10000 * NOPAL_SECOND);
@@ -135,9 +143,9 @@ TEST(the_mtu_counts_headers)
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 
 	start(&engine, "mtu 1000");
-	assert_int_equal(nopal__link_enter(&engine, 972, 0, out), 1);
-	assert_int_equal(nopal__link_enter(&engine, 973, 0, out), 0);
-	assert_int_equal(nopal__link_enter(&engine, UINT32_MAX, 0, out), 0);
+	assert_int_equal(enter(&engine, 972, 0, out), 1);
+	assert_int_equal(enter(&engine, 973, 0, out), 0);
+	assert_int_equal(enter(&engine, UINT32_MAX, 0, out), 0);
 	assert_int_equal(engine.counters.too_big, 2);
 	nopal__link_fini(&engine);
 }
@@ -173,10 +181,10 @@ TEST(nothing_passes_a_link_that_is_down)
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 
 	start(&engine, "down 10ns 20ns");
-	assert_int_equal(nopal__link_enter(&engine, PAYLOAD, 9, out), 1);
-	assert_int_equal(nopal__link_enter(&engine, PAYLOAD, 10, out), 0);
-	assert_int_equal(nopal__link_enter(&engine, PAYLOAD, 19, out), 0);
-	assert_int_equal(nopal__link_enter(&engine, PAYLOAD, 20, out), 1);
+	assert_int_equal(enter(&engine, PAYLOAD, 9, out), 1);
+	assert_int_equal(enter(&engine, PAYLOAD, 10, out), 0);
+	assert_int_equal(enter(&engine, PAYLOAD, 19, out), 0);
+	assert_int_equal(enter(&engine, PAYLOAD, 20, out), 1);
 	assert_int_equal(engine.counters.lost, 2);
 	nopal__link_fini(&engine);
 }
@@ -187,8 +195,8 @@ TEST(what_is_lost_has_used_the_link)
 	struct nopal__link_copy out[NOPAL__LINK_COPIES];
 
 	start(&engine, "rate 1mbit loss mask 1");
-	assert_int_equal(nopal__link_enter(&engine, PAYLOAD, 0, out), 0);
-	assert_int_equal(nopal__link_enter(&engine, PAYLOAD, 0, out), 1);
+	assert_int_equal(enter(&engine, PAYLOAD, 0, out), 0);
+	assert_int_equal(enter(&engine, PAYLOAD, 0, out), 1);
 	assert_int_equal(out[0].at_ns, 2 * 1028 * 8 * 1000);
 	nopal__link_fini(&engine);
 }
@@ -201,7 +209,7 @@ TEST(a_mask_loses_exactly_its_datagrams)
 
 	start(&engine, "loss mask 0x8000000000000025");
 	for (unsigned i = 0; i < 130; i++)
-		assert_int_equal(nopal__link_enter(&engine, PAYLOAD, i, out),
+		assert_int_equal(enter(&engine, PAYLOAD, i, out),
 				 i < 64 && (mask >> i & 1) ? 0 : 1);
 	assert_int_equal(engine.counters.lost, 4);
 	nopal__link_fini(&engine);
@@ -247,7 +255,7 @@ TEST(gemodel_loses_in_bursts)
 
 	start(&engine, "loss gemodel 1% 24%");
 	for (int i = 0; i < MANY; i++) {
-		bool lost = !nopal__link_enter(&engine, PAYLOAD, i, out);
+		bool lost = !enter(&engine, PAYLOAD, i, out);
 
 		bursts += lost && !was_lost;
 		was_lost = lost;
@@ -271,7 +279,7 @@ TEST(order_is_kept_without_jitter)
 
 	start(&engine, "rate 90mbit delay 5ms loss 10% duplicate 10% limit 9");
 	for (int i = 0; i < 100000; i++) {
-		unsigned count = nopal__link_enter(&engine, PAYLOAD, i * INT64_C(80000), out);
+		unsigned count = enter(&engine, PAYLOAD, i * INT64_C(80000), out);
 
 		for (unsigned j = 0; j < count; j++) {
 			assert_true(out[j].at_ns >= last_ns);
@@ -292,7 +300,7 @@ TEST(reordered_datagrams_leave_at_once)
 	nopal__link_fini(&engine);
 	start(&engine, "delay 10ms reorder 100% gap 5");
 	for (int i = 1; i <= 100; i++) {
-		nopal__link_enter(&engine, PAYLOAD, i, out);
+		enter(&engine, PAYLOAD, i, out);
 		assert_int_equal(out[0].at_ns, i % 5 ? i + 10 * NOPAL_MILLISECOND : i);
 	}
 	nopal__link_fini(&engine);
@@ -382,7 +390,7 @@ TEST(delays_are_correlated)
 
 	start(&engine, "delay 100ms 10ms 30%");
 	for (int i = 0; i < MANY; i++) {
-		nopal__link_enter(&engine, PAYLOAD, 0, out);
+		enter(&engine, PAYLOAD, 0, out);
 		assert_in_range(out[0].at_ns, 90 * NOPAL_MILLISECOND, 110 * NOPAL_MILLISECOND);
 		kept += out[0].at_ns == last_ns;
 		last_ns = out[0].at_ns;
@@ -398,7 +406,7 @@ TEST(a_delay_is_never_negative)
 
 	start(&engine, "delay 1ms 50ms distribution normal");
 	for (int64_t now_ns = 0; now_ns < 100000; now_ns++) {
-		nopal__link_enter(&engine, PAYLOAD, now_ns, out);
+		enter(&engine, PAYLOAD, now_ns, out);
 		assert_true(out[0].at_ns >= now_ns);
 	}
 	nopal__link_fini(&engine);
@@ -415,7 +423,7 @@ static uint64_t run_hash(uint64_t seed, const char *words)
 	nopal__link_init(&engine, &link, NOPAL__UDP_HEADER_BYTES, seed);
 	nopal_hash_init(&hash);
 	for (int64_t i = 0; i < 10000; i++) {
-		unsigned count = nopal__link_enter(&engine, PAYLOAD, i * 100000, out);
+		unsigned count = enter(&engine, PAYLOAD, i * 100000, out);
 
 		nopal_hash_update(&hash, &count, sizeof(count));
 		for (unsigned j = 0; j < count; j++) {
@@ -448,8 +456,8 @@ TEST(purposes_have_streams_of_their_own)
 	start(&plain, "delay 20ms 5ms");
 	start(&lossy, "delay 20ms 5ms corrupt 50%");
 	for (int i = 0; i < 1000; i++) {
-		nopal__link_enter(&plain, PAYLOAD, i, one);
-		nopal__link_enter(&lossy, PAYLOAD, i, other);
+		enter(&plain, PAYLOAD, i, one);
+		enter(&lossy, PAYLOAD, i, other);
 		assert_int_equal(one[0].at_ns, other[0].at_ns);
 	}
 	nopal__link_fini(&plain);
@@ -478,11 +486,11 @@ TEST(changed_words_count_from_the_change)
 	struct nopal_link link = parsed("rate 2mbit loss mask 01");
 
 	start(&engine, "rate 1mbit");
-	nopal__link_enter(&engine, PAYLOAD, 0, out);
+	enter(&engine, PAYLOAD, 0, out);
 	assert_int_equal(nopal__link_change(&engine, &link), 0);
-	assert_int_equal(nopal__link_enter(&engine, PAYLOAD, 0, out), 1);
+	assert_int_equal(enter(&engine, PAYLOAD, 0, out), 1);
 	assert_int_equal(out[0].at_ns, 8224000 + 4112000);
-	assert_int_equal(nopal__link_enter(&engine, PAYLOAD, 0, out), 0);
+	assert_int_equal(enter(&engine, PAYLOAD, 0, out), 0);
 	link.mtu = 1;
 	assert_int_equal(nopal__link_change(&engine, &link), -EINVAL);
 	assert_int_equal(engine.link.mtu, 1500);
