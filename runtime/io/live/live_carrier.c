@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/live/live_carrier.h"
+#include "io/live/live.h"
 #include "io/sim/random.h"
 
 enum {

@@ -14,25 +14,24 @@
 #include <string.h>
 
 #include "io/live/live.h"
-#include "io/live/live_carrier.h"
 
 enum {
 	RELAY_PATHS = 256, /* clients at a time: each costs a socket */
 };
 
+/* A socket of the relay: of a client's path, or the one to which clients send. */
 struct relay_path {
 	struct nopal_relay *relay;
 	struct relay_path *next;
-	struct nopal_address client;
+	struct nopal_address client, local;
 	struct live_socket sock;
 	struct event *readable;
 };
 
 struct nopal_relay {
 	struct event_base *base;
-	struct nopal_address local, target;
-	struct live_socket sock;
-	struct event *readable;
+	struct nopal_address target;
+	struct relay_path listen;
 	struct relay_path *paths;
 	uint32_t path_count;
 	struct live_carrier carrier;
@@ -53,26 +52,42 @@ static bool relay_deliver(void *user, struct live_packet *packet)
 		.ecn = packet->ecn,
 	};
 
-	return nopal__live_socket_send(forward ? &path->sock : &relay->sock, &train) ==
+	return nopal__live_socket_send(forward ? &path->sock : &relay->listen.sock, &train) ==
 	       NOPAL_TRANSMITTED;
 }
 
 /* ------------------------------------------------------------------- paths */
 
-static void relay_path_free(struct relay_path *path)
+static void relay_on_readable(evutil_socket_t fd, short what, void *argument);
+
+/* Negative: errno value; to be closed in any case. */
+static int relay_path_open(struct relay_path *path, struct nopal_relay *relay,
+			   const struct nopal_address *local)
+{
+	int error;
+
+	path->relay = relay;
+	path->sock.fd = -1;
+	error = nopal__live_socket_open(&path->sock, local, &path->local);
+	if (error)
+		return error;
+	path->readable = event_new(relay->base, path->sock.fd, EV_READ | EV_PERSIST,
+				   relay_on_readable, path);
+	return path->readable && event_add(path->readable, NULL) == 0 ? 0 : -ENOMEM;
+}
+
+static void relay_path_close(struct relay_path *path)
 {
 	if (path->readable)
 		event_free(path->readable);
 	nopal__live_socket_close(&path->sock);
-	free(path);
 }
 
-static void relay_path_on_readable(evutil_socket_t fd, short what, void *argument);
 /* The path of a client, or a new one; NULL: there is no room. */
 static struct relay_path *relay_path_of(struct nopal_relay *relay,
 					const struct nopal_address *client)
 {
-	struct nopal_address any = { .port = 0 }, local;
+	struct nopal_address any = { .port = 0 };
 	struct relay_path *path;
 
 	for (path = relay->paths; path; path = path->next)
@@ -81,15 +96,11 @@ static struct relay_path *relay_path_of(struct nopal_relay *relay,
 	path = relay->path_count < RELAY_PATHS ? calloc(1, sizeof(*path)) : NULL;
 	if (!path)
 		return NULL;
-	path->relay = relay;
 	path->client = *client;
-	path->sock.fd = -1;
 	nopal_address_set_any(&any, &relay->target);
-	if (nopal__live_socket_open(&path->sock, &any, &local) == 0)
-		path->readable = event_new(relay->base, path->sock.fd, EV_READ | EV_PERSIST,
-					   relay_path_on_readable, path);
-	if (!path->readable || event_add(path->readable, NULL) < 0) {
-		relay_path_free(path);
+	if (relay_path_open(path, relay, &any)) {
+		relay_path_close(path);
+		free(path);
 		return NULL;
 	}
 	path->next = relay->paths;
@@ -100,50 +111,36 @@ static struct relay_path *relay_path_of(struct nopal_relay *relay,
 
 /* ---------------------------------------------------------------- entering */
 
-/* A batch of a socket: of the target for one path, else (NULL) of clients. */
-static void relay_read(struct nopal_relay *relay, struct live_socket *sock,
-		       struct relay_path *reverse)
+/* A batch of a socket: of the target for one path, or of clients. */
+static void relay_on_readable(evutil_socket_t fd, short what, void *argument)
 {
+	struct relay_path *at = argument;
+	struct nopal_relay *relay = at->relay;
+	bool forward = at == &relay->listen;
 	struct nopal_arrival arrivals[LIVE_BATCH_RECEIVES];
-	size_t count = nopal__live_socket_gather(sock, arrivals);
+	size_t count = nopal__live_socket_gather(&at->sock, arrivals);
 	int64_t now_ns = nopal__live_carrier_now(&relay->carrier);
 
+	(void)fd;
+	(void)what;
 	for (size_t i = 0; i < count; i++) {
 		const struct nopal_arrival *arrival = &arrivals[i];
 		uint32_t stride = arrival->stride ? arrival->stride : arrival->length;
-		struct relay_path *path = reverse ? reverse : relay_path_of(relay, &arrival->from);
+		struct relay_path *path = forward ? relay_path_of(relay, &arrival->from) : at;
 
-		if (!path || (reverse && !nopal_address_equal(&arrival->from, &relay->target)))
+		if (!path || (!forward && !nopal_address_equal(&arrival->from, &relay->target)))
 			continue;
-		for (uint32_t at = 0; at < arrival->length; at += stride) {
-			uint32_t left = arrival->length - at;
+		for (uint32_t from = 0; from < arrival->length; from += stride) {
+			uint32_t left = arrival->length - from;
 
 			nopal__live_carrier_enter(
-				&relay->carrier, reverse ? LIVE_REVERSE : LIVE_FORWARD, path,
-				arrival->bytes + at, left < stride ? left : stride, arrival->ecn,
+				&relay->carrier, forward ? LIVE_FORWARD : LIVE_REVERSE, path,
+				arrival->bytes + from, left < stride ? left : stride, arrival->ecn,
 				now_ns);
 		}
 	}
-	nopal__live_socket_gave(sock, arrivals, count);
+	nopal__live_socket_gave(&at->sock, arrivals, count);
 	nopal__live_carrier_turn(&relay->carrier);
-}
-
-static void relay_path_on_readable(evutil_socket_t fd, short what, void *argument)
-{
-	struct relay_path *path = argument;
-
-	(void)fd;
-	(void)what;
-	relay_read(path->relay, &path->sock, path);
-}
-
-static void relay_on_readable(evutil_socket_t fd, short what, void *argument)
-{
-	struct nopal_relay *relay = argument;
-
-	(void)fd;
-	(void)what;
-	relay_read(relay, &relay->sock, NULL);
 }
 
 /* ----------------------------------------------------------- open and close */
@@ -154,11 +151,10 @@ void nopal_relay_close(struct nopal_relay *relay)
 		struct relay_path *path = relay->paths;
 
 		relay->paths = path->next;
-		relay_path_free(path);
+		relay_path_close(path);
+		free(path);
 	}
-	if (relay->readable)
-		event_free(relay->readable);
-	nopal__live_socket_close(&relay->sock);
+	relay_path_close(&relay->listen);
 	nopal__live_carrier_close(&relay->carrier);
 	free(relay);
 }
@@ -178,18 +174,13 @@ struct nopal_relay *nopal_relay_open(struct event_base *base, const struct nopal
 		return NULL;
 	relay->base = base;
 	relay->target = *target;
-	relay->sock.fd = -1;
+	relay->listen.sock.fd = -1;
 	error = nopal__live_carrier_open(&relay->carrier, base, words, NOPAL__UDP_HEADER_BYTES,
 					 seed, relay_deliver, relay);
 	if (!error)
-		error = nopal__live_socket_open(&relay->sock, listen, &relay->local);
+		error = relay_path_open(&relay->listen, relay, listen);
 	if (!error)
-		relay->readable = event_new(base, relay->sock.fd, EV_READ | EV_PERSIST,
-					    relay_on_readable, relay);
-	if (!error && relay->readable && event_add(relay->readable, NULL) == 0)
 		return relay;
-	if (!error)
-		error = -ENOMEM;
 	nopal_problems_add(problems, NULL, 0, "choose another address or link",
 			   "no relay at %s: %s", nopal_address_format(listen, text),
 			   strerror(-error));
@@ -199,7 +190,7 @@ struct nopal_relay *nopal_relay_open(struct event_base *base, const struct nopal
 
 void nopal_relay_local(const struct nopal_relay *relay, struct nopal_address *ret_address)
 {
-	*ret_address = relay->local;
+	*ret_address = relay->listen.local;
 }
 
 void nopal_relay_counters(const struct nopal_relay *relay, struct nopal_link_counters *ret_forward,

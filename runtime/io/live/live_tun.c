@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include <nopal/microprotocol.h>
-#include "io/live/live_carrier.h"
+#include "io/live/live.h"
 
 enum {
 	TUN_SIDES = 2,

@@ -6,7 +6,7 @@
 #include <event2/event.h>
 #include <string.h>
 
-#include "io/live/live_carrier.h"
+#include "io/live/live.h"
 #include <nopal/microprotocol.h>
 #include "support/test.h"
 
