@@ -26,7 +26,6 @@
 #include "layers/group.h"
 #include "engine/segment.h"
 #include "engine/turn.h"
-#include "wire/fields.h"
 #include "wire/wire.h"
 
 bool nopal__has_channel(const struct nopal_composite *composite)

@@ -21,7 +21,6 @@
 #include <string.h>
 
 #include "wire/wire.h"
-#include "base/bytes.h"
 #include "engine/turn.h"
 #include "session/session.h"
 

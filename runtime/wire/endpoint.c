@@ -5,15 +5,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "session/endpoint_sessions.h"
-#include "base/bytes.h"
+#include "wire/wire.h"
 #include "engine/ring.h"
 #include "engine/segment.h"
 #include "engine/turn.h"
 #include "session/idle.h"
 #include "session/session.h"
-#include "wire/path_cache.h"
-#include "wire/wire.h"
 
 struct nopal_port *nopal__endpoint_port(struct nopal_endpoint *endpoint)
 {

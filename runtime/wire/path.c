@@ -12,7 +12,6 @@
 #include <errno.h>
 
 #include "engine/turn.h"
-#include "wire/path_cache.h"
 #include "wire/wire.h"
 
 void nopal_path_limit_set(struct nopal_session *session, uint32_t datagram_bytes)

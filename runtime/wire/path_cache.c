@@ -12,8 +12,7 @@
  */
 #include <string.h>
 
-#include "wire/path_cache.h"
-#include "session/endpoint_sessions.h"
+#include "wire/wire.h"
 
 struct path_record {
 	struct nopal_path_pair pair;

@@ -19,7 +19,6 @@
 #include "engine/segment.h"
 #include "engine/turn.h"
 #include "session/session.h"
-#include "wire/fields.h"
 
 enum {
 	WIRE_VERSION = 1,

@@ -1,13 +1,61 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * wire.h -- private to the files of the wire: what each does for the others and for the rooms
- * above.  Fields of headers, paths and the cache of paths have headers of their own.
+ * above.
  */
 #ifndef NOPAL_WIRE_H
 #define NOPAL_WIRE_H
 
+#include <string.h>
+
+#include "base/bytes.h"
 #include "session/endpoint_sessions.h"
-#include "wire/paths.h"
+
+/* ------------------------------------------------ paths of a session: path.c */
+
+/* Paths of a session that has a second one; the first one is not among them. */
+struct nopal_path {
+	struct nopal_endpoint *endpoint; /* NULL: no path has this number */
+	struct nopal_address peer;
+	bool given; /* by the application */
+	int64_t heard_ns;
+};
+struct nopal_paths {
+	uint32_t open;			  /* a bit a path */
+	struct nopal_address opened_with; /* the peer's address at first */
+	struct nopal_path path[NOPAL_PATHS_MAX];
+};
+
+uint8_t nopal__path_arrived(struct nopal_composite *bottom);
+/* The number of the path of the datagram that arrives now: one for a whole arrival, but for a move
+ * in between. */
+static inline uint8_t nopal__path_of_arrival(struct nopal_composite *bottom)
+{
+	const struct nopal_endpoint *endpoint = bottom->endpoint;
+
+	if (endpoint->arrived_of == bottom)
+		return endpoint->arrived_path;
+	if (endpoint->arrived_at == endpoint && endpoint->arrived_from &&
+	    memcmp(endpoint->arrived_from, &bottom->peer, sizeof(bottom->peer)) == 0)
+		return 0; /* as most often: by the first */
+	return nopal__path_arrived(bottom);
+}
+/* Where sessions follow their peer: a segment by another path than the first goes to the part that
+ * follows. */
+bool nopal__path_is_elsewhere(struct nopal_composite *bottom, struct nopal_segment *segment);
+void nopal__paths_forget(struct nopal_composite *bottom, const struct nopal_endpoint *alias);
+/* Longer datagrams are said not to pass; 0: their length is not known. */
+void nopal__path_narrowed(struct nopal_composite *bottom, uint32_t datagram_bytes);
+
+/* The endpoint by which a datagram leaves, and its destination. */
+struct nopal_way {
+	struct nopal_endpoint *endpoint; /* NULL: there is no such path */
+	const struct nopal_address *to;
+};
+static inline struct nopal_way nopal__first_way(const struct nopal_composite *composite)
+{
+	return (struct nopal_way){ composite->endpoint, &composite->peer };
+}
 
 /* ------------------------------ kinds, headers, packing and parsing: wire.c */
 
@@ -36,6 +84,31 @@ void nopal__session_receive(struct nopal_composite *composite, uint8_t kind,
 struct nopal_segment *nopal__unpack(struct nopal_composite *composite, uint8_t kind,
 				    struct nopal_buffer *buffer, uint8_t *bytes, uint32_t length,
 				    uint32_t skip);
+
+/* ------------------------- fields of a header, as the plan has them, and bytes */
+
+static inline __attribute__((always_inline)) uint8_t *nopal__fields_put(
+	const struct nopal_header *header, const struct nopal_segment *segment, uint8_t *at)
+{
+	FOR_EACH_FIELD (field, header)
+		at = nopal__put(at, segment->attribute[field->slot], field->bytes);
+	return at;
+}
+
+static inline __attribute__((always_inline)) void nopal__fields_get(
+	const struct nopal_composite *composite, const struct nopal_header *header,
+	struct nopal_segment *segment, const uint8_t *at)
+{
+	FOR_EACH_FIELD (field, header) {
+		uint64_t value = nopal__get(at, field->bytes);
+
+		if (field->serial)
+			value = nopal__serial_expand(composite->awake->serial[field->reference],
+						     value, field->bytes);
+		segment->attribute[field->slot] = value;
+		at += field->bytes;
+	}
+}
 
 /* ------------------------------------------- sessions of datagrams: demux.c */
 
@@ -197,5 +270,37 @@ void nopal__stray_receive(struct nopal_endpoint *endpoint, const struct nopal_ad
 			  uint8_t kind, const uint8_t *bytes, uint32_t length);
 void nopal__reset_receive(struct nopal_endpoint *endpoint, const struct nopal_address *from,
 			  const uint8_t *bytes, uint32_t length);
+
+/* --------------------------------- measurements of paths, kept: path_cache.c */
+
+/* A world has one, made when the first session asks it.  It is the world's and not an endpoint's,
+ * because many applications open an endpoint for each session: measurements of the last one would
+ * go with it.  A record belongs to a pair of IP addresses, ours and the peer's, without ports: one
+ * simulated world has many hosts, and one host may have many ways to another. */
+enum { NOPAL_PATH_RECORDS = 1024 }; /* of a world; held ones count */
+
+struct nopal_path_pair {
+	uint8_t local[16], peer[16]; /* as in a nopal_address */
+};
+
+/* NULL: no memory.  `secret` keys the hash. */
+struct nopal_path_cache *nopal__path_cache_new(uint32_t room, const uint64_t secret[2]);
+void nopal__path_cache_free(struct nopal_path_cache *cache);
+
+/* The pair's record, held once more, or a new one; the record that was not held for the longest
+ * time makes room for it.  0: all are held. */
+uint32_t nopal__path_cache_hold(struct nopal_path_cache *cache, const struct nopal_path_pair *pair);
+/* A record that says nothing goes with its last holder. */
+void nopal__path_cache_release(struct nopal_path_cache *cache, uint32_t record);
+
+void nopal__path_cache_write(struct nopal_path_cache *cache, uint32_t record,
+			     enum nopal_path_fact fact, int64_t value, int64_t now_ns);
+/* False: no session has measured it. */
+bool nopal__path_cache_read(const struct nopal_path_cache *cache, uint32_t record,
+			    enum nopal_path_fact fact, int64_t *ret_value,
+			    int64_t *ret_measured_ns);
+
+/* The session at the bottom of a stack holds its record no longer. */
+void nopal__path_record_release(struct nopal_composite *bottom);
 
 #endif

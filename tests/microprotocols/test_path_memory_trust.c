@@ -3,7 +3,7 @@
  * Beliefs of path_memory: nothing that the peer only says, a limit that is probed once more, and
  * a record only while the world has room for it.
  */
-#include "wire/path_cache.h"
+#include "wire/wire.h"
 #include "support/remembered.h"
 #include "support/test.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/path_cache.h"
+#include "wire/wire.h"
 #include "support/test.h"
 
 enum { ROOM = 4, MANY = 64, STEPS = 200000 };

@@ -5,7 +5,6 @@
 
 #include "engine/turn.h"
 #include "wire/wire.h"
-#include "wire/paths.h"
 #include "support/failing.h"
 #include "support/fakes.h"
 #include "support/own_rig.h"
