@@ -32,22 +32,6 @@ static struct nopal_composite *id_find(const struct nopal_id_table *table, uint3
 	return table->room ? *id_slot(table, id) : NULL;
 }
 
-static int id_grow(struct nopal_id_table *table)
-{
-	struct nopal_id_table grown = { .room = table->room ? table->room * 2 : ID_TABLE_AT_FIRST,
-					.used = table->used };
-
-	grown.slots = calloc(grown.room, sizeof(*grown.slots));
-	if (!grown.slots)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < table->room; i++)
-		if (table->slots[i])
-			*id_slot(&grown, table->slots[i]->local_id) = table->slots[i];
-	free(table->slots);
-	*table = grown;
-	return 0;
-}
-
 /* Closes the gap so that every other chain stays whole. */
 static void id_remove(struct nopal_id_table *table, uint32_t id)
 {
@@ -174,14 +158,25 @@ bool nopal__demux_suits(struct nopal_endpoint *endpoint, const struct nopal_plan
 int nopal__demux_enter(struct nopal_composite *bottom)
 {
 	struct nopal_endpoint *endpoint = bottom->endpoint;
-	struct nopal_id_table *table = &endpoint->by_id;
+	struct nopal_id_table *table = &endpoint->by_id, grown = { .used = table->used };
 
 	if (!nopal__is_lowest(bottom)) { /* nothing arrives for it; a name in traces */
 		bottom->local_id = (uint32_t)nopal_random(&bottom->session) | 1;
 		return 0;
 	}
-	if (table->used == SESSIONS_MAX || (table->used * 2 >= table->room && id_grow(table) < 0))
+	if (table->used == SESSIONS_MAX)
 		return -ENOMEM;
+	if (table->used * 2 >= table->room) {
+		grown.room = table->room ? table->room * 2 : ID_TABLE_AT_FIRST;
+		grown.slots = calloc(grown.room, sizeof(*grown.slots));
+		if (!grown.slots)
+			return -ENOMEM;
+		for (uint32_t i = 0; i < table->room; i++)
+			if (table->slots[i])
+				*id_slot(&grown, table->slots[i]->local_id) = table->slots[i];
+		free(table->slots);
+		*table = grown;
+	}
 	/* An opener needs a free address.  A peer that opens to us may be anyone: its session has
 	 * none before it is accepted. */
 	if (bottom->opener && ((bottom->layer->plan->demux != NOPAL_DEMUX_ID &&

@@ -179,9 +179,9 @@ static const char *link_decimal(const char *at, int64_t *ret_digits, int64_t *re
 	return any ? at : NULL;
 }
 
-/* The next token as a quantity within [min, max] of base units. */
+/* The next token as a quantity within [min, max] of base units, to a field of 4 or 8 bytes. */
 static bool link_quantity_read(struct link_parser *parser, const struct link_quantity *quantity,
-			       int64_t min, int64_t max, int64_t *ret_value)
+			       int64_t min, int64_t max, void *ret_value, size_t bytes)
 {
 	const char *word = parser->word->name, *end;
 	const struct link_unit *unit, *base = quantity->table;
@@ -219,30 +219,23 @@ static bool link_quantity_read(struct link_parser *parser, const struct link_qua
 		link_refuse(parser, range, "`%s %s` is out of range", word, parser->token);
 		return false;
 	}
-	*ret_value = (int64_t)value;
+	if (bytes == sizeof(int64_t))
+		memcpy(ret_value, &(int64_t){ (int64_t)value }, bytes);
+	else
+		memcpy(ret_value, &(uint32_t){ (uint32_t)value }, bytes);
 	return true;
 }
 
 static bool link_time_read(struct link_parser *parser, int64_t *ret_ns)
 {
-	return link_quantity_read(parser, &link_time, 0, NOPAL__LINK_MAX_NS, ret_ns);
-}
-
-/* A quantity that is kept in 32 bits. */
-static bool link_small_read(struct link_parser *parser, const struct link_quantity *quantity,
-			    uint32_t min, uint32_t max, uint32_t *ret_value)
-{
-	int64_t value;
-
-	if (!link_quantity_read(parser, quantity, min, max, &value))
-		return false;
-	*ret_value = (uint32_t)value;
-	return true;
+	return link_quantity_read(parser, &link_time, 0, NOPAL__LINK_MAX_NS, ret_ns,
+				  sizeof(*ret_ns));
 }
 
 static bool link_percent_read(struct link_parser *parser, uint32_t *ret_ppm)
 {
-	return link_small_read(parser, &link_percent, 0, NOPAL__MILLION, ret_ppm);
+	return link_quantity_read(parser, &link_percent, 0, NOPAL__MILLION, ret_ppm,
+				  sizeof(*ret_ppm));
 }
 
 /* ------------------------------------------------------------------- words */
@@ -368,8 +361,8 @@ static void link_word_reorder(struct link_parser *parser)
 	if (strncmp(at, "gap", length) == 0 &&
 	    (!at[length] || isspace((unsigned char)at[length]))) {
 		link_next(parser);
-		link_small_read(parser, &link_count, 1, NOPAL__LINK_MAX_PACKETS,
-				&parser->link->gap);
+		link_quantity_read(parser, &link_count, 1, NOPAL__LINK_MAX_PACKETS,
+				   &parser->link->gap, sizeof(parser->link->gap));
 	}
 }
 
@@ -414,9 +407,7 @@ static void link_word_read(struct link_parser *parser)
 {
 	const struct link_word *word = link_words;
 	const char *names[LINK_WORDS + 1] = { NULL };
-	int64_t value;
 	uint32_t bit;
-	char *field;
 
 	while (word < link_words + LINK_WORDS && strcmp(parser->token, word->name) != 0)
 		word++;
@@ -433,15 +424,11 @@ static void link_word_read(struct link_parser *parser)
 	if (parser->given & bit)
 		link_refuse(parser, "give it once", "`%s` is given twice", word->name);
 	parser->given |= bit;
-	field = (char *)parser->link + word->field;
 	if (word->read)
 		word->read(parser);
-	else if (!link_quantity_read(parser, word->quantity, word->min, word->max, &value))
-		return;
-	else if (word->bytes == sizeof(value))
-		memcpy(field, &value, sizeof(value));
 	else
-		memcpy(field, &(uint32_t){ (uint32_t)value }, sizeof(uint32_t));
+		link_quantity_read(parser, word->quantity, word->min, word->max,
+				   (char *)parser->link + word->field, word->bytes);
 }
 
 /* Words that do nothing without another. */

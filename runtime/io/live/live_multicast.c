@@ -51,32 +51,14 @@ static int source4(const struct nopal_address *peer, struct in_addr *ret_ours)
 	return error;
 }
 
-/* The interface that has an address of ours; 0: none. */
-static unsigned interface_of(const struct in6_addr *address)
-{
-	struct sockaddr_in6 name;
-	struct ifaddrs *all;
-	unsigned index = 0;
-
-	if (getifaddrs(&all))
-		return 0;
-	for (const struct ifaddrs *one = all; one && !index; one = one->ifa_next) {
-		if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET6)
-			continue;
-		memcpy(&name, one->ifa_addr, sizeof(name));
-		if (IN6_ARE_ADDR_EQUAL(&name.sin6_addr, address))
-			index = if_nametoindex(one->ifa_name);
-	}
-	freeifaddrs(all);
-	return index;
-}
-
-/* The interface, and the source address: `ours` is the address that our socket is bound to, if
- * any. */
+/* The interface, and the source address: `ours` is the address that our socket is bound to, if any.
+ * Where neither address names the interface it is the one that has our address. */
 static int source6(const struct nopal_address *group, const struct nopal_address *peer,
 		   union live_sockaddr *ours, struct in6_pktinfo *ret_way)
 {
 	unsigned index = group->interface;
+	struct ifaddrs *all = NULL;
+	struct sockaddr_in6 name;
 	int error;
 
 	ours->v6.sin6_port = 0;
@@ -86,7 +68,16 @@ static int source6(const struct nopal_address *group, const struct nopal_address
 	if (!index)
 		index = ours->v6.sin6_scope_id;
 	if (!index)
-		index = interface_of(&ours->v6.sin6_addr);
+		getifaddrs(&all);
+	for (const struct ifaddrs *one = all; one && !index; one = one->ifa_next) {
+		if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET6)
+			continue;
+		memcpy(&name, one->ifa_addr, sizeof(name));
+		if (IN6_ARE_ADDR_EQUAL(&name.sin6_addr, &ours->v6.sin6_addr))
+			index = if_nametoindex(one->ifa_name);
+	}
+	if (all)
+		freeifaddrs(all);
 	*ret_way = (struct in6_pktinfo){ .ipi6_addr = ours->v6.sin6_addr, .ipi6_ifindex = index };
 	return index ? 0 : -ENODEV;
 }

@@ -364,35 +364,21 @@ static int socket_send_some(struct live_socket *sock, struct socket_each *each,
 	return sent < 0 ? -errno : sent;
 }
 
-/* Keeps the rest that the kernel did not take; it goes before all other datagrams. */
-static bool socket_keep_rest(struct live_socket *sock, const struct nopal_train *train,
-			     uint32_t from)
-{
-	if (!sock->rest)
-		sock->rest = malloc(LIVE_RECEIVE_BYTES);
-	if (!sock->rest || train->length - from > LIVE_RECEIVE_BYTES)
-		return false;
-	memmove(sock->rest, train->bytes + from, train->length - from);
-	sock->rest_length = train->length - from;
-	sock->rest_stride = train->stride;
-	sock->rest_ecn = train->ecn;
-	sock->rest_to = *train->to;
-	return true;
-}
-
-/* Each datagram by itself.  One that fails is dropped, the others still go. */
+/* Each datagram by itself.  One that fails is dropped, the others still go.  The rest that the
+ * kernel did not take is kept; it goes before all other datagrams. */
 static enum nopal_transmitted socket_send_each(struct live_socket *sock,
 					       const struct nopal_train *train,
 					       struct socket_each *each)
 {
 	enum nopal_transmitted last = NOPAL_UNSENT;
+	uint32_t at = 0;
 
 	each->to_length = nopal__live_address_to(train->to, sock->family, &each->to);
 	memset(&each->control, 0, sizeof(each->control));
 	each->control_length = socket_say_source(sock, train->to, &each->control, 0);
 	each->sent = 0;
 	each->too_big = 0;
-	for (uint32_t at = 0; at < train->length;) {
+	while (at < train->length && last != NOPAL_BUSY) {
 		int sent = socket_send_some(sock, each, train, at);
 
 		if (sent > 0) {
@@ -401,20 +387,26 @@ static enum nopal_transmitted socket_send_each(struct live_socket *sock,
 			continue;
 		}
 		last = socket_class(sock, -sent);
-		if (last == NOPAL_BUSY) {
-			if (each->sent == 0)
-				return NOPAL_BUSY;
-			if (!socket_keep_rest(sock, train, at))
-				sock->soft_errors++;
-			break;
-		}
-		if (last == NOPAL_TOO_BIG)
-			each->too_big++;
-		at += train->stride;
+		each->too_big += last == NOPAL_TOO_BIG;
+		if (last != NOPAL_BUSY)
+			at += train->stride;
 	}
-	if (each->sent > 0)
+	if (each->sent == 0)
+		return each->too_big > 0 && last != NOPAL_BUSY ? NOPAL_TOO_BIG : last;
+	if (last != NOPAL_BUSY)
 		return NOPAL_TRANSMITTED;
-	return each->too_big > 0 ? NOPAL_TOO_BIG : last;
+	if (!sock->rest)
+		sock->rest = malloc(LIVE_RECEIVE_BYTES);
+	if (!sock->rest || train->length - at > LIVE_RECEIVE_BYTES) {
+		sock->soft_errors++;
+		return NOPAL_TRANSMITTED;
+	}
+	memmove(sock->rest, train->bytes + at, train->length - at);
+	sock->rest_length = train->length - at;
+	sock->rest_stride = train->stride;
+	sock->rest_ecn = train->ecn;
+	sock->rest_to = *train->to;
+	return NOPAL_TRANSMITTED;
 }
 
 bool nopal__live_socket_flush(struct live_socket *sock)

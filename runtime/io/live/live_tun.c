@@ -81,15 +81,6 @@ static bool tun_is(const uint8_t *packet, uint32_t length, unsigned version, uin
 	return length >= header_bytes && packet[0] >> TUN_VERSION_SHIFT == (int)version;
 }
 
-static uint8_t tun_ecn(const uint8_t *packet, uint32_t length)
-{
-	if (tun_is(packet, length, TUN_IPV4, TUN_IPV4_BYTES))
-		return packet[1] & TUN_ECN;
-	if (tun_is(packet, length, TUN_IPV6, TUN_IPV6_BYTES))
-		return packet[1] >> TUN_IPV6_SHIFT & TUN_ECN;
-	return NOPAL_NOT_ECT;
-}
-
 /* ------------------------------------------------------------------- devices */
 
 static const char tun_file[] = "/dev/net/tun";
@@ -244,6 +235,7 @@ static void tun_on_readable(evutil_socket_t fd, short what, void *argument)
 	(void)what;
 	for (int i = 0; i < TUN_BATCH; i++) {
 		ssize_t length = read(fd, tun->packet, sizeof(tun->packet));
+		uint8_t ecn = NOPAL_NOT_ECT;
 
 		if (length <= 0) {
 			/* another hand took the device away */
@@ -251,9 +243,12 @@ static void tun_on_readable(evutil_socket_t fd, short what, void *argument)
 				event_del(side->readable);
 			break;
 		}
+		if (tun_is(tun->packet, (uint32_t)length, TUN_IPV4, TUN_IPV4_BYTES))
+			ecn = tun->packet[1] & TUN_ECN;
+		else if (tun_is(tun->packet, (uint32_t)length, TUN_IPV6, TUN_IPV6_BYTES))
+			ecn = tun->packet[1] >> TUN_IPV6_SHIFT & TUN_ECN;
 		nopal__live_carrier_enter(&tun->carrier, side->leaves, NULL, tun->packet,
-					  (uint32_t)length, tun_ecn(tun->packet, (uint32_t)length),
-					  now_ns);
+					  (uint32_t)length, ecn, now_ns);
 	}
 	nopal__live_carrier_turn(&tun->carrier);
 }
