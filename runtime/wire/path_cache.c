@@ -17,7 +17,7 @@
 struct path_record {
 	struct nopal_path_pair pair;
 	uint32_t holders;
-	uint32_t next;	       /* of its bucket; of the free ones */
+	uint32_t next;	       /* of the free ones */
 	uint32_t older, newer; /* idle */
 	bool measured[NOPAL_PATH_FACTS];
 	struct {
@@ -27,13 +27,11 @@ struct path_record {
 
 struct nopal_path_cache {
 	uint64_t secret[2];
-	uint32_t room, buckets; /* a power of two */
-	uint32_t *bucket;
+	struct nopal_map by_pair;    /* by the keyed hash */
 	uint32_t free;		     /* the first free record */
 	uint32_t oldest, newest;     /* idle */
 	struct path_record record[]; /* record[0] is none */
 };
-
 struct nopal_path_cache *nopal__path_cache_new(uint32_t room, const uint64_t secret[2])
 {
 	struct nopal_path_cache *cache =
@@ -41,15 +39,6 @@ struct nopal_path_cache *nopal__path_cache_new(uint32_t room, const uint64_t sec
 
 	if (!cache)
 		return NULL;
-	cache->room = room;
-	cache->buckets = 1;
-	while (cache->buckets < room)
-		cache->buckets *= 2;
-	cache->bucket = calloc(cache->buckets, sizeof(*cache->bucket));
-	if (!cache->bucket) {
-		free(cache);
-		return NULL;
-	}
 	memcpy(cache->secret, secret, sizeof(cache->secret));
 	for (uint32_t i = room; i > 0; i--) {
 		cache->record[i].next = cache->free;
@@ -62,15 +51,13 @@ void nopal__path_cache_free(struct nopal_path_cache *cache)
 {
 	if (!cache)
 		return;
-	free(cache->bucket);
+	nopal_free(NULL, cache->by_pair.slots);
 	free(cache);
 }
 
-static uint32_t *bucket_of(const struct nopal_path_cache *cache, const struct nopal_path_pair *pair)
+static uint64_t key_of(const struct nopal_path_cache *cache, const struct nopal_path_pair *pair)
 {
-	uint64_t hash = nopal__siphash(cache->secret, pair, sizeof(*pair));
-
-	return &cache->bucket[hash & (cache->buckets - 1)];
+	return nopal__siphash(cache->secret, pair, sizeof(*pair));
 }
 
 /* ------------------------------------------------------------- idle records */
@@ -93,38 +80,39 @@ static void idle_remove(struct nopal_path_cache *cache, uint32_t record)
 static void record_clear(struct nopal_path_cache *cache, uint32_t record)
 {
 	struct path_record *self = &cache->record[record];
-	uint32_t *at = bucket_of(cache, &self->pair);
 
-	while (*at != record)
-		at = &cache->record[*at].next;
-	*at = self->next;
+	nopal_map_take(&cache->by_pair, key_of(cache, &self->pair));
 	memset(self, 0, sizeof(*self));
 	self->next = cache->free;
 	cache->free = record;
 }
 
+/* Of two pairs with one hash the first alone has a record. */
 uint32_t nopal__path_cache_hold(struct nopal_path_cache *cache, const struct nopal_path_pair *pair)
 {
-	uint32_t *bucket = bucket_of(cache, pair), record = *bucket, oldest = cache->oldest;
+	uint64_t key = key_of(cache, pair);
+	struct path_record *self = nopal_map_get(&cache->by_pair, key);
+	uint32_t oldest = cache->oldest;
 
-	while (record && memcmp(&cache->record[record].pair, pair, sizeof(*pair)) != 0)
-		record = cache->record[record].next;
-	if (record && !cache->record[record].holders)
-		idle_remove(cache, record);
-	if (!record && !cache->free && oldest) { /* makes room */
+	if (self && memcmp(&self->pair, pair, sizeof(*pair)) != 0)
+		return 0;
+	if (self && !self->holders)
+		idle_remove(cache, (uint32_t)(self - cache->record));
+	if (!self && !cache->free && oldest) { /* makes room */
 		idle_remove(cache, oldest);
 		record_clear(cache, oldest);
 	}
-	if (!record && cache->free) {
-		record = cache->free;
-		cache->free = cache->record[record].next;
-		cache->record[record].pair = *pair;
-		cache->record[record].next = *bucket;
-		*bucket = record;
+	if (!self && cache->free) {
+		self = &cache->record[cache->free];
+		if (nopal_map_put(NULL, &cache->by_pair, key, self) < 0)
+			return 0;
+		cache->free = self->next;
+		self->pair = *pair;
 	}
-	if (record)
-		cache->record[record].holders++;
-	return record;
+	if (!self)
+		return 0;
+	self->holders++;
+	return (uint32_t)(self - cache->record);
 }
 
 void nopal__path_cache_release(struct nopal_path_cache *cache, uint32_t record)
