@@ -35,33 +35,10 @@ void nopal__blocking_abandon(struct nopal_connection *connection)
 	nopal__blocking_hub_leave(hub);
 }
 
-void nopal__blocking_why(const struct nopal_connection *connection, struct nopal_problems *problems)
+static void why_it_ended(const struct nopal_connection *connection, struct nopal_problems *problems)
 {
 	nopal_problems_add(problems, NULL, 0, NULL, "%s",
 			   connection->end_text ? connection->end_text : "the session ended");
-}
-
-static struct nopal_connection *dial_wait(struct nopal_connection *connection, int64_t timeout_ns,
-					  struct nopal_problems *problems)
-{
-	int64_t deadline_ns = nopal__blocking_deadline(timeout_ns);
-	struct blocking_hub *hub = connection->hub;
-	enum blocking_life life;
-
-	pthread_mutex_lock(&hub->lock);
-	while (connection->life == BLOCKING_OPENING && nopal__blocking_wait(hub, deadline_ns))
-		;
-	life = connection->life;
-	pthread_mutex_unlock(&hub->lock);
-	if (life == BLOCKING_OPEN)
-		return connection;
-	if (life == BLOCKING_ENDED)
-		nopal__blocking_why(connection, problems);
-	else
-		nopal_problems_add(problems, NULL, 0, "check that the peer listens there",
-				   "the peer did not answer in time");
-	nopal__blocking_abandon(connection);
-	return NULL;
 }
 
 static struct nopal_connection *dial(const char *config, const struct nopal_address *local,
@@ -70,6 +47,8 @@ static struct nopal_connection *dial(const char *config, const struct nopal_addr
 {
 	struct nopal_plan *plan = nopal_plan_load(config, NULL, problems);
 	struct nopal_connection *connection;
+	enum blocking_life life;
+	int64_t deadline_ns;
 
 	if (plan && rendezvous && !nopal_plan_can_rendezvous(plan)) {
 		nopal_problems_add(problems, nopal_plan_info(plan)->name, 0,
@@ -81,7 +60,22 @@ static struct nopal_connection *dial(const char *config, const struct nopal_addr
 	connection = plan ? nopal__blocking_dial(plan, local, peer, rendezvous, problems) : NULL;
 	if (!connection || !nopal__blocking_hub_start(connection->hub, problems))
 		return NULL;
-	return dial_wait(connection, timeout_ns, problems);
+	deadline_ns = nopal__blocking_deadline(timeout_ns);
+	pthread_mutex_lock(&connection->hub->lock);
+	while (connection->life == BLOCKING_OPENING &&
+	       nopal__blocking_wait(connection->hub, deadline_ns))
+		;
+	life = connection->life;
+	pthread_mutex_unlock(&connection->hub->lock);
+	if (life == BLOCKING_OPEN)
+		return connection;
+	if (life == BLOCKING_ENDED)
+		why_it_ended(connection, problems);
+	else
+		nopal_problems_add(problems, NULL, 0, "check that the peer listens there",
+				   "the peer did not answer in time");
+	nopal__blocking_abandon(connection);
+	return NULL;
 }
 
 struct nopal_connection *nopal_dial(const char *config, const char *address, int64_t timeout_ns,
@@ -443,9 +437,7 @@ int nopal_connection_close(struct nopal_connection *connection, int64_t timeout_
 
 	pthread_mutex_lock(&hub->lock);
 	connection->close_asked = true;
-	pthread_mutex_unlock(&hub->lock);
 	nopal__live_loop_call(hub->loop);
-	pthread_mutex_lock(&hub->lock);
 	while (connection->life != BLOCKING_ENDED && nopal__blocking_wait(hub, deadline_ns))
 		;
 	ended = connection->life == BLOCKING_ENDED;
@@ -455,7 +447,7 @@ int nopal_connection_close(struct nopal_connection *connection, int64_t timeout_
 	if (ended)
 		result = connection->end == NOPAL_ENDED_WELL && !unsent ? 0 : -ECONNRESET;
 	if (ended && connection->end != NOPAL_ENDED_WELL)
-		nopal__blocking_why(connection, problems);
+		why_it_ended(connection, problems);
 	if (ended && unsent)
 		nopal_problems_add(problems, NULL, 0, NULL, "%llu message%s not sent any more",
 				   (unsigned long long)unsent, unsent > 1 ? "s were" : " was");

@@ -140,8 +140,6 @@ struct nopal_connection *nopal__blocking_dial(struct nopal_plan *plan,
 					      const struct nopal_address *peer, bool rendezvous,
 					      struct nopal_problems *problems);
 void nopal__blocking_abandon(struct nopal_connection *connection);
-void nopal__blocking_why(const struct nopal_connection *connection,
-			 struct nopal_problems *problems);
 
 /* blocking_look.c; the lock is held. */
 void nopal__blocking_show(struct blocking_sign *sign, bool ready);

@@ -339,9 +339,7 @@ int64_t nopal_connection_add(struct nopal_connection *connection, const char *ad
 		destination_free(connection, one);
 		one = NULL;
 	}
-	pthread_mutex_unlock(&hub->lock);
 	nopal__live_loop_call(hub->loop);
-	pthread_mutex_lock(&hub->lock);
 	result = one ? add_wait(connection, one, timeout_ns, problems) : -ENOMEM;
 	pthread_mutex_unlock(&hub->lock);
 	if (result < 0)
