@@ -33,9 +33,8 @@ static const struct table table_3 = { 8096, 1, 10 };
 /* How long it takes until all is back, in ns of virtual time. */
 static int64_t transfer(const struct table *table, uint32_t size, const char *words)
 {
-	struct nopal_link forward, reverse;
-	struct side_link link = { &forward, &reverse, 1 };
-	struct echo echo = { .kind = ROUND_TRIPS_CONFIG,
+	struct side_place place = { .seed = 1 };
+	struct echo echo = { .protocol = SIDE_CONFIG,
 			     .piece = table->payload,
 			     .size = size,
 			     .patience_ns = 100 * NOPAL_SECOND };
@@ -46,9 +45,9 @@ static int64_t transfer(const struct table *table, uint32_t size, const char *wo
 		 table->wait_ms);
 	echo.plan = rig_plan(config);
 	assert_int_equal(nopal_plan_info(echo.plan)->body_bytes, table->payload);
-	assert_true(nopal_link_parse(words, &forward, &reverse, &problems) >= 0);
+	assert_true(nopal_link_parse(words, &place.forward, &place.reverse, &problems) >= 0);
 	nopal_problems_fini(&problems);
-	assert_true(echo_simulate(&echo, &link));
+	assert_true(echo_run(&echo, &place));
 	assert_true(echo.done);
 	nopal_plan_unref(echo.plan);
 	return echo.took_ns;

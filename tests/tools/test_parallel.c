@@ -20,12 +20,12 @@ static void link_of(const char *words, struct nopal_link *ret_forward,
 static struct parallel run(const char *config, const char *words, int count)
 {
 	struct parallel parallel = { .plan = suite_plan(config),
-				     .seed = 1,
+				     .place = { .seed = 1 },
 				     .connections = count,
 				     .messages = MESSAGES,
 				     .patience_ns = 20 * NOPAL_SECOND };
 
-	link_of(words, &parallel.forward, &parallel.reverse);
+	link_of(words, &parallel.place.forward, &parallel.place.reverse);
 	return parallel;
 }
 
@@ -80,10 +80,10 @@ TEST(test_what_never_arrives_is_told)
 
 TEST(test_joining_is_timed)
 {
-	struct parallel_joining joining = { .plan = suite_plan("udt4_shared"), .seed = 1 };
-	struct nopal_link back;
+	struct parallel_joining joining = { .plan = suite_plan("udt4_shared"),
+					    .place = { .seed = 1 } };
 
-	link_of("delay 10ms", &joining.link, &back);
+	link_of("delay 10ms", &joining.place.forward, &joining.place.reverse);
 	assert_true(parallel_join(&joining));
 	/* a cookie, then the session */
 	assert_int_equal(joining.opened_ns[0], 40 * NOPAL_MILLISECOND);

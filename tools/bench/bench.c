@@ -123,12 +123,13 @@ static const struct bench_measurement *bench_find(const char *name)
 	return NULL;
 }
 
-/* An option that changes nothing must not seem to. */
-static bool bench_check_uses(const struct tool_call *call,
-			     const struct bench_measurement *measurement)
+/* An option, or a word, that changes nothing must not seem to. */
+static bool bench_has_use(const struct tool_call *call, const struct bench *bench)
 {
 	static const char *const options[] = { "seconds", "rows",     "paths",
 					       "count",	  "sessions", "size" };
+	const struct bench_measurement *measurement = bench->measurement;
+	bool config = measurement->words == BENCH_CONFIG;
 
 	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
 		if (measurement->uses & 1u << i || !tool_value(call, options[i]))
@@ -139,38 +140,39 @@ static bool bench_check_uses(const struct tool_call *call,
 			measurement->name, options[i]);
 		return false;
 	}
-	return true;
-}
-
-/* A bare number: the option's name is its unit. */
-static bool bench_read_seconds(const char *text, double *ret_seconds)
-{
-	char *end = NULL;
-
-	*ret_seconds = text ? strtod(text, &end) : BENCH_SECONDS;
-	if (!text ||
-	    (end != text && *end == '\0' && *ret_seconds > 0 && *ret_seconds <= BENCH_SECONDS_MAX))
+	if (measurement->words == BENCH_PLACE || measurement->words == BENCH_CONFIGS ||
+	    bench->word_count <= config)
 		return true;
 	fprintf(stderr,
-		"error: --seconds %s is no number of seconds\n"
-		"  fix: say 0.5 or 2, at most %d\n",
-		text, BENCH_SECONDS_MAX);
+		"error: bench %s has no use for the word `%s`\n"
+		"  fix: leave it out; see `nopal help bench`\n",
+		measurement->name, bench->words[config]);
 	return false;
 }
 
 static bool bench_read(const struct tool_call *call, struct bench *bench)
 {
-	const char *plot = tool_value(call, "plot");
+	const char *plot = tool_value(call, "plot"), *seconds = tool_value(call, "seconds");
+	char *end = NULL;
 	int64_t rounds;
 
-	if (!bench_check_uses(call, bench->measurement) ||
+	if (!bench_has_use(call, bench) ||
 	    !tool_quantity(call, "rounds", NOPAL_COUNT, BENCH_ROUNDS, &rounds) ||
-	    !bench_read_seconds(tool_value(call, "seconds"), &bench->seconds) ||
 	    !tool_quantity(call, "count", NOPAL_COUNT, 0, &bench->count) ||
 	    !tool_quantity(call, "sessions", NOPAL_COUNT, 0, &bench->sessions) ||
 	    !tool_quantity(call, "size", NOPAL_SIZE, 0, &bench->size) ||
 	    (plot && !report_can_plot("bench", plot)))
 		return false;
+	/* A bare number: the option's name is its unit. */
+	bench->seconds = seconds ? strtod(seconds, &end) : BENCH_SECONDS;
+	if (seconds && (end == seconds || *end ||
+			!(bench->seconds > 0 && bench->seconds <= BENCH_SECONDS_MAX))) {
+		fprintf(stderr,
+			"error: --seconds %s is no number of seconds\n"
+			"  fix: say 0.5 or 2, at most %d\n",
+			seconds, BENCH_SECONDS_MAX);
+		return false;
+	}
 	if (rounds < 1 || rounds > BENCH_ROUNDS_MAX) {
 		fprintf(stderr,
 			"error: --rounds %lld is no number of rounds\n"
@@ -182,25 +184,11 @@ static bool bench_read(const struct tool_call *call, struct bench *bench)
 	bench->row_words = tool_value(call, "rows");
 	bench->paths = tool_value(call, "paths");
 	bench->quiet = tool_value(call, "quiet") != NULL;
-	return true;
+	return bench->measurement->words != BENCH_PLACE ||
+	       bench_place_of(bench->word_count, bench->words, &bench->place);
 }
 
 /* --------------------------------------------------------------------- frame */
-
-static bool bench_check_words(struct bench *bench)
-{
-	enum bench_words words = bench->measurement->words;
-
-	if (words == BENCH_PLACE)
-		return bench_place_of(bench->word_count, bench->words, &bench->place);
-	if (words == BENCH_CONFIGS || bench->word_count <= (words == BENCH_CONFIG))
-		return true;
-	fprintf(stderr,
-		"error: bench %s has no use for the word `%s`\n"
-		"  fix: leave it out; see `nopal help bench`\n",
-		bench->measurement->name, bench->words[words == BENCH_CONFIG]);
-	return false;
-}
 
 /* False: it was said what is wrong with the config. */
 static bool bench_add_row(struct bench *bench, const char *name)
@@ -222,26 +210,17 @@ static bool bench_add_row(struct bench *bench, const char *name)
 	return row->plain >= 0 || row->plan;
 }
 
-/* The configs that are named, else `words`: those of --rows, or the default ones. */
-static bool bench_add_rows(struct bench *bench, char **words)
-{
-	bool named = bench->measurement->words != BENCH_PLACE && bench->word_count > 0;
-	bool good = true;
-
-	for (int i = 0; good && named && i < bench->word_count; i++)
-		good = bench_add_row(bench, bench->words[i]);
-	for (char **word = words; good && !named && *word; word++)
-		good = bench_add_row(bench, *word);
-	return good;
-}
-
+/* Rows: the configs that are named, else `words`, which are those of --rows, or the default ones. */
 static enum tool_exit bench_run_rows(struct bench *bench, char **words)
 {
 	const struct bench_measurement *measurement = bench->measurement;
+	bool named = measurement->words != BENCH_PLACE && bench->word_count > 0;
 	enum tool_exit code = TOOL_GOOD;
 
-	if (measurement->rows && !bench_add_rows(bench, words))
-		return TOOL_BAD_INPUT;
+	for (int i = 0; measurement->rows && (named ? i < bench->word_count : words[i] != NULL);
+	     i++)
+		if (!bench_add_row(bench, named ? bench->words[i] : words[i]))
+			return TOOL_BAD_INPUT;
 	for (int i = 0; measurement->columns[i].name; i++)
 		report_column(bench->report, measurement->columns[i].name,
 			      measurement->columns[i].unit, measurement->columns[i].better);
@@ -249,6 +228,8 @@ static enum tool_exit bench_run_rows(struct bench *bench, char **words)
 		report_reference(bench->report, REPORT_NONE, measurement->reference);
 	if (measurement->begin && !measurement->begin(bench))
 		return TOOL_BAD_INPUT;
+	for (int i = 0; measurement->notes && measurement->notes[i]; i++)
+		report_note(bench->report, "%s", measurement->notes[i]);
 	if (measurement->run)
 		return measurement->run(bench);
 	for (; bench->round < bench->rounds && code == TOOL_GOOD; bench->round++)
@@ -283,7 +264,7 @@ static enum tool_exit bench_run(const struct tool_call *call)
 	enum tool_exit code;
 	char **words;
 
-	if (!bench.measurement || !bench_read(call, &bench) || !bench_check_words(&bench))
+	if (!bench.measurement || !bench_read(call, &bench))
 		return TOOL_BAD_INPUT;
 	words = bench_split(bench.row_words	      ? bench.row_words
 			    : bench.measurement->rows ? bench.measurement->rows

@@ -26,7 +26,7 @@
 #define NOPAL_BENCH_H
 
 #include "frame/tool.h"
-#include "load/pair.h"
+#include "load/side.h"
 #include "report/report.h"
 
 enum {
@@ -96,7 +96,8 @@ struct bench_measurement {
 		const char *name, *unit;
 		enum report_better better;
 	} columns[BENCH_COLUMNS + 1];
-	const char *reference; /* the row that is 1.00 in its class; NULL: none */
+	const char *reference;	  /* the row that is 1.00 in its class; NULL: none */
+	const char *const *notes; /* behind those of `begin`, NULL-ended; NULL: none */
 	/* Before the first round: checks the options, adds notes.  False: it was said what is
 	 * wrong with them.  NULL: nothing is to be done. */
 	bool (*begin)(struct bench *bench);

@@ -143,62 +143,34 @@ static void fanout_raw(struct fanout *fanout, uint16_t port)
 /* -------------------------------------------------------------------- configs */
 
 struct fanout_side {
+	side_call *on;
 	struct fanout *fanout; /* NULL: it is the partner */
 	struct loop *loop;
-	struct loop_event *late;
 	struct nopal_session **sessions;
 	struct nopal_buffer *payload;
 	int64_t open, under_way;
 	bool begun, filling, over;
 };
 
-static void fanout_stop(void *user)
-{
-	struct fanout_side *side = user;
-
-	side->over = true;
-	loop_stop(side->loop);
-}
-
 /* To everyone, as often as those under way allow.  Some configs know a message's outcome before the
  * call returns: they never leave this loop. */
 static void fanout_fill(struct fanout_side *side)
 {
-	int64_t max = (FANOUT_UNDER_WAY - 1) * side->fanout->peers;
+	struct fanout *fanout = side->fanout;
+	const struct nopal_outgoing message = { .buffer = side->payload, .length = fanout->size };
+	int64_t max = (FANOUT_UNDER_WAY - 1) * fanout->peers;
 
 	if (side->filling)
 		return;
 	side->filling = true;
 	while (!side->over && side->under_way <= max) {
-		if (fanout_over(side->fanout)) {
-			fanout_stop(side);
-		} else {
-			struct fanout *fanout = side->fanout;
-
-			for (int64_t i = 0; i < fanout->peers; i++)
-				side->under_way +=
-					nopal_send_message(side->sessions[i],
-							   &(struct nopal_outgoing){
-								   .buffer = side->payload,
-								   .length = fanout->size }) == 0;
-		}
+		side->over = fanout_over(fanout);
+		for (int64_t i = 0; !side->over && i < fanout->peers; i++)
+			side->under_way += nopal_send_message(side->sessions[i], &message) == 0;
 	}
+	if (side->over)
+		loop_stop(side->loop);
 	side->filling = false;
-}
-
-static void fanout_on_sent(struct nopal_session *session, uint64_t cookie,
-			   enum nopal_outcome outcome, void *user)
-{
-	struct fanout_side *side = user;
-
-	(void)session;
-	(void)cookie;
-	(void)outcome;
-	if (!side->fanout || side->over)
-		return;
-	side->under_way--;
-	side->fanout->messages++;
-	fanout_fill(side);
 }
 
 /* Some open within nopal_open: then the last is not known yet. */
@@ -213,63 +185,54 @@ static void fanout_all_open(struct fanout_side *side)
 }
 
 /* The partner's sessions open, too. */
-static void fanout_on_opened(struct nopal_session *session, void *user)
+static void fanout_on(void *user, const struct side_event *event)
 {
 	struct fanout_side *side = user;
 
-	(void)session;
 	if (!side->fanout)
 		return;
-	side->open++;
-	fanout_all_open(side);
-}
-
-static const struct nopal_callbacks fanout_callbacks = {
-	.accepted = bench_accepted,
-	.opened = fanout_on_opened,
-	.sent = fanout_on_sent,
-};
-
-static bool fanout_open_all(struct fanout_side *side, const struct nopal_address *peer)
-{
-	struct fanout *fanout = side->fanout;
-	struct nopal_endpoint *endpoint = loop_endpoint_to(side->loop, peer);
-
-	side->sessions = calloc((size_t)fanout->peers, sizeof(*side->sessions));
-	side->payload = nopal_buffer_new(fanout->size);
-	side->late = loop_event_new(side->loop, LOOP_TIMER, -1, fanout_stop, side);
-	if (!endpoint || !side->sessions || !side->payload || !side->late)
-		return false;
-	memset(nopal_buffer_bytes(side->payload), 0, fanout->size);
-	/* all are known before the first is open */
-	nopal_batch_start(loop_world(side->loop));
-	for (int64_t i = 0; i < fanout->peers; i++)
-		side->sessions[i] =
-			nopal_open(endpoint, fanout->plan, peer, &fanout_callbacks, side);
-	nopal_batch_stop(loop_world(side->loop));
-	fanout_all_open(side);
-	return side->sessions[fanout->peers - 1] != NULL;
+	if (event->kind == SIDE_OPENED) {
+		side->open++;
+		fanout_all_open(side);
+	} else if (event->kind == SIDE_SENT && !side->over) {
+		side->under_way--;
+		side->fanout->messages++;
+		fanout_fill(side);
+	}
 }
 
 static void fanout_config(struct fanout *fanout, uint16_t port)
 {
-	struct fanout_side side = { .fanout = fanout, .loop = loop_new(NULL) };
+	struct fanout_side side = {
+		.on = fanout_on,
+		.fanout = fanout,
+		.loop = loop_new(NULL),
+		.sessions = tool_need(calloc((size_t)fanout->peers, sizeof(*side.sessions))),
+		.payload = tool_need(nopal_buffer_new(fanout->size)),
+	};
+	struct nopal_endpoint *endpoint = NULL;
 	struct nopal_address peer;
 
-	if (!side.loop || !bench_address(fanout->place->address, port, &peer))
-		return;
-	if (fanout_open_all(&side, &peer)) {
-		loop_event_start(side.late, fanout->for_ns + FANOUT_SETTLE_NS);
-		if (!side.over)
-			loop_run(side.loop);
+	if (side.loop && bench_address(fanout->place->address, port, &peer))
+		endpoint = loop_endpoint_to(side.loop, &peer);
+	memset(nopal_buffer_bytes(side.payload), 0, fanout->size);
+	if (endpoint) {
+		/* all are known before the first is open */
+		nopal_batch_start(loop_world(side.loop));
+		for (int64_t i = 0; i < fanout->peers; i++)
+			side.sessions[i] =
+				nopal_open(endpoint, fanout->plan, &peer, &side_callbacks, &side);
+		nopal_batch_stop(loop_world(side.loop));
+		fanout_all_open(&side);
+		if (side.sessions[fanout->peers - 1] && !side.over)
+			side_wait(side.loop, fanout->for_ns + FANOUT_SETTLE_NS);
 	}
 	if (!side.begun)
 		fanout->messages = 0;
 	side.over = true;
-	loop_event_free(side.late);
-	loop_free(side.loop);
-	if (side.payload)
-		nopal_buffer_free(side.payload);
+	if (side.loop)
+		loop_free(side.loop);
+	nopal_buffer_free(side.payload);
 	free(side.sessions);
 }
 
@@ -278,7 +241,7 @@ static void fanout_config(struct fanout *fanout, uint16_t port)
 static void fanout_partner(void *user, const struct bench_place *place, int tell)
 {
 	const struct fanout *fanout = user;
-	struct fanout_side side = { .loop = fanout->plan ? loop_new(NULL) : NULL };
+	struct fanout_side side = { .on = fanout_on };
 	size_t room = FANOUT_MAX_SIZE + FANOUT_SEGMENT;
 	uint8_t *bytes = malloc(room);
 	struct sockaddr_storage from;
@@ -286,8 +249,8 @@ static void fanout_partner(void *user, const struct bench_place *place, int tell
 	int fd, on = 1;
 
 	if (fanout->plan) {
-		if (bench_partner_listen(side.loop, place, fanout->plan, &fanout_callbacks, &side,
-					 tell))
+		side.loop = loop_new(NULL);
+		if (side_listen(side.loop, place, fanout->plan, &side, tell))
 			loop_run(side.loop);
 		return;
 	}
@@ -377,8 +340,6 @@ static bool fanout_check(struct bench *bench)
 		bench->report,
 		"the sender's processor time for a message of %lld bytes to one of so many peers",
 		(long long)bench->size);
-	report_note(bench->report, "raw: a train a peer, sendmmsg for 64 of them; each message is "
-				   "answered by one byte");
 	return true;
 }
 
@@ -391,6 +352,12 @@ const struct bench_measurement bench_fanout = {
 	.columns = { { "processor", "us a message", REPORT_LESS_IS_BETTER } },
 	.reference = "raw",
 	.begin = fanout_check,
+	.notes =
+		(const char *const[]){
+			"raw: a train a peer, sendmmsg for 64 of them; each message is answered by one "
+			"byte",
+			NULL,
+		},
 	.measure = fanout_measure,
 	.round = fanout_round,
 };

@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench/bench.h"
 
@@ -31,7 +32,7 @@ static enum tool_exit fec_round(struct bench *bench)
 	double speed;
 	FILE *lines;
 
-	if (!bench_program(FEC_PROGRAM, program, sizeof(program))) {
+	if (!bench_program(FEC_PROGRAM, X_OK, program, sizeof(program))) {
 		fprintf(stderr,
 			"error: there is no %s\n"
 			"  fix: build with tests and with ISA-L, or set NOPAL_BENCH_DIR to "
@@ -56,21 +57,17 @@ static enum tool_exit fec_round(struct bench *bench)
 	return TOOL_FAILED;
 }
 
-static bool fec_begin(struct bench *bench)
-{
-	report_note(bench->report,
-		    "gigabytes of source bytes a second, in symbols of 1400 bytes, on one core");
-	report_note(bench->report,
-		    "isal has its tables and inverses before; ours keeps the inverse while the "
-		    "same symbols are lost (rebuild), and finds it where others are (anew)");
-	return true;
-}
-
 const struct bench_measurement bench_fec = {
 	.name = "fec",
 	.uses = BENCH_USE_SECONDS,
 	.columns = { { "speed", "GB/s", REPORT_MORE_IS_BETTER } },
 	.reference = "isal",
-	.begin = fec_begin,
+	.notes =
+		(const char *const[]){
+			"gigabytes of source bytes a second, in symbols of 1400 bytes, on one core",
+			"isal has its tables and inverses before; ours keeps the inverse while the same "
+			"symbols are lost (rebuild), and finds it where others are (anew)",
+			NULL,
+		},
 	.round = fec_round,
 };

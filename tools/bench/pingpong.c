@@ -27,7 +27,7 @@ enum {
 
 static const char *const ping_ways[SIDE_WAYS] = { "sleep", "spin", "linger" };
 /* Of the rows that are no configs. */
-static const enum round_trips_kind ping_kinds[] = { ROUND_TRIPS_UDP, ROUND_TRIPS_TCP };
+static const enum side_protocol ping_protocols[] = { SIDE_UDP, SIDE_TCP };
 
 struct ping {
 	double p50_us[BENCH_ROWS][SIDE_WAYS]; /* of this round; 0: it failed */
@@ -43,7 +43,7 @@ static enum tool_exit ping_measure_way(struct bench *bench, const struct bench_r
 	} shares[] = { { "p50", 500 }, { "p99", 990 }, { "p99.9", 999 } };
 	struct ping *ping = bench->state;
 	struct round_trips round_trips = {
-		.kind = row->plan ? ROUND_TRIPS_CONFIG : ping_kinds[row->plain],
+		.protocol = row->plan ? SIDE_CONFIG : ping_protocols[row->plain],
 		.way = way,
 		.plan = row->plan,
 		.bytes = PING_BYTES,
@@ -55,7 +55,8 @@ static enum tool_exit ping_measure_way(struct bench *bench, const struct bench_r
 	double *p50_us = &ping->p50_us[row - bench->rows][way];
 
 	*p50_us = 0;
-	if (!round_trips_run(&round_trips, &bench->place))
+	if (!round_trips_run(&round_trips,
+			     &(struct side_place){ .live = true, .pair = bench->place }))
 		return TOOL_ENVIRONMENT;
 	if (round_trips.done < bench->count) {
 		fprintf(stderr, "%s: a message got lost, no value\n", row->name);
@@ -117,8 +118,6 @@ static bool ping_begin(struct bench *bench)
 		    "round trips of %d bytes between two processes, one a core; raw is UDP, "
 		    "connected on both sides",
 		    PING_BYTES);
-	report_note(bench->report,
-		    "linger: asleep, but polls for 50 us after each arrival; compare it with spin");
 	return true;
 }
 
@@ -134,6 +133,11 @@ const struct bench_measurement bench_pingpong = {
 		     { "over raw", "us", REPORT_LESS_IS_BETTER } },
 	.reference = "raw",
 	.begin = ping_begin,
+	.notes =
+		(const char *const[]){
+			"linger: asleep, but polls for 50 us after each arrival; compare it with spin",
+			NULL,
+		},
 	.measure = ping_measure,
 	.round = ping_round,
 };

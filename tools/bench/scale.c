@@ -43,6 +43,8 @@ enum {
 #define SCALE_NEAR     0.1 /* of what comes and goes */
 
 struct scale {
+	side_call *on;
+	struct side_sink there; /* all of them */
 	struct bench *bench;
 	const struct bench_row *row;
 	struct nopal_link forward, reverse, gone;
@@ -51,69 +53,34 @@ struct scale {
 	struct nopal_endpoint *here;
 	struct nopal_session *group, **session; /* one of both */
 	int hosts;				/* beside the first */
-	int64_t count, opened, arrived, outcomes, delivered;
+	int64_t count, opened, arrived, outcomes;
 	int64_t last_outcome_ns;
 	bool over, broken;
 };
 
-/* ------------------------------------------------------------------ callbacks */
-
-static void scale_on_received(struct nopal_session *session, struct nopal_message *message,
-			      void *user)
+static void scale_on(void *user, const struct side_event *event)
 {
 	struct scale *scale = user;
 
-	(void)session, (void)message;
-	scale->delivered++;
+	switch (event->kind) {
+	case SIDE_OPENED:
+		scale->opened += !scale->group;
+		break;
+	case SIDE_DESTINATION:
+		scale->opened += event->destination->open && !event->destination->ended;
+		break;
+	case SIDE_SENT:
+		scale->outcomes++;
+		scale->arrived += event->outcome != NOPAL_OUTCOME_LOST;
+		scale->last_outcome_ns = nopal_world_now(scale->world);
+		break;
+	case SIDE_ENDED:
+		scale->broken |= !scale->over;
+		break;
+	default:
+		break;
+	}
 }
-
-static void scale_on_opened(struct nopal_session *session, void *user)
-{
-	struct scale *scale = user;
-
-	(void)session;
-	scale->opened += !scale->group;
-}
-
-static void scale_on_destination(struct nopal_session *session,
-				 const struct nopal_destination_info *info, void *user)
-{
-	struct scale *scale = user;
-
-	(void)session;
-	scale->opened += info->open && !info->ended;
-}
-
-static void scale_on_sent(struct nopal_session *session, uint64_t cookie,
-			  enum nopal_outcome outcome, void *user)
-{
-	struct scale *scale = user;
-
-	(void)session, (void)cookie;
-	scale->outcomes++;
-	scale->arrived += outcome != NOPAL_OUTCOME_LOST;
-	scale->last_outcome_ns = nopal_world_now(scale->world);
-}
-
-static void scale_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
-			   void *user)
-{
-	struct scale *scale = user;
-
-	(void)session, (void)end, (void)text;
-	scale->broken |= !scale->over;
-}
-
-static const struct nopal_callbacks scale_here = {
-	.opened = scale_on_opened,
-	.destination = scale_on_destination,
-	.sent = scale_on_sent,
-	.ended = scale_on_ended,
-};
-static const struct nopal_callbacks scale_there = {
-	.accepted = bench_accepted,
-	.received = scale_on_received,
-};
 
 /* ---------------------------------------------------------------- what it takes */
 
@@ -130,32 +97,19 @@ static void scale_cut(struct scale *scale)
 	scale->over = true;
 }
 
-/* Memory freed with all of them, for each. */
-static double scale_end(struct scale *scale)
-{
-	double before = bench_allocated();
-
-	for (int64_t i = 0; i < scale->count; i++)
-		if (scale->group)
-			nopal_destination_remove(scale->group, (uint32_t)i + 1, true);
-		else
-			nopal_session_abort(scale->session[i], "measured");
-	return (before - bench_allocated()) / (double)scale->count;
-}
-
-/* Memory freed with the endpoint, for each. */
-static double scale_close(struct scale *scale)
-{
-	double before = bench_allocated();
-
-	nopal_endpoint_close(scale->here);
-	return (before - bench_allocated()) / (double)scale->count;
-}
-
 static void scale_add(const struct scale *scale, const char *column, double value)
 {
 	bench_add(scale->bench, scale->group ? "a group" : "sessions", scale->row->name, column,
 		  value);
+}
+
+/* Memory freed with the endpoint, for each. */
+static void scale_close(struct scale *scale, const char *column)
+{
+	double before = bench_allocated();
+
+	nopal_endpoint_close(scale->here);
+	scale_add(scale, column, (before - bench_allocated()) / (double)scale->count);
 }
 
 static void scale_add_time(const struct scale *scale, const char *measure, int64_t since_ns,
@@ -166,35 +120,6 @@ static void scale_add_time(const struct scale *scale, const char *measure, int64
 }
 
 /* ------------------------------------------------------------------------ a run */
-
-/* True also where there are none: then it is no group. */
-static bool scale_world(struct scale *scale, uint64_t seed)
-{
-	scale->world = nopal_sim_new(seed);
-	if (!scale->world)
-		return false;
-	nopal_sim_host(scale->world);
-	scale->here = nopal_sim_endpoint(scale->world, 0, SCALE_PORT);
-	scale->group = scale->here
-			       ? nopal_session_open(&(struct nopal_open){ .endpoint = scale->here,
-									  .plan = scale->row->plan,
-									  .callbacks = &scale_here,
-									  .user = scale })
-			       : NULL;
-	scale->hosts = scale->group ? (int)scale->bench->count : 1;
-	scale->count = scale->group ? scale->bench->count : scale->bench->sessions;
-	for (int host = 1; host <= scale->hosts; host++) {
-		struct nopal_endpoint *there;
-
-		nopal_sim_host(scale->world);
-		nopal_sim_connect(scale->world, 0, host, &scale->forward, &scale->reverse);
-		there = nopal_sim_endpoint(scale->world, host, SCALE_PORT);
-		if (!there || nopal_endpoint_allow(there, scale->row->plan,
-						   NOPAL_ALLOW_CONNECTIONLESS, &scale_there, scale))
-			return false;
-	}
-	return scale->here != NULL;
-}
 
 static bool scale_open(struct scale *scale)
 {
@@ -207,7 +132,7 @@ static bool scale_open(struct scale *scale)
 			good = nopal_destination_add(scale->group, &peer) >= 0;
 		else
 			good = (scale->session[i] = nopal_open(scale->here, scale->row->plan, &peer,
-							       &scale_here, scale)) != NULL;
+							       &side_callbacks, scale)) != NULL;
 		scale_pass(scale, SCALE_SPACE_NS);
 	}
 	scale_pass(scale, NOPAL_SECOND);
@@ -230,21 +155,11 @@ static bool scale_send(struct scale *scale, struct nopal_buffer *buffer)
 	return good;
 }
 
-static void scale_wait(struct scale *scale)
-{
-	int64_t outcomes = scale->group ? 1 : scale->count;
-	int64_t until_ns = nopal_world_now(scale->world) + SCALE_LATE_NS;
-
-	while (scale->outcomes < outcomes && nopal_world_now(scale->world) < until_ns &&
-	       nopal_sim_step(scale->world))
-		;
-}
-
 /* All of it, to its end. */
 static bool scale_whole(struct scale *scale, struct nopal_buffer *buffer)
 {
 	int64_t began_ns = clock_cpu_ns(), sent_ns;
-	int64_t outcomes = scale->group ? 1 : scale->count;
+	int64_t outcomes = scale->group ? 1 : scale->count, until_ns;
 	double now, min, max;
 
 	if (!scale_open(scale))
@@ -255,7 +170,10 @@ static bool scale_whole(struct scale *scale, struct nopal_buffer *buffer)
 	began_ns = clock_cpu_ns();
 	if (!scale_send(scale, buffer))
 		return false;
-	scale_wait(scale);
+	until_ns = sent_ns + SCALE_LATE_NS;
+	while (scale->outcomes < outcomes && nopal_world_now(scale->world) < until_ns &&
+	       nopal_sim_step(scale->world))
+		;
 	scale_add_time(scale, "send", began_ns, scale->count);
 	if (scale->broken || scale->arrived < outcomes)
 		return false;
@@ -277,8 +195,14 @@ static bool scale_whole(struct scale *scale, struct nopal_buffer *buffer)
 	for (int i = 0; i < SCALE_LOOKS && bench_allocated() > min + (max - min) * SCALE_NEAR; i++)
 		scale_pass(scale, SCALE_LOOK_NS);
 	scale_cut(scale);
-	scale_add(scale, "at rest", scale_end(scale));
-	scale_add(scale, "kept", scale_close(scale));
+	now = bench_allocated();
+	for (int64_t i = 0; i < scale->count; i++)
+		if (scale->group)
+			nopal_destination_remove(scale->group, (uint32_t)i + 1, true);
+		else
+			nopal_session_abort(scale->session[i], "measured");
+	scale_add(scale, "at rest", (now - bench_allocated()) / (double)scale->count);
+	scale_close(scale, "kept");
 	return true;
 }
 
@@ -292,26 +216,61 @@ static bool scale_in_use(struct scale *scale, struct nopal_buffer *buffer)
 		return false;
 	scale_pass(scale, SCALE_ON_WAY);
 	scale_cut(scale);
-	scale_add(scale, "in use", scale_close(scale));
+	scale_close(scale, "in use");
 	return true;
+}
+
+/* True also where there are none: then it is no group. */
+static bool scale_world(struct scale *scale)
+{
+	scale->world = nopal_sim_new((uint64_t)scale->bench->round + 1);
+	if (!scale->world)
+		return false;
+	nopal_sim_host(scale->world);
+	scale->here = nopal_sim_endpoint(scale->world, 0, SCALE_PORT);
+	scale->group =
+		scale->here ? nopal_session_open(&(struct nopal_open){ .endpoint = scale->here,
+								       .plan = scale->row->plan,
+								       .callbacks = &side_callbacks,
+								       .user = scale })
+			    : NULL;
+	scale->hosts = scale->group ? (int)scale->bench->count : 1;
+	scale->count = scale->group ? scale->bench->count : scale->bench->sessions;
+	for (int host = 1; host <= scale->hosts; host++) {
+		struct nopal_endpoint *there;
+
+		nopal_sim_host(scale->world);
+		nopal_sim_connect(scale->world, 0, host, &scale->forward, &scale->reverse);
+		there = nopal_sim_endpoint(scale->world, host, SCALE_PORT);
+		if (!there ||
+		    nopal_endpoint_allow(there, scale->row->plan, NOPAL_ALLOW_CONNECTIONLESS,
+					 &side_callbacks, &scale->there))
+			return false;
+	}
+	return scale->here != NULL;
 }
 
 static bool scale_run(struct bench *bench, const struct bench_row *row,
 		      bool (*run)(struct scale *scale, struct nopal_buffer *buffer))
 {
-	struct scale scale = { .bench = bench, .row = row };
+	struct scale scale = {
+		.on = scale_on,
+		.there = { .on = side_on_sink },
+		.bench = bench,
+		.row = row,
+	};
 	struct nopal_buffer *buffer = tool_need(nopal_buffer_new((uint32_t)bench->size));
 	struct nopal_link unused;
 	bool good;
 
 	scale.session = tool_need(calloc((size_t)bench->sessions, sizeof(struct nopal_session *)));
 	good = bench_link(SCALE_LINK, &scale.forward, &scale.reverse) &&
-	       bench_link(SCALE_GONE, &scale.gone, &unused) &&
-	       scale_world(&scale, (uint64_t)bench->round + 1) && run(&scale, buffer);
+	       bench_link(SCALE_GONE, &scale.gone, &unused) && scale_world(&scale) &&
+	       run(&scale, buffer);
 	if (!good)
 		fprintf(stderr, "error: %s: %lld of %lld opened, %lld messages came\n", row->name,
 			(long long)scale.opened, (long long)scale.count,
-			(long long)scale.delivered);
+			(long long)scale.there.messages);
 	scale.over = true;
 	nopal_buffer_free(buffer);
 	nopal_world_free(scale.world);
@@ -348,10 +307,6 @@ static bool scale_begin(struct bench *bench)
 		    "each of %lld destinations of a group, or of %lld sessions; a message of %lld "
 		    "bytes, `" SCALE_LINK "`",
 		    (long long)bench->count, (long long)bench->sessions, (long long)bench->size);
-	report_note(bench->report, "open, send, idle: processor time of both ends and the "
-				   "simulator; done: virtual time until all have it");
-	report_note(bench->report, "bytes are what this end has allocated, the message not among "
-				   "them; kept: by the endpoint, for the next time");
 	return true;
 }
 
@@ -368,5 +323,13 @@ const struct bench_measurement bench_scale = {
 		     { "kept", "B", REPORT_LESS_IS_BETTER },
 		     { "idle", "us/s", REPORT_LESS_IS_BETTER } },
 	.begin = scale_begin,
+	.notes =
+		(const char *const[]){
+			"open, send, idle: processor time of both ends and the simulator; done: virtual "
+			"time until all have it",
+			"bytes are what this end has allocated, the message not among them; kept: by the "
+			"endpoint, for the next time",
+			NULL,
+		},
 	.measure = scale_measure,
 };

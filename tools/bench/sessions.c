@@ -36,6 +36,7 @@ enum {
 #define SESSIONS_IDLE_NS  (15 * NOPAL_SECOND)	    /* keep_alive's interval */
 
 struct sessions_one {
+	side_call *on;
 	struct sessions *all;
 	struct nopal_session *session;
 	bool back; /* its byte */
@@ -56,57 +57,26 @@ struct sessions {
 
 /* ----------------------------------------------------------------- the partner */
 
-static void sessions_on_byte(struct nopal_session *session, struct nopal_message *message,
-			     void *user)
+static void sessions_on_there(void *user, const struct side_event *event)
 {
-	(void)message;
 	(void)user;
-	nopal_send(session, "", 1, 0);
+	if (event->kind == SIDE_RECEIVED)
+		nopal_send(event->session, "", 1, 0);
 }
-
-static const struct nopal_callbacks sessions_there = {
-	.received = sessions_on_byte,
-};
 
 static void sessions_partner(void *user, const struct bench_place *place, int tell)
 {
 	const struct bench_row *row = user;
+	struct side there = { .on = sessions_on_there };
 	struct loop *loop = loop_new(NULL);
 
-	if (bench_partner_listen(loop, place, row->plan, &sessions_there, NULL, tell))
+	if (side_listen(loop, place, row->plan, &there, tell))
 		loop_run(loop);
 }
 
 /* ------------------------------------------------------------------------ here */
 
-static void sessions_on_opened(struct nopal_session *session, void *user)
-{
-	(void)user;
-	nopal_send(session, "", 1, 0);
-}
-
-static void sessions_on_back(struct nopal_session *session, struct nopal_message *message,
-			     void *user);
-
-static void sessions_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
-			      void *user)
-{
-	struct sessions_one *one = user;
-
-	(void)session;
-	one->session = NULL;
-	if (one->all->over)
-		return;
-	fprintf(stderr, "error: a session ended (%d): %s\n", end, text);
-	one->all->failed = true;
-	loop_stop(one->all->loop);
-}
-
-static const struct nopal_callbacks sessions_here = {
-	.opened = sessions_on_opened,
-	.received = sessions_on_back,
-	.ended = sessions_on_ended,
-};
+static void sessions_on_here(void *user, const struct side_event *event);
 
 static void sessions_fill(struct sessions *all)
 {
@@ -114,26 +84,41 @@ static void sessions_fill(struct sessions *all)
 	       all->opened - all->back < SESSIONS_AT_ONCE) {
 		struct sessions_one *one = &all->one[all->opened++];
 
+		one->on = sessions_on_here;
 		one->all = all;
 		one->session =
-			nopal_open(all->endpoint, all->row->plan, &all->peer, &sessions_here, one);
+			nopal_open(all->endpoint, all->row->plan, &all->peer, &side_callbacks, one);
 		all->failed = !one->session;
 	}
 }
 
-static void sessions_on_back(struct nopal_session *session, struct nopal_message *message,
-			     void *user)
+static void sessions_on_here(void *user, const struct side_event *event)
 {
 	struct sessions_one *one = user;
 	struct sessions *all = one->all;
 
-	(void)session;
-	(void)message;
-	all->back += !one->back;
-	one->back = true;
-	sessions_fill(all);
-	if (all->back == all->target)
+	switch (event->kind) {
+	case SIDE_OPENED:
+		nopal_send(event->session, "", 1, 0);
+		break;
+	case SIDE_RECEIVED:
+		all->back += !one->back;
+		one->back = true;
+		sessions_fill(all);
+		if (all->back == all->target)
+			loop_stop(all->loop);
+		break;
+	case SIDE_ENDED:
+		one->session = NULL;
+		if (all->over)
+			break;
+		fprintf(stderr, "error: a session ended (%d): %s\n", event->end, event->text);
+		all->failed = true;
 		loop_stop(all->loop);
+		break;
+	default:
+		break;
+	}
 }
 
 /* Nothing came since the last look: where nobody sends again, we do. */
@@ -168,45 +153,27 @@ static int64_t sessions_open(struct sessions *all, int64_t target)
 	return clock_now_ns() - begun_ns;
 }
 
-static void sessions_on_over(void *user)
-{
-	struct sessions *all = user;
-
-	loop_stop(all->loop);
-}
-
-static void sessions_wait(struct sessions *all, int64_t duration_ns)
-{
-	struct loop_event *over = loop_event_new(all->loop, LOOP_TIMER, -1, sessions_on_over, all);
-
-	if (!over)
-		return;
-	loop_event_start(over, duration_ns);
-	loop_run(all->loop);
-	loop_event_free(over);
-}
-
 /* ---------------------------------------------------------------- what it takes */
 
-/* Bytes that the kernel keeps for a process; 0: it does not say. */
-static double sessions_resident(pid_t process)
+/* Bytes that the kernel keeps for both processes; of one that it does not tell of, 0. */
+static double sessions_resident(const struct sessions *all)
 {
-	char path[SESSIONS_PATH_BYTES];
-	unsigned long all, resident = 0;
-	FILE *file;
+	const pid_t processes[SESSIONS_ENDS] = { getpid(), all->partner.process };
+	double pages = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/statm", (int)process);
-	file = fopen(path, "r");
-	if (file && fscanf(file, "%lu %lu", &all, &resident) != 2)
-		resident = 0;
-	if (file)
-		fclose(file);
-	return (double)resident * (double)sysconf(_SC_PAGESIZE);
-}
+	for (int i = 0; i < SESSIONS_ENDS; i++) {
+		char path[SESSIONS_PATH_BYTES];
+		unsigned long size, resident;
+		FILE *file;
 
-static double sessions_both_resident(const struct sessions *all)
-{
-	return sessions_resident(getpid()) + sessions_resident(all->partner.process);
+		snprintf(path, sizeof(path), "/proc/%d/statm", (int)processes[i]);
+		file = fopen(path, "r");
+		if (file && fscanf(file, "%lu %lu", &size, &resident) == 2)
+			pages += (double)resident;
+		if (file)
+			fclose(file);
+	}
+	return pages * (double)sysconf(_SC_PAGESIZE);
 }
 
 /* Processor time of both ends. */
@@ -228,19 +195,19 @@ static void sessions_run(struct bench *bench, struct sessions *all)
 	const char *row = all->row->name;
 
 	sessions_open(all, few);
-	sessions_wait(all, SESSIONS_REST_NS);
+	side_wait(all->loop, SESSIONS_REST_NS);
 	bytes = bench_allocated();
-	resident = sessions_both_resident(all);
+	resident = sessions_resident(all);
 	took_ns = sessions_open(all, bench->count);
-	sessions_wait(all, SESSIONS_REST_NS);
+	side_wait(all->loop, SESSIONS_REST_NS);
 	if (all->failed)
 		return;
 	bench_add(bench, "lo", row, "opened", more * NOPAL_SECOND / (double)took_ns);
 	bench_add(bench, "lo", row, "bytes", (bench_allocated() - bytes) / more);
 	bench_add(bench, "lo", row, "resident",
-		  (sessions_both_resident(all) - resident) / more / SESSIONS_ENDS);
+		  (sessions_resident(all) - resident) / more / SESSIONS_ENDS);
 	cpu_ns = sessions_cpu_ns(all);
-	sessions_wait(all, SESSIONS_IDLE_NS);
+	side_wait(all->loop, SESSIONS_IDLE_NS);
 	bench_add(bench, "lo", row, "idle",
 		  (double)(sessions_cpu_ns(all) - cpu_ns) / (SESSIONS_IDLE_NS / NOPAL_MILLISECOND) /
 			  NOPAL_MICROSECOND);
@@ -283,9 +250,6 @@ static bool sessions_begin(struct bench *bench)
 		bench->count = SESSIONS_MIN;
 	report_note(bench->report, "%lld sessions on one port, opener and acceptor",
 		    (long long)bench->count);
-	report_note(bench->report, "bytes: allocated for one end of an idle session; resident: the "
-				   "kernel's count, both ends' mean");
-	report_note(bench->report, "idle: processor time of both processes a second of silence");
 	return true;
 }
 
@@ -299,5 +263,12 @@ const struct bench_measurement bench_sessions = {
 		     { "resident", "B", REPORT_LESS_IS_BETTER },
 		     { "idle", "ms/s", REPORT_LESS_IS_BETTER } },
 	.begin = sessions_begin,
+	.notes =
+		(const char *const[]){
+			"bytes: allocated for one end of an idle session; resident: the kernel's count, "
+			"both ends' mean",
+			"idle: processor time of both processes a second of silence",
+			NULL,
+		},
 	.measure = sessions_measure,
 };

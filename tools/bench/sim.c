@@ -14,7 +14,6 @@
 #include "load/clock.h"
 
 enum {
-	SIM_PORT = 9000,
 	SIM_MESSAGE_BYTES = 64 << 10,
 	SIM_UNDER_WAY = 16, /* messages: more than a path holds */
 	SIM_FLOWS = 10,
@@ -34,12 +33,13 @@ enum {
 #define SIM_LONGEST_NS	(60 * NOPAL_SECOND) /* then a transfer hangs */
 
 struct sim_flow {
+	side_call *on;
+	struct side_sink sink; /* of its other end */
 	struct nopal_world *world;
 	struct nopal_session *session;
 	struct nopal_buffer *payload;
 	uint32_t message_bytes;
-	int64_t left_bytes; /* negative: without end */
-	uint64_t arrived_bytes;
+	int64_t left_bytes;	  /* negative: without end */
 	int64_t due_ns, every_ns; /* of a flow that nothing paces */
 	int under_way;		  /* messages without an outcome */
 	bool ended;
@@ -63,30 +63,6 @@ static bool sim_send_one(struct sim_flow *flow)
 	return true;
 }
 
-static void sim_fill(struct nopal_session *session, void *user)
-{
-	struct sim_flow *flow = user;
-
-	(void)session;
-	while (flow->under_way < SIM_UNDER_WAY && sim_send_one(flow))
-		flow->under_way++;
-	if (flow->left_bytes == 0)
-		nopal_session_close(flow->session);
-}
-
-static void sim_on_sent(struct nopal_session *session, uint64_t cookie, enum nopal_outcome outcome,
-			void *user)
-{
-	struct sim_flow *flow = user;
-
-	(void)cookie;
-	(void)outcome;
-	if (flow->every_ns > 0 || flow->ended)
-		return;
-	flow->under_way--;
-	sim_fill(session, flow);
-}
-
 static void sim_on_tick(void *user)
 {
 	struct sim_flow *flow = user;
@@ -100,82 +76,52 @@ static void sim_on_tick(void *user)
 		tool_lacks_memory();
 }
 
-static void sim_on_opened(struct nopal_session *session, void *user)
+static void sim_on(void *user, const struct side_event *event)
 {
 	struct sim_flow *flow = user;
 
-	flow->session = session;
-	if (flow->every_ns == 0) {
-		sim_fill(session, flow);
+	flow->ended |= event->kind == SIDE_ENDED;
+	if (flow->ended)
 		return;
+	if (event->kind == SIDE_OPENED)
+		flow->session = event->session;
+	if (flow->every_ns == 0) {
+		flow->under_way -= event->kind == SIDE_SENT;
+		while (flow->under_way < SIM_UNDER_WAY && sim_send_one(flow))
+			flow->under_way++;
+		if (flow->left_bytes == 0)
+			nopal_session_close(flow->session);
+	} else if (event->kind == SIDE_OPENED) {
+		flow->due_ns = nopal_world_now(flow->world);
+		sim_on_tick(flow);
 	}
-	flow->due_ns = nopal_world_now(flow->world);
-	sim_on_tick(flow);
 }
-
-static void sim_on_sender_ended(struct nopal_session *session, enum nopal_end end, const char *text,
-				void *user)
-{
-	struct sim_flow *flow = user;
-
-	(void)session;
-	(void)end;
-	(void)text;
-	flow->ended = true;
-}
-
-static void sim_on_received(struct nopal_session *session, struct nopal_message *message,
-			    void *user)
-{
-	struct sim_flow *flow = user;
-
-	(void)session;
-	flow->arrived_bytes += nopal_message_length(message);
-}
-
-static const struct nopal_callbacks sim_sender = {
-	.opened = sim_on_opened,
-	.sent = sim_on_sent,
-	.writable = sim_fill,
-	.ended = sim_on_sender_ended,
-};
-static const struct nopal_callbacks sim_receiver = {
-	.accepted = bench_accepted,
-	.received = sim_on_received,
-};
 
 /* -------------------------------------------------------------------- worlds */
 
-static bool sim_flow_open(struct sim_flow *flow, struct nopal_plan *plan, int from, int to)
-{
-	struct nopal_endpoint *here = nopal_sim_endpoint(flow->world, from, SIM_PORT);
-	struct nopal_endpoint *there = nopal_sim_endpoint(flow->world, to, SIM_PORT);
-	struct nopal_address peer;
-
-	nopal_sim_address(to, SIM_PORT, &peer);
-	return here && there &&
-	       nopal_endpoint_allow(there, plan, NOPAL_ALLOW_CONNECTIONLESS, &sim_receiver, flow) ==
-		       0 &&
-	       nopal_open(here, plan, &peer, &sim_sender, flow);
-}
-
 /* Long messages where they are cut, else one datagram each and on its own pace. */
-static void sim_flow_init(struct sim_flow *flow, struct nopal_world *world,
-			  const struct nopal_plan *plan, struct nopal_buffer *payload)
+static bool sim_flow_open(struct sim_flow *flow, struct nopal_world *world, struct nopal_plan *plan,
+			  struct nopal_buffer *payload, int64_t bytes, int from)
 {
-	bool controlled = nopal_plan_provides(plan, "flow_control");
-	int64_t bits;
+	const struct nopal_plan_info *info = nopal_plan_info(plan);
 
-	*flow = (struct sim_flow){ .world = world,
-				   .payload = payload,
-				   .message_bytes = SIM_MESSAGE_BYTES };
-	if (controlled)
-		return;
-	flow->message_bytes = nopal_plan_info(plan)->body_bytes;
-	bits = (int64_t)(flow->message_bytes + nopal_plan_info(plan)->header_bytes +
-			 SIM_OVERHEAD_BYTES) *
-	       SIM_BITS;
-	flow->every_ns = bits * NOPAL_SECOND / SIM_RATE_BPS * SIM_TENTHS / SIM_FLOOD_SHARE;
+	*flow = (struct sim_flow){
+		.on = sim_on,
+		.sink = { .on = side_on_sink },
+		.world = world,
+		.payload = payload,
+		.message_bytes = SIM_MESSAGE_BYTES,
+		.left_bytes = bytes,
+	};
+	if (!nopal_plan_provides(plan, "flow_control")) {
+		int64_t bits =
+			(int64_t)(info->body_bytes + info->header_bytes + SIM_OVERHEAD_BYTES) *
+			SIM_BITS;
+
+		flow->message_bytes = info->body_bytes;
+		flow->every_ns = bits * NOPAL_SECOND / SIM_RATE_BPS * SIM_TENTHS / SIM_FLOOD_SHARE;
+	}
+	return side_connect(world, from, from + 1, plan, flow, &flow->sink);
 }
 
 static uint64_t sim_crossed(const struct nopal_world *world, int from, int to)
@@ -191,19 +137,17 @@ static uint64_t sim_crossed(const struct nopal_world *world, int from, int to)
 static uint64_t sim_transfer(struct nopal_world *world, struct nopal_plan *plan,
 			     struct nopal_buffer *payload, int64_t bytes, struct sim_flow *flow)
 {
-	struct nopal_link forward, reverse;
+	struct side_place place;
 
-	if (!bench_link(SIM_LINK, &forward, &reverse) || nopal_sim_host(world) < 0 ||
-	    nopal_sim_host(world) < 0 || nopal_sim_connect(world, 0, 1, &forward, &reverse) < 0)
+	if (!bench_link(SIM_LINK, &place.forward, &place.reverse))
 		return 0;
-	sim_flow_init(flow, world, plan, payload);
-	flow->left_bytes = bytes;
-	if (!sim_flow_open(flow, plan, 0, 1))
+	side_hosts(world, &place);
+	if (!sim_flow_open(flow, world, plan, payload, bytes, 0))
 		return 0;
 	while (!flow->ended && nopal_world_now(world) < SIM_LONGEST_NS && nopal_sim_step(world))
 		;
 	nopal_sim_run(world, nopal_world_now(world) + SIM_SETTLE_NS);
-	if (flow->arrived_bytes < (uint64_t)bytes)
+	if (flow->sink.bytes < (uint64_t)bytes)
 		return 0;
 	return sim_crossed(world, 0, 1) + sim_crossed(world, 1, 0);
 }
@@ -218,15 +162,12 @@ static int64_t sim_dumbbell(struct nopal_world *world, struct nopal_plan *plan,
 	    !bench_link(SIM_BOTTLENECK, &forward, &reverse) ||
 	    nopal_sim_dumbbell(world, SIM_FLOWS, &edge, &forward, &reverse) < 0)
 		return 0;
-	for (int i = 0; i < SIM_FLOWS; i++) {
-		sim_flow_init(&flows[i], world, plan, payload);
-		flows[i].left_bytes = -1;
-		if (!sim_flow_open(&flows[i], plan, 2 * i, 2 * i + 1))
+	for (int i = 0; i < SIM_FLOWS; i++)
+		if (!sim_flow_open(&flows[i], world, plan, payload, -1, 2 * i))
 			return 0;
-	}
 	nopal_sim_run(world, SIM_DUMBBELL_NS);
 	for (int i = 0; i < SIM_FLOWS; i++)
-		if (flows[i].arrived_bytes == 0)
+		if (flows[i].sink.bytes == 0)
 			return 0;
 	return SIM_DUMBBELL_NS;
 }
@@ -269,21 +210,18 @@ static enum tool_exit sim_measure(struct bench *bench, const struct bench_row *r
 	return code;
 }
 
-static bool sim_begin(struct bench *bench)
-{
-	report_note(bench->report,
-		    "packets: that came out of their link, data and acks, over `" SIM_LINK "`");
-	report_note(bench->report, "speed: %d flows through `" SIM_BOTTLENECK "`", SIM_FLOWS);
-	report_note(bench->report, "per second of processor time; nothing is traced");
-	return true;
-}
-
 const struct bench_measurement bench_sim = {
 	.name = "sim",
 	.uses = BENCH_USE_ROWS | BENCH_USE_COUNT,
 	.rows = "bulk,bulk_cubic,ctp_minimal",
 	.columns = { { "packets", "1/s", REPORT_MORE_IS_BETTER },
 		     { "speed", "x real time", REPORT_MORE_IS_BETTER } },
-	.begin = sim_begin,
+	.notes =
+		(const char *const[]){
+			"packets: that came out of their link, data and acks, over `" SIM_LINK "`",
+			"speed: 10 flows through `" SIM_BOTTLENECK "`",
+			"per second of processor time; nothing is traced",
+			NULL,
+		},
 	.measure = sim_measure,
 };

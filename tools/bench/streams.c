@@ -21,7 +21,6 @@
 
 #include <nopal/microprotocol.h>
 #include "bench/bench.h"
-#include "load/round_trips.h"
 
 enum {
 	STREAMS_COUNT = 100,
@@ -59,6 +58,7 @@ struct streams_case {
 struct streams;
 
 struct streams_source {
+	side_call *on;
 	struct streams *all;
 	struct nopal_session *session;
 	uint32_t index, sent;
@@ -73,11 +73,13 @@ struct streams_head {
 };
 
 struct streams {
+	side_call *on; /* of arrivals */
 	const struct streams_case *how;
 	struct nopal_world *world;
 	struct nopal_plan *plan;
 	struct nopal_buffer *flood;
-	struct nopal_link there, back, gone; /* gone: all is lost */
+	struct side_place place;
+	struct nopal_link gone; /* all is lost */
 	struct streams_source source[STREAMS_MAX];
 	uint32_t count, messages, bytes;
 	uint64_t seed;
@@ -86,28 +88,20 @@ struct streams {
 	bool over, broken;
 };
 
-/* ------------------------------------------------------------------- arrivals */
+/* -------------------------------------------------------------------- events */
 
-static void streams_on_received(struct nopal_session *session, struct nopal_message *message,
-				void *user)
+static void streams_on_arrival(void *user, const struct side_event *event)
 {
 	struct streams *all = user;
 	struct streams_head head;
 
-	(void)session;
-	if (nopal_message_length(message) == STREAMS_FLOOD_BYTES)
+	if (event->kind != SIDE_RECEIVED ||
+	    nopal_message_length(event->message) == STREAMS_FLOOD_BYTES)
 		return;
-	nopal_message_copy(message, 0, &head, sizeof(head));
+	nopal_message_copy(event->message, 0, &head, sizeof(head));
 	all->took_ns[head.source * all->messages + head.number] =
 		nopal_world_now(all->world) - head.sent_ns;
 }
-
-static const struct nopal_callbacks streams_there = {
-	.accepted = bench_accepted,
-	.received = streams_on_received,
-};
-
-/* ------------------------------------------------------------------- sending */
 
 /* Two messages without an outcome: then there is always something that waits. */
 static void streams_fill(struct streams_source *source)
@@ -125,43 +119,39 @@ static void streams_fill(struct streams_source *source)
 	source->filling = false;
 }
 
-static void streams_on_sent(struct nopal_session *session, uint64_t cookie,
-			    enum nopal_outcome outcome, void *user)
+static void streams_on(void *user, const struct side_event *event)
 {
 	struct streams_source *source = user;
 
-	(void)session, (void)cookie, (void)outcome;
-	if (!source->ahead)
-		return;
-	source->ahead--;
-	streams_fill(source);
+	if (event->kind == SIDE_SENT && source->ahead) {
+		source->ahead--;
+		streams_fill(source);
+	} else if (event->kind == SIDE_ENDED) {
+		source->session = NULL;
+		source->all->broken |= !source->all->over;
+	}
 }
 
-static void streams_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
-			     void *user)
+/* ------------------------------------------------------------------- sending */
+
+static void streams_on_tick(void *user)
 {
 	struct streams_source *source = user;
-
-	(void)session, (void)end, (void)text;
-	source->session = NULL;
-	source->all->broken |= !source->all->over;
-}
-
-static const struct nopal_callbacks streams_here = {
-	.sent = streams_on_sent,
-	.ended = streams_on_ended,
-};
-
-static void streams_send(struct streams_source *source)
-{
 	struct streams *all = source->all;
 	struct streams_head head = { nopal_world_now(all->world), source->index, source->sent };
-	bool urgent = all->how->what == STREAMS_URGENT;
+	bool urgent = all->how->what == STREAMS_URGENT, lost;
 	struct nopal_property property = { nopal_property(all->plan, "urgent"), urgent };
 	struct streams_source *by = all->how->what == STREAMS_ON_ONE ? all->source : source;
+	uint64_t draw = (all->seed << 32 | source->sent) * UINT64_C(0x9e3779b97f4a7c15);
 	uint8_t bytes[STREAMS_MAX_BYTES] = { 0 };
 
 	memcpy(bytes, &head, sizeof(head));
+	/* One in fifty by the seed; the same ones whatever else happens. */
+	draw = (draw ^ draw >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+	lost = all->how->first_loses && source->index == 0 && (draw >> 32) % STREAMS_ONE_IN == 0;
+	/* A segment that leaves within the call meets a link that loses all. */
+	if (lost)
+		nopal_sim_change(all->world, 0, 1, &all->gone);
 	if (!by->session ||
 	    nopal_send_message(
 		    by->session,
@@ -171,28 +161,11 @@ static void streams_send(struct streams_source *source)
 					      .property_count = 1 }) < 0)
 		all->broken = true;
 	source->sent++;
-}
-
-static void streams_on_tick(void *user)
-{
-	struct streams_source *source = user;
-	struct streams *all = source->all;
-	int64_t every_ns = all->how->what == STREAMS_URGENT ? STREAMS_URGE_NS : STREAMS_EVERY_NS;
-	uint64_t draw = (source->all->seed << 32 | source->sent) * UINT64_C(0x9e3779b97f4a7c15);
-	bool lost;
-
-	/* One in fifty by the seed; the same ones whatever else happens. */
-	draw = (draw ^ draw >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
-	lost = all->how->first_loses && source->index == 0 && (draw >> 32) % STREAMS_ONE_IN == 0;
-	/* A segment that leaves within the call meets a link that loses all. */
 	if (lost)
-		nopal_sim_change(all->world, 0, 1, &all->gone);
-	streams_send(source);
-	if (lost)
-		nopal_sim_change(all->world, 0, 1, &all->there);
+		nopal_sim_change(all->world, 0, 1, &all->place.forward);
 	if (source->sent < all->messages &&
-	    nopal_sim_at(all->world, nopal_world_now(all->world) + every_ns, streams_on_tick,
-			 source) < 0)
+	    nopal_sim_at(all->world, head.sent_ns + (urgent ? STREAMS_URGE_NS : STREAMS_EVERY_NS),
+			 streams_on_tick, source) < 0)
 		tool_lacks_memory();
 }
 
@@ -200,23 +173,17 @@ static void streams_on_tick(void *user)
 
 static bool streams_open(struct streams *all)
 {
-	const struct side_link link = { &all->there, &all->back, all->seed };
-	const struct side_peers peers = {
-		.plan = all->plan,
-		.opens = &streams_here,
-		.listens = &streams_there,
-		.opener = all->source,
-		.listener = all,
-	};
 	struct nopal_session *first;
 
 	for (uint32_t i = 0; i < all->count; i++)
-		all->source[i] = (struct streams_source){ .all = all, .index = i };
-	first = side_connect(all->world, &link, &peers);
+		all->source[i] =
+			(struct streams_source){ .on = streams_on, .all = all, .index = i };
+	side_hosts(all->world, &all->place);
+	first = side_connect(all->world, 0, 1, all->plan, all->source, all);
 	all->source[0].session = first;
 	for (uint32_t i = 1; first && i < all->count; i++)
 		all->source[i].session = nopal_session_open(&(struct nopal_open){
-			.beside = first, .callbacks = &streams_here, .user = &all->source[i] });
+			.beside = first, .callbacks = &side_callbacks, .user = &all->source[i] });
 	nopal_sim_run(all->world, STREAMS_OPEN_NS);
 	return first && !all->broken;
 }
@@ -224,30 +191,27 @@ static bool streams_open(struct streams *all)
 /* The times of a case, [source * messages + number]; NULL: it was said why. */
 static int64_t *streams_run(struct streams *all, const struct streams_case *how)
 {
+	bool urgent = how->what == STREAMS_URGENT, good;
+	int64_t every_ns = urgent ? STREAMS_URGE_NS : STREAMS_EVERY_NS, now_ns;
 	struct nopal_link unused;
-	bool good;
 
 	all->how = how;
 	all->enough = all->over = all->broken = false;
-	all->took_ns = calloc((size_t)all->count * all->messages, sizeof(*all->took_ns));
-	good = all->took_ns && bench_link(how->link, &all->there, &all->back) &&
-	       bench_link(STREAMS_GONE, &all->gone, &unused);
-	all->world = good ? nopal_sim_new(all->seed) : NULL;
-	good = all->world && streams_open(all);
+	all->took_ns = tool_need(calloc((size_t)all->count * all->messages, sizeof(int64_t)));
+	all->world = tool_need(nopal_sim_new(all->seed));
+	good = bench_link(how->link, &all->place.forward, &all->place.reverse) &&
+	       bench_link(STREAMS_GONE, &all->gone, &unused) && streams_open(all);
 	if (good) {
-		int64_t now_ns = nopal_world_now(all->world);
-		bool urgent = all->how->what == STREAMS_URGENT;
-
-		for (uint32_t i = 1; all->how->loaded && i < all->count; i++)
+		now_ns = nopal_world_now(all->world);
+		for (uint32_t i = 1; how->loaded && i < all->count; i++)
 			streams_fill(&all->source[i]);
-		if (all->how->loaded)
+		if (how->loaded)
 			now_ns += STREAMS_WARM_NS;
 		for (uint32_t i = 0; i < (urgent ? 1 : all->count); i++)
 			if (nopal_sim_at(all->world, now_ns + STREAMS_EVERY_NS * i / all->count,
 					 streams_on_tick, &all->source[i]) < 0)
 				tool_lacks_memory();
-		nopal_sim_run(all->world, now_ns + all->messages * (urgent ? STREAMS_URGE_NS
-									   : STREAMS_EVERY_NS));
+		nopal_sim_run(all->world, now_ns + all->messages * every_ns);
 		/* what is still on its way */
 		all->enough = true;
 		nopal_sim_run(all->world, nopal_world_now(all->world) + STREAMS_LATE_NS);
@@ -306,32 +270,17 @@ static bool streams_whole(const struct streams_row *row, const int64_t *times_ns
 	return missing == 0;
 }
 
-static bool streams_latency(struct streams *all, struct streams_row row,
-			    const struct streams_case *how, size_t count, double *ret_tail)
+static bool streams_latency(struct streams *all, const struct streams_row *row,
+			    const struct streams_case *how, double *ret_tail)
 {
+	size_t count = (how->what == STREAMS_URGENT ? 1 : (size_t)all->count) * all->messages;
 	int64_t *times_ns = streams_run(all, how);
-	bool good = times_ns && streams_whole(&row, times_ns, count);
+	bool good = times_ns && streams_whole(row, times_ns, count);
 
 	if (good)
-		*ret_tail = streams_figures(&row, times_ns, count);
+		*ret_tail = streams_figures(row, times_ns, count);
 	free(times_ns);
 	return good;
-}
-
-/* Head-of-line blocking: as many messages at the same times. */
-static bool streams_under_loss(struct streams *all, struct streams_row row)
-{
-	static const struct streams_case each = { STREAMS_EACH, STREAMS_LOSSY, false, false };
-	static const struct streams_case one = { STREAMS_ON_ONE, STREAMS_LOSSY, false, false };
-	size_t count = (size_t)all->count * all->messages;
-	double tail;
-
-	row.path = "2 % loss";
-	row.name = "a stream each";
-	if (!streams_latency(all, row, &each, count, &tail))
-		return false;
-	row.name = "all on one";
-	return streams_latency(all, row, &one, count, &tail);
 }
 
 /* How much later than without, and how many messages are. */
@@ -372,38 +321,40 @@ static bool streams_differ(struct streams *all, struct streams_row row)
 	return good;
 }
 
-static bool streams_urgent(struct streams *all, struct streams_row row, const char *path,
-			   const char *link)
-{
-	const struct streams_case idle = { STREAMS_URGENT, link, false, false };
-	const struct streams_case busy = { STREAMS_URGENT, link, false, true };
-	double idle_ms, busy_ms;
-
-	row.path = path;
-	row.name = "idle";
-	if (!streams_latency(all, row, &idle, all->messages, &idle_ms))
-		return false;
-	row.name = "loaded";
-	if (!streams_latency(all, row, &busy, all->messages, &busy_ms))
-		return false;
-	streams_add(&row, "RTTs", (busy_ms - idle_ms) / STREAMS_RTT_MS);
-	return true;
-}
-
 /* ------------------------------------------------------------------------ frame */
 
 static enum tool_exit streams_round(struct bench *bench)
 {
+	static const struct streams_latency {
+		const char *path, *name;
+		struct streams_case how;
+	} latencies[] = {
+		/* head-of-line blocking: as many messages at the same times */
+		{ "2 % loss", "a stream each", { STREAMS_EACH, STREAMS_LOSSY, false, false } },
+		{ "2 % loss", "all on one", { STREAMS_ON_ONE, STREAMS_LOSSY, false, false } },
+		{ "urgent, no loss", "idle", { STREAMS_URGENT, STREAMS_PATH, false, false } },
+		{ "urgent, no loss", "loaded", { STREAMS_URGENT, STREAMS_PATH, false, true } },
+		{ "urgent, 2 % loss", "idle", { STREAMS_URGENT, STREAMS_LOSSY, false, false } },
+		{ "urgent, 2 % loss", "loaded", { STREAMS_URGENT, STREAMS_LOSSY, false, true } },
+	};
 	struct streams *all = bench->state;
-	struct streams_row row = { .bench = bench };
+	double tail_ms = 0, idle_ms;
 	bool good;
 
+	all->on = streams_on_arrival;
 	all->seed = (uint64_t)bench->round + 1;
 	all->plan = bench->rows[0].plan;
 	all->flood = tool_need(nopal_buffer_new(STREAMS_FLOOD_BYTES));
-	good = streams_under_loss(all, row) && streams_differ(all, row) &&
-	       streams_urgent(all, row, "urgent, no loss", STREAMS_PATH) &&
-	       streams_urgent(all, row, "urgent, 2 % loss", STREAMS_LOSSY);
+	good = streams_differ(all, (struct streams_row){ .bench = bench });
+	for (size_t i = 0; good && i < sizeof(latencies) / sizeof(*latencies); i++) {
+		const struct streams_latency *latency = &latencies[i];
+		struct streams_row row = { bench, latency->path, latency->name };
+
+		idle_ms = tail_ms;
+		good = streams_latency(all, &row, &latency->how, &tail_ms);
+		if (good && latency->how.loaded)
+			streams_add(&row, "RTTs", (tail_ms - idle_ms) / STREAMS_RTT_MS);
+	}
 	nopal_buffer_free(all->flood);
 	return good ? TOOL_GOOD : TOOL_FAILED;
 }

@@ -6,12 +6,12 @@
 #ifndef NOPAL_BURST_H
 #define NOPAL_BURST_H
 
-#include "load/round_trips.h"
+#include "load/side.h"
 
 enum { BURST_MAX_BYTES = 1400 };
 
 struct burst {
-	enum round_trips_kind kind;
+	enum side_protocol protocol;
 	struct nopal_plan *plan; /* of a config */
 	uint32_t bytes;		 /* of a message: 8 at least */
 	uint32_t count;		 /* of messages */
@@ -22,9 +22,7 @@ struct burst {
 	int64_t receiver_ns;	 /* out: from the first arrival to the last */
 };
 
-/* Live, this process and a partner.  False: the machine refused. */
-bool burst_run(struct burst *burst, const struct bench_place *place);
-/* The same of a config in virtual time.  False: out of memory. */
-bool burst_simulate(struct burst *burst, const struct side_link *link);
+/* False: as side_work(). */
+bool burst_run(struct burst *burst, const struct side_place *place);
 
 #endif

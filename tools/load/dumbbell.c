@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
-#include "load/pair.h"
+#include "load/side.h"
 
 enum {
 	DUMBBELL_PORT = 9000,
@@ -22,74 +22,48 @@ enum {
 #define DUMBBELL_SPAN_NS   (10 * NOPAL_MILLISECOND)
 #define DUMBBELL_SECOND_NS NOPAL_SECOND
 
+/* The sender of a flow. */
 struct dumbbell_flow {
+	side_call *on;
 	struct dumbbell_run *run;
 	int index;
-	uint64_t bytes; /* delivered, ever */
 	bool ended;
 };
 
 struct dumbbell_run {
 	struct dumbbell *bell;
 	struct nopal_world *world;
-	struct dumbbell_flow flow[DUMBBELL_FLOWS];
+	struct dumbbell_flow from[DUMBBELL_FLOWS];
+	struct side_sink to[DUMBBELL_FLOWS];
 	uint8_t *message;
 	double *spans_ms; /* mean queue delay of each span with packets */
 	size_t span_count;
-	struct nopal_link_counters last; /* at the end of the last span */
 };
 
 /* ------------------------------------------------------------------- traffic */
 
-static void dumbbell_pump(struct nopal_session *session, void *user)
+static void dumbbell_on_sender(void *user, const struct side_event *event)
 {
-	struct dumbbell_flow *flow = user;
-	int error = 0;
+	struct dumbbell_flow *from = user;
 
-	while (!error)
-		error = nopal_send(session, flow->run->message, DUMBBELL_MESSAGE_BYTES, 0);
+	from->ended |= event->kind == SIDE_ENDED;
+	if (event->kind == SIDE_OPENED || event->kind == SIDE_WRITABLE)
+		while (!nopal_send(event->session, from->run->message, DUMBBELL_MESSAGE_BYTES, 0))
+			;
 }
-
-static void dumbbell_ended(struct nopal_session *session, enum nopal_end end, const char *text,
-			   void *user)
-{
-	struct dumbbell_flow *flow = user;
-
-	(void)session, (void)end, (void)text;
-	flow->ended = true;
-}
-
-static void dumbbell_received(struct nopal_session *session, struct nopal_message *message,
-			      void *user)
-{
-	struct dumbbell_flow *flow = user;
-
-	(void)session;
-	flow->bytes += nopal_message_length(message);
-}
-
-static const struct nopal_callbacks dumbbell_sender = {
-	.opened = dumbbell_pump,
-	.writable = dumbbell_pump,
-	.ended = dumbbell_ended,
-};
-static const struct nopal_callbacks dumbbell_receiver = {
-	.accepted = bench_accepted,
-	.received = dumbbell_received,
-};
 
 static void dumbbell_begin(void *user)
 {
-	struct dumbbell_flow *flow = user;
-	struct dumbbell_run *run = flow->run;
-	int host = 2 * flow->index, left = run->bell->connections[flow->index];
-	struct nopal_endpoint *from = nopal_sim_endpoint(run->world, host, 0);
+	struct dumbbell_flow *from = user;
+	const struct dumbbell *bell = from->run->bell;
+	int host = 2 * from->index, left = bell->connections[from->index];
+	struct nopal_endpoint *endpoint = nopal_sim_endpoint(from->run->world, host, 0);
 	struct nopal_address peer;
 
 	nopal_sim_address(host + 1, DUMBBELL_PORT, &peer);
 	do {
-		if (!nopal_open(from, run->bell->plans[flow->index], &peer, &dumbbell_sender, flow))
-			flow->ended = true;
+		if (!nopal_open(endpoint, bell->plans[from->index], &peer, &side_callbacks, from))
+			from->ended = true;
 	} while (--left > 0);
 }
 
@@ -117,57 +91,47 @@ static int dumbbell_compare(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-static void dumbbell_judge(struct dumbbell_run *run, const struct nopal_link_counters *from)
-{
-	const struct nopal_link_counters *to = &run->last;
-	struct dumbbell *bell = run->bell;
-	uint64_t packets = to->delivered - from->delivered;
-	uint64_t bytes =
-		to->delivered_bytes - from->delivered_bytes + packets * DUMBBELL_UDP_IP_BYTES;
-	double max = (double)bell->forward.rate_bps / DUMBBELL_BYTE_BITS * (double)bell->run_ns /
-		     NOPAL_SECOND;
-	uint64_t entered = to->entered - from->entered;
-
-	bell->utilisation = max > 0 ? (double)bytes / max : 0;
-	bell->loss = entered ? (double)(to->overflowed - from->overflowed) / (double)entered : 0;
-	bell->queue_mean_ms = dumbbell_queue_ms(from, to);
-	if (run->span_count == 0) {
-		bell->queue_p95_ms = 0;
-	} else {
-		qsort(run->spans_ms, run->span_count, sizeof(*run->spans_ms), dumbbell_compare);
-		bell->queue_p95_ms =
-			run->spans_ms[(run->span_count - 1) * DUMBBELL_TAIL / DUMBBELL_PERCENT];
-	}
-}
-
 /* Runs the time that is measured, in spans. */
 static void dumbbell_measure(struct dumbbell_run *run)
 {
 	struct dumbbell *bell = run->bell;
 	int64_t begin = nopal_world_now(run->world);
-	uint64_t before = run->flow[0].bytes, second;
-	struct nopal_link_counters from = { 0 }, now = { 0 };
-	double sum = 0, squares = 0, seconds = 0, mean;
+	uint64_t before = run->to[0].bytes, second;
+	struct nopal_link_counters from = { 0 }, last, now;
+	double sum = 0, squares = 0, seconds = 0, mean, max_bytes;
+	uint64_t entered, bytes;
 
 	nopal_sim_link_counters(run->world, 0, 1, &from);
-	run->last = from;
+	last = now = from;
 	for (int64_t at = 0; at < bell->run_ns; at += DUMBBELL_SPAN_NS) {
 		nopal_sim_run(run->world, begin + at + DUMBBELL_SPAN_NS);
 		nopal_sim_link_counters(run->world, 0, 1, &now);
-		if (dumbbell_queued(&now) > dumbbell_queued(&run->last))
-			run->spans_ms[run->span_count++] = dumbbell_queue_ms(&run->last, &now);
-		run->last = now;
+		if (dumbbell_queued(&now) > dumbbell_queued(&last))
+			run->spans_ms[run->span_count++] = dumbbell_queue_ms(&last, &now);
+		last = now;
 		if ((at + DUMBBELL_SPAN_NS) % DUMBBELL_SECOND_NS)
 			continue;
-		second = run->flow[0].bytes - before;
-		before = run->flow[0].bytes;
+		second = run->to[0].bytes - before;
+		before = run->to[0].bytes;
 		sum += (double)second;
 		squares += (double)second * (double)second;
 		seconds++;
 	}
 	mean = seconds > 0 ? sum / seconds : 0;
 	bell->roughness = mean > 0 ? sqrt(fmax(squares / seconds - mean * mean, 0)) / mean : 0;
-	dumbbell_judge(run, &from);
+	entered = now.entered - from.entered;
+	bytes = now.delivered_bytes - from.delivered_bytes +
+		(now.delivered - from.delivered) * DUMBBELL_UDP_IP_BYTES;
+	max_bytes = (double)bell->forward.rate_bps / DUMBBELL_BYTE_BITS * (double)bell->run_ns /
+		    NOPAL_SECOND;
+	bell->utilisation = max_bytes > 0 ? (double)bytes / max_bytes : 0;
+	bell->loss = entered ? (double)(now.overflowed - from.overflowed) / (double)entered : 0;
+	bell->queue_mean_ms = dumbbell_queue_ms(&from, &now);
+	qsort(run->spans_ms, run->span_count, sizeof(*run->spans_ms), dumbbell_compare);
+	bell->queue_p95_ms =
+		run->span_count
+			? run->spans_ms[(run->span_count - 1) * DUMBBELL_TAIL / DUMBBELL_PERCENT]
+			: 0;
 }
 
 /* ----------------------------------------------------------------------- run */
@@ -183,30 +147,6 @@ static int64_t dumbbell_draw(uint64_t seed, int64_t below_ns)
 	return below_ns > 0 ? (int64_t)(x % (uint64_t)below_ns) : 0;
 }
 
-static bool dumbbell_prepare(struct dumbbell_run *run)
-{
-	struct dumbbell *bell = run->bell;
-
-	if (nopal_sim_dumbbell(run->world, bell->flows, NULL, &bell->forward, &bell->reverse) < 0)
-		return false;
-	for (int i = 0; i < bell->flows; i++) {
-		struct dumbbell_flow *flow = &run->flow[i];
-		struct nopal_endpoint *to =
-			nopal_sim_endpoint(run->world, 2 * i + 1, DUMBBELL_PORT);
-		uint64_t seed = bell->seed * DUMBBELL_FLOWS + (uint64_t)i;
-
-		flow->run = run;
-		flow->index = i;
-		if (!to ||
-		    nopal_endpoint_allow(to, bell->plans[i], NOPAL_ALLOW_CONNECTIONLESS,
-					 &dumbbell_receiver, flow) ||
-		    nopal_sim_at(run->world, dumbbell_draw(seed, bell->stagger_ns), dumbbell_begin,
-				 flow) < 0)
-			return false;
-	}
-	return true;
-}
-
 bool dumbbell_run(struct dumbbell *bell)
 {
 	size_t spans = (size_t)(bell->run_ns / DUMBBELL_SPAN_NS) + 1;
@@ -216,17 +156,31 @@ bool dumbbell_run(struct dumbbell *bell)
 		.message = calloc(1, DUMBBELL_MESSAGE_BYTES),
 		.spans_ms = calloc(spans, sizeof(*run.spans_ms)),
 	};
-	bool good = run.world && run.message && run.spans_ms && dumbbell_prepare(&run);
+	bool good = run.world && run.message && run.spans_ms &&
+		    nopal_sim_dumbbell(run.world, bell->flows, NULL, &bell->forward,
+				       &bell->reverse) >= 0;
 
+	for (int i = 0; good && i < bell->flows; i++) {
+		struct nopal_endpoint *to = nopal_sim_endpoint(run.world, 2 * i + 1, DUMBBELL_PORT);
+		uint64_t seed = bell->seed * DUMBBELL_FLOWS + (uint64_t)i;
+
+		run.from[i] = (struct dumbbell_flow){ dumbbell_on_sender, &run, i, false };
+		run.to[i] = (struct side_sink){ .on = side_on_sink };
+		good = to &&
+		       nopal_endpoint_allow(to, bell->plans[i], NOPAL_ALLOW_CONNECTIONLESS,
+					    &side_callbacks, &run.to[i]) == 0 &&
+		       nopal_sim_at(run.world, dumbbell_draw(seed, bell->stagger_ns),
+				    dumbbell_begin, &run.from[i]) >= 0;
+	}
 	if (good) {
 		nopal_sim_run(run.world, bell->stagger_ns + bell->warm_ns);
 		for (int i = 0; i < bell->flows; i++)
-			bell->bytes[i] = run.flow[i].bytes;
+			bell->bytes[i] = run.to[i].bytes;
 		dumbbell_measure(&run);
 	}
 	for (int i = 0; good && i < bell->flows; i++) {
-		bell->bytes[i] = run.flow[i].bytes - bell->bytes[i];
-		good = !run.flow[i].ended;
+		bell->bytes[i] = run.to[i].bytes - bell->bytes[i];
+		good = !run.from[i].ended;
 	}
 	if (run.world)
 		nopal_world_free(run.world);

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <unistd.h>
 #include <sys/socket.h>
 
 #include <nopal/microprotocol.h>
@@ -16,6 +15,19 @@ struct echo_file {
 	const struct echo *echo;
 	uint64_t sent, back;
 	bool wrong; /* a byte came that was not sent */
+};
+
+struct echo_client {
+	struct side side;
+	struct echo_file file;
+	bool sending;
+};
+
+/* Answers that found no room wait, as the messages that they are. */
+struct echo_server {
+	struct side side;
+	struct nopal_message *waiting[ECHO_AHEAD];
+	uint32_t first, count;
 };
 
 static uint8_t echo_byte(uint64_t at)
@@ -69,110 +81,61 @@ static bool socket_move(int fd, struct echo_file *file, bool *gone)
 	return !*gone && (sent > 0 || got > 0);
 }
 
-static void ask_socket(struct echo *echo, const struct bench_place *place, uint16_t port)
+static void client_ask(void *user, int fd)
 {
-	struct echo_file file = { .echo = echo };
-	int64_t begun_ns = clock_now_ns();
-	int fd = bench_socket_connected(place->address, SOCK_STREAM, port);
+	struct echo_client *client = user;
+	struct echo_file *file = &client->file;
 	struct pollfd ready = { .fd = fd };
-	bool gone = fd < 0;
+	bool gone = false;
 
-	if (gone)
-		return;
-	bench_socket_patience(fd, echo->patience_ns);
-	while (!gone && !file_over(&file)) {
-		if (socket_move(fd, &file, &gone) || gone)
+	while (!gone && !file_over(file)) {
+		if (socket_move(fd, file, &gone) || gone)
 			continue;
-		ready.events = file.sent < echo->size ? POLLIN | POLLOUT : POLLIN;
-		gone = poll(&ready, 1, (int)(echo->patience_ns / NOPAL_MILLISECOND)) <= 0;
+		ready.events = file->sent < file->echo->size ? POLLIN | POLLOUT : POLLIN;
+		gone = poll(&ready, 1, (int)(client->side.patience_ns / NOPAL_MILLISECOND)) <= 0;
 	}
-	close(fd);
-	echo->took_ns = clock_now_ns() - begun_ns;
-	echo->done = file_over(&file) && !file.wrong;
+	client->side.ended_ns = clock_now_ns();
+}
+
+static void server_answer(void *user, int fd)
+{
+	uint8_t bytes[ECHO_MAX_BYTES];
+	ssize_t got;
+
+	(void)user;
+	while ((got = recv(fd, bytes, sizeof(bytes), 0)) > 0)
+		if (send(fd, bytes, (size_t)got, MSG_NOSIGNAL) != got)
+			return; /* it blocks until all is taken */
 }
 
 /* ------------------------------------------------------------------ configs */
 
-struct echo_client {
-	struct side side;
-	struct echo_file file;
-	int64_t begun_ns, ended_ns;
-	bool sending;
-};
-
-static void client_over(struct echo_client *client)
+static void client_on(void *user, const struct side_event *event)
 {
-	if (!client->side.over)
-		client->ended_ns = side_now(&client->side);
-	side_over(&client->side);
-}
-
-/* Callbacks may come from within nopal_send(): one at a time. */
-static void client_push(struct echo_client *client)
-{
+	struct echo_client *client = user;
+	struct echo_file *file = &client->file;
 	uint8_t bytes[ECHO_MAX_BYTES];
 	uint32_t length;
 
+	if (event->kind == SIDE_SENT)
+		return;
+	if (event->kind == SIDE_RECEIVED) {
+		file_came(file, bytes, nopal_message_copy(event->message, 0, bytes, sizeof(bytes)));
+		side_heard(&client->side);
+	}
+	if (event->kind == SIDE_ENDED || file_over(file))
+		side_over(&client->side);
+	/* Events may come from within nopal_send(): one at a time. */
 	if (client->sending || client->side.over)
 		return;
 	client->sending = true;
-	while ((length = file_next(&client->file, bytes)) > 0 &&
-	       nopal_send(client->side.session, bytes, length, 0) == 0)
-		client->file.sent += length;
+	while ((length = file_next(file, bytes)) > 0 &&
+	       nopal_send(event->session, bytes, length, 0) == 0)
+		file->sent += length;
 	client->sending = false;
 }
 
-static void client_on_opened(struct nopal_session *session, void *user)
-{
-	struct echo_client *client = user;
-
-	client->side.session = session;
-	client_push(client);
-}
-
-static void client_on_writable(struct nopal_session *session, void *user)
-{
-	(void)session;
-	client_push(user);
-}
-
-static void client_on_received(struct nopal_session *session, struct nopal_message *message,
-			       void *user)
-{
-	struct echo_client *client = user;
-	uint8_t bytes[ECHO_MAX_BYTES];
-
-	(void)session;
-	file_came(&client->file, bytes, nopal_message_copy(message, 0, bytes, sizeof(bytes)));
-	side_heard(&client->side);
-	if (file_over(&client->file))
-		client_over(client);
-	else
-		client_push(client);
-}
-
-static void client_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
-			    void *user)
-{
-	(void)session, (void)end, (void)text;
-	client_over(user);
-}
-
-static const struct nopal_callbacks client_callbacks = {
-	.opened = client_on_opened,
-	.received = client_on_received,
-	.writable = client_on_writable,
-	.ended = client_on_ended,
-};
-
-/* Answers that found no room wait, as the messages that they are. */
-struct echo_server {
-	struct side side;
-	struct nopal_message *waiting[ECHO_AHEAD];
-	uint32_t first, count;
-};
-
-static bool server_answer(struct nopal_session *session, const struct nopal_message *message)
+static bool server_echo(struct nopal_session *session, const struct nopal_message *message)
 {
 	uint8_t bytes[ECHO_MAX_BYTES];
 	size_t length = nopal_message_copy(message, 0, bytes, sizeof(bytes));
@@ -180,117 +143,48 @@ static bool server_answer(struct nopal_session *session, const struct nopal_mess
 	return nopal_send(session, bytes, length, 0) == 0;
 }
 
-static void server_on_received(struct nopal_session *session, struct nopal_message *message,
-			       void *user)
+static void server_on(void *user, const struct side_event *event)
 {
 	struct echo_server *server = user;
+	struct nopal_session *session = event->session;
 
-	if (!server->count && server_answer(session, message))
-		return;
-	if (server->count == ECHO_AHEAD) {
-		nopal_session_abort(session, "more came than was to come");
-		return;
-	}
-	nopal_message_keep(message);
-	server->waiting[(server->first + server->count++) % ECHO_AHEAD] = message;
-}
-
-static void server_on_writable(struct nopal_session *session, void *user)
-{
-	struct echo_server *server = user;
-
-	while (server->count && server_answer(session, server->waiting[server->first])) {
-		nopal_message_give_back(session, server->waiting[server->first]);
-		server->first = (server->first + 1) % ECHO_AHEAD;
-		server->count--;
-	}
-}
-
-static void server_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
-			    void *user)
-{
-	struct echo_server *server = user;
-
-	(void)end, (void)text;
-	for (; server->count; server->count--) {
-		nopal_message_give_back(session, server->waiting[server->first]);
-		server->first = (server->first + 1) % ECHO_AHEAD;
+	if (event->kind == SIDE_RECEIVED) {
+		if (!server->count && server_echo(session, event->message))
+			return;
+		if (server->count == ECHO_AHEAD) {
+			nopal_session_abort(session, "more came than was to come");
+			return;
+		}
+		nopal_message_keep(event->message);
+		server->waiting[(server->first + server->count++) % ECHO_AHEAD] = event->message;
+	} else if (event->kind == SIDE_WRITABLE || event->kind == SIDE_ENDED) {
+		while (server->count && (event->kind == SIDE_ENDED ||
+					 server_echo(session, server->waiting[server->first]))) {
+			nopal_message_give_back(session, server->waiting[server->first]);
+			server->first = (server->first + 1) % ECHO_AHEAD;
+			server->count--;
+		}
 	}
 }
 
-static const struct nopal_callbacks server_callbacks = {
-	.accepted = bench_accepted,
-	.received = server_on_received,
-	.writable = server_on_writable,
-	.ended = server_on_ended,
-};
-
-/* --------------------------------------------------------------------- both */
-
-static void serve_runs(void *user, const struct bench_place *place, int tell)
-{
-	const struct echo *echo = user;
-	struct echo_server server = { .count = 0 };
-	uint8_t bytes[ECHO_MAX_BYTES];
-	ssize_t got;
-	int fd;
-
-	if (echo->kind == ROUND_TRIPS_CONFIG) {
-		side_listen(&server.side, place, echo->plan, &server_callbacks, tell);
-		return;
-	}
-	fd = bench_partner_socket(place, SOCK_STREAM, tell);
-	bench_socket_patience(fd, echo->patience_ns);
-	while ((got = recv(fd, bytes, sizeof(bytes), 0)) > 0)
-		if (send(fd, bytes, (size_t)got, MSG_NOSIGNAL) != got)
-			return; /* it blocks until all is taken */
-}
-
-static void client_results(const struct echo_client *client, struct echo *echo)
-{
-	echo->took_ns = client->ended_ns - client->begun_ns;
-	echo->done = file_over(&client->file) && !client->file.wrong;
-}
-
-bool echo_run(struct echo *echo, const struct bench_place *place)
+bool echo_run(struct echo *echo, const struct side_place *place)
 {
 	struct echo_client client = {
-		.side = { .patience_ns = echo->patience_ns },
+		.side = { .on = client_on, .patience_ns = echo->patience_ns },
 		.file = { .echo = echo },
 	};
-	struct bench_partner partner;
-	bool good = bench_partner_start(&partner, place, serve_runs, echo);
-
-	echo->done = false;
-	if (good && echo->kind == ROUND_TRIPS_CONFIG) {
-		client.begun_ns = clock_now_ns();
-		side_open(&client.side, place, partner.port, echo->plan, &client_callbacks);
-		client_results(&client, echo);
-	} else if (good) {
-		ask_socket(echo, place, partner.port);
-	}
-	bench_partner_end(&partner);
-	return good;
-}
-
-bool echo_simulate(struct echo *echo, const struct side_link *link)
-{
-	struct echo_client client = {
-		.side = { .patience_ns = echo->patience_ns },
-		.file = { .echo = echo },
-	};
-	struct echo_server server = { .count = 0 };
-	const struct side_peers peers = {
+	struct echo_server server = { .side = { .on = server_on } };
+	struct side_work work = {
+		.protocol = echo->protocol,
 		.plan = echo->plan,
-		.opens = &client_callbacks,
-		.listens = &server_callbacks,
-		.opener = &client,
-		.listener = &server,
+		.opener = &client.side,
+		.listener = &server.side,
+		.ask = client_ask,
+		.answer = server_answer,
 	};
-	bool good = side_simulate(&client.side, &server.side, link, &peers);
+	bool good = side_work(&work, place);
 
-	echo->done = false;
-	if (good)
-		client_results(&client, echo);
+	echo->took_ns = client.side.ended_ns - client.side.begun_ns;
+	echo->done = good && file_over(&client.file) && !client.file.wrong;
 	return good;
 }

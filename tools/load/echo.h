@@ -10,23 +10,21 @@
 #ifndef NOPAL_ECHO_H
 #define NOPAL_ECHO_H
 
-#include "load/round_trips.h"
+#include "load/side.h"
 
 enum { ECHO_MAX_BYTES = 8192, ECHO_AHEAD = 512 };
 
 struct echo {
-	enum round_trips_kind kind; /* ROUND_TRIPS_TCP or ROUND_TRIPS_CONFIG */
-	struct nopal_plan *plan;    /* of a config */
-	uint32_t piece;		    /* bytes, as one message */
-	uint64_t size;		    /* bytes of the file */
-	int64_t patience_ns;	    /* nothing came back for so long: it ends */
-	bool done;		    /* out: all came back as it was */
-	int64_t took_ns;	    /* out: from opening to the last byte back */
+	enum side_protocol protocol; /* SIDE_TCP or SIDE_CONFIG */
+	struct nopal_plan *plan;     /* of a config */
+	uint32_t piece;		     /* bytes, as one message */
+	uint64_t size;		     /* bytes of the file */
+	int64_t patience_ns;	     /* nothing came back for so long: it ends */
+	bool done;		     /* out: all came back as it was */
+	int64_t took_ns;	     /* out: from opening to the last byte back */
 };
 
-/* Live, this process and a partner.  False: the machine refused. */
-bool echo_run(struct echo *echo, const struct bench_place *place);
-/* The same of a config in virtual time.  False: out of memory. */
-bool echo_simulate(struct echo *echo, const struct side_link *link);
+/* False: as side_work(). */
+bool echo_run(struct echo *echo, const struct side_place *place);
 
 #endif

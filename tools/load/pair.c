@@ -156,15 +156,9 @@ bool bench_link(const char *words, struct nopal_link *ret_forward, struct nopal_
 	return !tool_problems(&problems);
 }
 
-void *bench_accepted(struct nopal_session *session, void *user)
-{
-	(void)session;
-	return user;
-}
-
 /* --------------------------------------------------------- another program */
 
-bool bench_program(const char *name, char *path, size_t room)
+bool bench_program(const char *name, int mode, char *path, size_t room)
 {
 	const char *said = getenv("NOPAL_BENCH_DIR");
 	char self[PAIR_SELF_BYTES];
@@ -178,7 +172,7 @@ bool bench_program(const char *name, char *path, size_t room)
 	else
 		snprintf(path, room, "%.*s" PAIR_BESIDE "/%s", slash ? (int)(slash + 1 - self) : 0,
 			 self, name);
-	return access(path, X_OK) == 0;
+	return access(path, mode) == 0;
 }
 
 /* ----------------------------------------------------------------- partner */
@@ -187,35 +181,6 @@ void bench_partner_tell(int tell, uint16_t port)
 {
 	if (write(tell, &port, sizeof(port)) != (ssize_t)sizeof(port))
 		_exit(1);
-}
-
-bool bench_partner_listen(struct loop *loop, const struct bench_place *place,
-			  struct nopal_plan *plan, const struct nopal_callbacks *callbacks,
-			  void *user, int tell)
-{
-	struct nopal_endpoint *endpoint = NULL;
-	struct nopal_address local;
-
-	if (loop && bench_address(place->address, 0, &local))
-		endpoint = nopal_endpoint_open(loop_world(loop), &local, NULL);
-	if (!endpoint ||
-	    nopal_endpoint_allow(endpoint, plan, NOPAL_ALLOW_CONNECTIONLESS, callbacks, user))
-		return false;
-	nopal_endpoint_local(endpoint, &local);
-	bench_partner_tell(tell, local.port);
-	return true;
-}
-
-bool bench_partner_open(struct loop *loop, const struct bench_place *place, uint16_t port,
-			struct nopal_plan *plan, const struct nopal_callbacks *callbacks,
-			void *user)
-{
-	struct nopal_endpoint *endpoint = NULL;
-	struct nopal_address peer;
-
-	if (bench_address(place->address, port, &peer))
-		endpoint = loop_endpoint_to(loop, &peer);
-	return endpoint && nopal_open(endpoint, plan, &peer, callbacks, user);
 }
 
 bool bench_partner_start(struct bench_partner *partner, const struct bench_place *place,

@@ -39,15 +39,6 @@ void bench_partner_tell(int tell, uint16_t port);
  * buffers; of TCP the first connection.  Negative: errno value. */
 int bench_partner_socket(const struct bench_place *place, int type, int tell);
 
-/* The same for a plan: sessions of it are taken on the loop.  False: the machine refused. */
-bool bench_partner_listen(struct loop *loop, const struct bench_place *place,
-			  struct nopal_plan *plan, const struct nopal_callbacks *callbacks,
-			  void *user, int tell);
-/* A session with a partner that listens so. */
-bool bench_partner_open(struct loop *loop, const struct bench_place *place, uint16_t port,
-			struct nopal_plan *plan, const struct nopal_callbacks *callbacks,
-			void *user);
-
 /* Puts this process on the first core and, for as long as it makes sockets, into its namespace.
  * False: the machine refused. */
 bool bench_enter(const char *netns);
@@ -70,11 +61,9 @@ bool bench_socket_receive(int fd, void *bytes, size_t length);
 struct nopal_plan *bench_plan(const char *row);
 /* A link in tc-netem's words.  False: it was said what is wrong. */
 bool bench_link(const char *words, struct nopal_link *ret_forward, struct nopal_link *ret_reverse);
-/* The callback `accepted` of sessions whose `user` is their listener's. */
-void *bench_accepted(struct nopal_session *session, void *user);
-/* A program of tests/bench: in $NOPAL_BENCH_DIR, or in this program's build tree. False: it is not
- * there, and `path` says where it would be. */
-bool bench_program(const char *name, char *path, size_t room);
+/* A program or script of tests/bench: in $NOPAL_BENCH_DIR, or in this program's build tree.  False:
+ * `mode` of access() is not granted, and `path` says where it would be. */
+bool bench_program(const char *name, int mode, char *path, size_t room);
 /* "ADDRESS:PORT" as nopal_address_parse reads it. */
 bool bench_address(const char *address, uint16_t port, struct nopal_address *ret_address);
 

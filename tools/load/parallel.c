@@ -5,11 +5,11 @@
 #include <stdlib.h>
 
 #include <nopal/microprotocol.h>
+#include "frame/tool.h"
 #include "load/parallel.h"
 
 enum {
 	PARALLEL_PORT = 9000,
-	PARALLEL_HOSTS = 2,
 	PARALLEL_HALF = 2,
 	PARALLEL_KIND = 31, /* of the first byte, and 0 is data: docs/wire.md */
 	/* Longer than what one layer tells its peer by data of the one below, and shorter than any
@@ -23,8 +23,9 @@ struct parallel_world;
 
 /* One end of a connection. */
 struct parallel_end {
+	side_call *on;
 	struct parallel_world *all;
-	int sent; /* messages */
+	int messages, sent; /* to send: 0 of an accepted one; and so many were */
 	uint64_t bytes;
 	int64_t opened_ns, arrived_ns; /* the first time; 0: not yet */
 };
@@ -35,7 +36,7 @@ struct parallel_world {
 	struct nopal_address to;
 	struct nopal_plan *plan;
 	struct nopal_buffer *message;
-	int messages; /* of each connection */
+	struct nopal_callbacks accepts;
 	struct parallel_end here[PARALLEL_MAX], there[PARALLEL_MAX];
 	int opened, accepted;
 	uint64_t delivered; /* bytes of all */
@@ -45,25 +46,29 @@ struct parallel_world {
 
 /* ------------------------------------------------------------------- callbacks */
 
-static void parallel_push(struct nopal_session *session, void *user)
+static void parallel_on(void *user, const struct side_event *event)
 {
 	struct parallel_end *end = user;
+	struct parallel_world *all = end->all;
+	const struct nopal_outgoing message = { .buffer = all->message,
+						.length = PARALLEL_MESSAGE_BYTES };
 
-	while (end->sent < end->all->messages &&
-	       nopal_send_message(
-		       session, &(struct nopal_outgoing){ .buffer = end->all->message,
-							  .length = PARALLEL_MESSAGE_BYTES }) == 0)
-		end->sent++;
+	if (event->kind == SIDE_OPENED)
+		end->opened_ns = nopal_world_now(all->world);
+	if (event->kind == SIDE_OPENED || event->kind == SIDE_WRITABLE)
+		while (end->sent < end->messages &&
+		       nopal_send_message(event->session, &message) == 0)
+			end->sent++;
+	all->ended |= event->kind == SIDE_ENDED && end->messages;
+	if (event->kind == SIDE_RECEIVED) {
+		if (end->bytes == 0)
+			end->arrived_ns = nopal_world_now(all->world);
+		end->bytes += nopal_message_length(event->message);
+		all->delivered += nopal_message_length(event->message);
+	}
 }
 
-static void parallel_on_opened(struct nopal_session *session, void *user)
-{
-	struct parallel_end *end = user;
-
-	end->opened_ns = nopal_world_now(end->all->world);
-	parallel_push(session, user);
-}
-
+/* The listener's sessions have an end each. */
 static void *parallel_on_accepted(struct nopal_session *session, void *user)
 {
 	struct parallel_world *all = user;
@@ -71,40 +76,10 @@ static void *parallel_on_accepted(struct nopal_session *session, void *user)
 
 	(void)session;
 	all->accepted += all->accepted < PARALLEL_MAX - 1;
+	end->on = parallel_on;
 	end->all = all;
 	return end;
 }
-
-static void parallel_on_received(struct nopal_session *session, struct nopal_message *message,
-				 void *user)
-{
-	struct parallel_end *end = user;
-
-	(void)session;
-	if (end->bytes == 0)
-		end->arrived_ns = nopal_world_now(end->all->world);
-	end->bytes += nopal_message_length(message);
-	end->all->delivered += nopal_message_length(message);
-}
-
-static void parallel_on_ended(struct nopal_session *session, enum nopal_end code, const char *text,
-			      void *user)
-{
-	struct parallel_end *end = user;
-
-	(void)session, (void)code, (void)text;
-	end->all->ended = true;
-}
-
-static const struct nopal_callbacks parallel_opens = {
-	.opened = parallel_on_opened,
-	.writable = parallel_push,
-	.ended = parallel_on_ended,
-};
-static const struct nopal_callbacks parallel_accepts = {
-	.accepted = parallel_on_accepted,
-	.received = parallel_on_received,
-};
 
 static void parallel_on_datagram(void *user, int64_t now_ns, const struct nopal_address *from,
 				 const struct nopal_address *to, const uint8_t *bytes,
@@ -123,45 +98,40 @@ static void parallel_on_datagram(void *user, int64_t now_ns, const struct nopal_
 
 /* ----------------------------------------------------------------------- world */
 
-static bool parallel_world_open(struct parallel_world *all, struct nopal_plan *plan, uint64_t seed,
-				const struct nopal_link *forward, const struct nopal_link *reverse)
+static struct parallel_world *parallel_world_new(struct nopal_plan *plan,
+						 const struct side_place *place)
 {
+	struct parallel_world *all = tool_need(calloc(1, sizeof(*all)));
 	struct nopal_endpoint *listener;
 
 	all->plan = plan;
-	all->world = nopal_sim_new(seed);
-	all->message = nopal_buffer_new(PARALLEL_MESSAGE_BYTES);
-	if (!all->world || !all->message)
-		return false;
-	for (int i = 0; i < PARALLEL_HOSTS; i++)
-		if (nopal_sim_host(all->world) < 0)
-			return false;
-	if (nopal_sim_connect(all->world, 0, 1, forward, reverse) < 0)
-		return false;
+	all->world = tool_need(nopal_sim_new(place->seed));
+	all->message = tool_need(nopal_buffer_new(PARALLEL_MESSAGE_BYTES));
+	all->accepts = side_callbacks;
+	all->accepts.accepted = parallel_on_accepted;
+	side_hosts(all->world, place);
 	nopal_sim_tap(all->world, parallel_on_datagram, all);
 	nopal_sim_address(1, PARALLEL_PORT, &all->to);
-	all->from = nopal_sim_endpoint(all->world, 0, PARALLEL_PORT);
-	listener = nopal_sim_endpoint(all->world, 1, PARALLEL_PORT);
-	return all->from && listener &&
-	       nopal_endpoint_allow(listener, plan, NOPAL_ALLOW_CONNECTIONLESS, &parallel_accepts,
-				    all) == 0;
+	all->from = tool_need(nopal_sim_endpoint(all->world, 0, PARALLEL_PORT));
+	listener = tool_need(nopal_sim_endpoint(all->world, 1, PARALLEL_PORT));
+	if (nopal_endpoint_allow(listener, plan, NOPAL_ALLOW_CONNECTIONLESS, &all->accepts, all))
+		tool_lacks_memory();
+	return all;
 }
 
 static void parallel_world_close(struct parallel_world *all)
 {
-	if (all->world)
-		nopal_world_free(all->world);
-	if (all->message)
-		nopal_buffer_free(all->message);
+	nopal_world_free(all->world);
+	nopal_buffer_free(all->message);
 	free(all);
 }
 
-static bool parallel_open_one(struct parallel_world *all)
+static bool parallel_open_one(struct parallel_world *all, int messages)
 {
 	struct parallel_end *end = &all->here[all->opened++];
 
-	end->all = all;
-	return nopal_open(all->from, all->plan, &all->to, &parallel_opens, end);
+	*end = (struct parallel_end){ .on = parallel_on, .all = all, .messages = messages };
+	return nopal_open(all->from, all->plan, &all->to, &side_callbacks, end);
 }
 
 /* Until so many bytes are there; false: they never are, or not in time. */
@@ -192,16 +162,12 @@ bool parallel_run(struct parallel *parallel)
 	uint64_t bytes = (uint64_t)parallel->connections * (uint64_t)parallel->messages *
 			 PARALLEL_MESSAGE_BYTES;
 	struct nopal_link_counters there = { 0 }, back = { 0 };
-	struct parallel_world *all = calloc(1, sizeof(*all));
+	struct parallel_world *all = parallel_world_new(parallel->plan, &parallel->place);
 	uint64_t delivered[PARALLEL_MAX];
-	bool good = all && parallel->connections <= PARALLEL_MAX &&
-		    parallel_world_open(all, parallel->plan, parallel->seed, &parallel->forward,
-					&parallel->reverse);
+	bool good = parallel->connections <= PARALLEL_MAX;
 
-	if (good)
-		all->messages = parallel->messages;
 	for (int i = 0; good && i < parallel->connections; i++)
-		good = parallel_open_one(all);
+		good = parallel_open_one(all, parallel->messages);
 	good = good && parallel_pass(all, bytes / PARALLEL_HALF, parallel->patience_ns);
 	for (int i = 0; good && i < parallel->connections; i++)
 		delivered[i] = all->there[i].bytes;
@@ -218,44 +184,29 @@ bool parallel_run(struct parallel *parallel)
 		parallel->control_packets = all->control_packets;
 		parallel->control_bytes = all->control_bytes;
 	}
-	if (all)
-		parallel_world_close(all);
+	parallel_world_close(all);
 	return good;
 }
 
 /* --------------------------------------------------------------------- joining */
 
-static bool parallel_join_one(struct parallel_joining *joining, struct parallel_world *all,
-			      int index)
-{
-	int64_t begun_ns = nopal_world_now(all->world);
-	uint64_t before = all->control_packets + all->data_packets;
-
-	if (!parallel_open_one(all) ||
-	    !parallel_pass(all, (uint64_t)all->opened * PARALLEL_MESSAGE_BYTES,
-			   begun_ns + PARALLEL_PAUSE_NS))
-		return false;
-	joining->opened_ns[index] = all->here[index].opened_ns - begun_ns;
-	joining->arrived_ns[index] = all->there[index].arrived_ns - begun_ns;
-	joining->packets[index] = all->control_packets + all->data_packets - before;
-	return true;
-}
-
 bool parallel_join(struct parallel_joining *joining)
 {
-	struct parallel_world *all = calloc(1, sizeof(*all));
-	bool good = all && parallel_world_open(all, joining->plan, joining->seed, &joining->link,
-					       &joining->link);
+	struct parallel_world *all = parallel_world_new(joining->plan, &joining->place);
+	bool good = true;
 
-	if (good) {
-		all->messages = 1;
-		good = parallel_join_one(joining, all, 0);
-	}
-	if (good) {
+	for (int i = 0; good && i < 2; i++) {
+		uint64_t before = all->control_packets + all->data_packets;
+		int64_t begun_ns = nopal_world_now(all->world);
+
+		good = parallel_open_one(all, 1) &&
+		       parallel_pass(all, (uint64_t)all->opened * PARALLEL_MESSAGE_BYTES,
+				     begun_ns + PARALLEL_PAUSE_NS);
+		joining->opened_ns[i] = all->here[i].opened_ns - begun_ns;
+		joining->arrived_ns[i] = all->there[i].arrived_ns - begun_ns;
+		joining->packets[i] = all->control_packets + all->data_packets - before;
 		nopal_sim_run(all->world, nopal_world_now(all->world) + PARALLEL_PAUSE_NS);
-		good = parallel_join_one(joining, all, 1);
 	}
-	if (all)
-		parallel_world_close(all);
+	parallel_world_close(all);
 	return good;
 }

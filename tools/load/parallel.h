@@ -3,8 +3,8 @@
  * parallel.h -- connections side by side between two simulated hosts, the same data over each, one
  * way: what crosses the network for it, and how even they are.
  *
- *     struct parallel run = { .plan = plan, .forward = link, .reverse = link,
- *                             .seed = 1, .connections = 100, .messages = 20 };
+ *     struct parallel run = { .plan = plan, .place = { .forward = link, .reverse = link },
+ *                             .connections = 100, .messages = 20 };
  *     if (parallel_run(&run))
  *             printf("%llu\n", (unsigned long long)run.control_packets);
  *
@@ -13,7 +13,7 @@
 #ifndef NOPAL_PARALLEL_H
 #define NOPAL_PARALLEL_H
 
-#include <nopal/nopal.h>
+#include "load/side.h"
 
 enum {
 	PARALLEL_MAX = 1000, /* connections */
@@ -22,8 +22,7 @@ enum {
 
 struct parallel {
 	struct nopal_plan *plan;
-	struct nopal_link forward, reverse;
-	uint64_t seed;
+	struct side_place place;
 	int connections, messages; /* of each */
 	int64_t patience_ns;
 
@@ -41,8 +40,7 @@ bool parallel_run(struct parallel *parallel);
 /* How a connection begins beside one that is there already. */
 struct parallel_joining {
 	struct nopal_plan *plan;
-	struct nopal_link link; /* both ways */
-	uint64_t seed;
+	struct side_place place;
 
 	/* what came of it: from its opening, of the first and of the second */
 	int64_t opened_ns[2];  /* till the opener may send */

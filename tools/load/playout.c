@@ -20,6 +20,7 @@ struct playout_stage;
 
 /* One stream. */
 struct playout_flow {
+	side_call *on;
 	struct playout_stage *stage;
 	struct playout *playout;
 	uint32_t index;
@@ -34,6 +35,7 @@ struct playout_flow {
 
 /* All streams of a world. */
 struct playout_stage {
+	side_call *on;
 	struct nopal_world *world;
 	struct loop *loop; /* NULL: it is simulated */
 	struct playout_flow *flows;
@@ -78,39 +80,32 @@ static void flow_on_tick(void *user)
 		flow_wait(flow);
 }
 
-static void flow_on_opened(struct nopal_session *session, void *user)
+static void flow_on(void *user, const struct side_event *event)
 {
 	struct playout_flow *flow = user;
 
-	flow->session = session;
+	if (event->kind == SIDE_ENDED)
+		flow->session = NULL;
+	if (event->kind != SIDE_OPENED)
+		return;
+	flow->session = event->session;
 	flow->start_ns = nopal_world_now(flow->stage->world) +
 			 flow->index * flow->playout->interval_ns / flow->stage->count;
 	flow_wait(flow);
 }
 
-static void flow_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
-			  void *user)
-{
-	struct playout_flow *flow = user;
-
-	(void)session;
-	(void)end;
-	(void)text;
-	flow->session = NULL;
-}
-
 /* ----------------------------------------------------------------- receiving */
 
-static void stage_on_received(struct nopal_session *session, struct nopal_message *message,
-			      void *user)
+static void stage_on(void *user, const struct side_event *event)
 {
 	struct playout_stage *stage = user;
 	uint32_t head[PLAYOUT_HEAD_WORDS] = { 0 };
 	struct playout_flow *flow;
 	int64_t now_ns = nopal_world_now(stage->world);
 
-	(void)session;
-	nopal_message_copy(message, 0, head, sizeof(head));
+	if (event->kind != SIDE_RECEIVED)
+		return;
+	nopal_message_copy(event->message, 0, head, sizeof(head));
 	if (head[0] >= stage->count || head[1] >= stage->flows[head[0]].playout->count)
 		return;
 	flow = &stage->flows[head[0]];
@@ -120,15 +115,6 @@ static void stage_on_received(struct nopal_session *session, struct nopal_messag
 	if (flow->arrived_ns[head[1]] == 0)
 		flow->arrived_ns[head[1]] = now_ns;
 }
-
-static const struct nopal_callbacks flow_callbacks = {
-	.opened = flow_on_opened,
-	.ended = flow_on_ended,
-};
-static const struct nopal_callbacks stage_callbacks = {
-	.accepted = bench_accepted,
-	.received = stage_on_received,
-};
 
 static void flow_judge(struct playout_flow *flow)
 {
@@ -148,162 +134,107 @@ static void flow_judge(struct playout_flow *flow)
 
 /* --------------------------------------------------------------------- stage */
 
-static bool stage_init(struct playout_stage *stage, struct playout *playouts, uint32_t count)
-{
-	stage->count = count;
-	stage->flows = calloc(count, sizeof(*stage->flows));
-	for (uint32_t i = 0; stage->flows && i < count; i++) {
-		struct playout_flow *flow = &stage->flows[i];
-
-		flow->stage = stage;
-		flow->playout = &playouts[i];
-		flow->index = i;
-		flow->arrived_ns = calloc(playouts[i].count, sizeof(*flow->arrived_ns));
-		if (!flow->arrived_ns)
-			return false;
-	}
-	return stage->flows != NULL;
-}
-
-/* After the world is gone. */
-static void stage_fini(struct playout_stage *stage)
-{
-	for (uint32_t i = 0; stage->flows && i < stage->count; i++) {
-		free(stage->flows[i].arrived_ns);
-		loop_event_free(stage->flows[i].tick);
-	}
-	free(stage->flows);
-}
-
-/* Until all that is waited for is over. */
-static int64_t stage_length(const struct playout *playout)
-{
-	return (playout->count + 1) * playout->interval_ns + playout->buffer_ns + PLAYOUT_GRACE_NS;
-}
-
-bool playout_simulate(struct playout *playout, const struct side_link *link)
-{
-	struct playout_stage stage = { .world = nopal_sim_new(link->seed) };
-	struct side_peers peers = { .plan = playout->plan,
-				    .opens = &flow_callbacks,
-				    .listens = &stage_callbacks,
-				    .listener = &stage };
-	bool good = stage.world && stage_init(&stage, playout, 1);
-
-	peers.opener = stage.flows;
-	good = good && side_connect(stage.world, link, &peers);
-	if (good)
-		nopal_sim_run(stage.world, stage_length(playout));
-	nopal_world_free(stage.world);
-	if (good)
-		flow_judge(&stage.flows[0]);
-	stage_fini(&stage);
-	return good;
-}
-
-/* ---------------------------------------------------------------------- live */
-
-/* The relays, one a link, and where they are. */
-struct playout_relays {
-	struct nopal_relay **relays;
-	struct nopal_address *addresses;
-	int count;
-};
-
-static bool relays_open(struct playout_relays *relays, struct loop *loop,
-			const struct side_link *links, const struct nopal_address *target)
+/* Over the relays, one for each place; their addresses are those of the sender's peers. */
+static bool stage_relay(struct playout_stage *stage, const struct side_place *places,
+			struct nopal_relay **relays, struct nopal_address *addresses, int count)
 {
 	struct nopal_problems problems = { 0 };
-	struct nopal_address any;
+	struct nopal_endpoint *endpoint;
+	struct nopal_address any, target;
 
 	if (!bench_address("127.0.0.1", 0, &any))
 		return false;
-	for (int i = 0; i < relays->count; i++) {
-		relays->relays[i] =
-			nopal_relay_open(loop_base(loop), &any, target, links[i].forward,
-					 links[i].reverse, links[i].seed, &problems);
-		tool_problems(&problems);
-		if (!relays->relays[i])
+	endpoint = nopal_endpoint_open(stage->world, &any, NULL);
+	for (uint32_t i = 0; endpoint && i < stage->count; i++)
+		if (nopal_endpoint_allow(endpoint, stage->flows[i].playout->plan,
+					 NOPAL_ALLOW_CONNECTIONLESS, &side_callbacks, stage) < 0)
 			return false;
-		nopal_relay_local(relays->relays[i], &relays->addresses[i]);
+	if (!endpoint)
+		return false;
+	nopal_endpoint_local(endpoint, &target);
+	for (int i = 0; i < count; i++) {
+		relays[i] =
+			nopal_relay_open(loop_base(stage->loop), &any, &target, &places[i].forward,
+					 &places[i].reverse, places[i].seed, &problems);
+		tool_problems(&problems);
+		if (!relays[i])
+			return false;
+		nopal_relay_local(relays[i], &addresses[i]);
 	}
 	return true;
 }
 
-/* Where all plans may be opened. */
-static bool stage_listen(struct playout_stage *stage, struct nopal_address *ret_address)
+static bool stage_play_live(struct playout_stage *stage, const struct side_place *places, int count,
+			    int64_t duration_ns)
 {
-	struct nopal_endpoint *endpoint = NULL;
-	struct nopal_address any;
+	struct nopal_relay **relays = tool_need(calloc((size_t)count, sizeof(*relays)));
+	struct nopal_address *addresses = tool_need(calloc((size_t)count, sizeof(*addresses)));
+	bool good = stage_relay(stage, places, relays, addresses, count);
+	struct nopal_endpoint *endpoint =
+		good ? loop_endpoint_to(stage->loop, &addresses[0]) : NULL;
 
-	if (bench_address("127.0.0.1", 0, &any))
-		endpoint = nopal_endpoint_open(stage->world, &any, NULL);
-	for (uint32_t i = 0; endpoint && i < stage->count; i++)
-		if (nopal_endpoint_allow(endpoint, stage->flows[i].playout->plan,
-					 NOPAL_ALLOW_CONNECTIONLESS, &stage_callbacks, stage) < 0)
-			return false;
-	if (endpoint)
-		nopal_endpoint_local(endpoint, ret_address);
-	return endpoint != NULL;
-}
-
-static bool stage_open(struct playout_stage *stage, const struct playout_relays *relays)
-{
-	struct nopal_endpoint *endpoint = loop_endpoint_to(stage->loop, &relays->addresses[0]);
-
-	for (uint32_t i = 0; endpoint && i < stage->count; i++) {
+	good = endpoint != NULL;
+	for (uint32_t i = 0; good && i < stage->count; i++) {
 		struct playout_flow *flow = &stage->flows[i];
 
 		flow->tick = loop_event_new(stage->loop, LOOP_TIMER, -1, flow_on_tick, flow);
-		if (!flow->tick ||
-		    !nopal_open(endpoint, flow->playout->plan,
-				&relays->addresses[flow->playout->link], &flow_callbacks, flow))
-			return false;
+		good = flow->tick &&
+		       nopal_open(endpoint, flow->playout->plan, &addresses[flow->playout->link],
+				  &side_callbacks, flow);
 	}
-	return endpoint != NULL;
+	if (good)
+		side_wait(stage->loop, duration_ns);
+	for (int i = 0; i < count; i++)
+		if (relays[i])
+			nopal_relay_close(relays[i]);
+	free(relays);
+	free(addresses);
+	return good;
 }
 
-static void stage_on_end(void *user)
+bool playout_run(struct playout *playouts, int count, const struct side_place *places,
+		 int place_count)
 {
-	struct playout_stage *stage = user;
+	/* until all that is waited for is over */
+	int64_t duration_ns = (playouts[0].count + 1) * playouts[0].interval_ns +
+			      playouts[0].buffer_ns + PLAYOUT_GRACE_NS;
+	bool live = places[0].live, good;
+	struct playout_stage stage = {
+		.on = stage_on,
+		.loop = live ? loop_new(NULL) : NULL,
+		.flows = tool_need(calloc((size_t)count, sizeof(*stage.flows))),
+		.count = (uint32_t)count,
+	};
 
-	loop_stop(stage->loop);
-}
-
-bool playout_run(struct playout *playouts, int count, const struct side_link *links, int link_count)
-{
-	struct playout_stage stage = { .loop = loop_new(NULL) };
-	struct playout_relays relays = { .count = link_count };
-	struct nopal_address target;
-	bool good;
-
-	if (!stage.loop)
-		return false;
-	stage.world = loop_world(stage.loop);
-	relays.relays = calloc((size_t)link_count, sizeof(struct nopal_relay *));
-	relays.addresses = calloc((size_t)link_count, sizeof(*relays.addresses));
-	good = relays.relays && relays.addresses && stage_init(&stage, playouts, (uint32_t)count) &&
-	       stage_listen(&stage, &target) && relays_open(&relays, stage.loop, links, &target);
-	if (good) {
-		struct loop_event *end =
-			loop_event_new(stage.loop, LOOP_TIMER, -1, stage_on_end, &stage);
-
-		good = end && stage_open(&stage, &relays);
-		if (good) {
-			loop_event_start(end, stage_length(stage.flows[0].playout));
-			loop_run(stage.loop);
-		}
-		loop_event_free(end);
+	for (uint32_t i = 0; i < stage.count; i++)
+		stage.flows[i] = (struct playout_flow){
+			.on = flow_on,
+			.stage = &stage,
+			.playout = &playouts[i],
+			.index = i,
+			.arrived_ns = tool_need(calloc(playouts[i].count, sizeof(int64_t))),
+		};
+	if (!live) {
+		stage.world = tool_need(nopal_sim_new(places[0].seed));
+		side_hosts(stage.world, &places[0]);
+		good = side_connect(stage.world, 0, 1, playouts[0].plan, stage.flows, &stage);
+		if (good)
+			nopal_sim_run(stage.world, duration_ns);
+		nopal_world_free(stage.world);
+	} else {
+		stage.world = stage.loop ? loop_world(stage.loop) : NULL;
+		good = stage.loop && stage_play_live(&stage, places, place_count, duration_ns);
+		if (stage.loop)
+			loop_end_world(stage.loop);
 	}
-	for (int i = 0; good && i < count; i++)
-		flow_judge(&stage.flows[i]);
-	for (int i = 0; relays.relays && i < relays.count; i++)
-		if (relays.relays[i])
-			nopal_relay_close(relays.relays[i]);
-	free(relays.relays);
-	free(relays.addresses);
-	loop_end_world(stage.loop);
-	stage_fini(&stage);
-	loop_free(stage.loop);
+	for (uint32_t i = 0; i < stage.count; i++) {
+		if (good)
+			flow_judge(&stage.flows[i]);
+		free(stage.flows[i].arrived_ns);
+		loop_event_free(stage.flows[i].tick);
+	}
+	free(stage.flows);
+	if (stage.loop)
+		loop_free(stage.loop);
 	return good;
 }

@@ -9,7 +9,7 @@
 #ifndef NOPAL_PLAYOUT_H
 #define NOPAL_PLAYOUT_H
 
-#include "load/round_trips.h"
+#include "load/side.h"
 
 struct playout {
 	struct nopal_plan *plan;
@@ -21,9 +21,9 @@ struct playout {
 	uint32_t on_time, late, lost;
 };
 
-bool playout_simulate(struct playout *playout, const struct side_link *link);
-/* All of them at once, in one process.  False: the machine refused, which was said. */
-bool playout_run(struct playout *playouts, int count, const struct side_link *links,
-		 int link_count);
+/* Live, all of them at once in one process, by relays over the places' links; simulated there is one
+ * of both.  False: the machine refused, which was said. */
+bool playout_run(struct playout *playouts, int count, const struct side_place *places,
+		 int place_count);
 
 #endif

@@ -6,13 +6,18 @@
  * Plain UDP is connected on both sides: the least that the kernel does for a datagram.
  */
 #include <errno.h>
-#include <unistd.h>
 #include <sys/socket.h>
 
 #include "load/clock.h"
 #include "load/round_trips.h"
 
 enum { ROUND_TRIPS_ASK_AFTER = 1 << 16 }; /* polls between looks at the clock */
+
+struct round_trips_side {
+	struct side side;
+	struct round_trips *round_trips;
+	bool asks;
+};
 
 /* Takes note of a round trip; false: it was the last one. */
 static bool round_trips_note(struct round_trips *round_trips, int64_t trip_ns)
@@ -32,17 +37,11 @@ struct round_trips_socket {
 	uint8_t bytes[ROUND_TRIPS_MAX_BYTES];
 };
 
-static int round_trips_type(const struct round_trips *round_trips)
+static struct round_trips_socket round_trips_socket_of(const struct round_trips_side *one, int fd)
 {
-	return round_trips->kind == ROUND_TRIPS_TCP ? SOCK_STREAM : SOCK_DGRAM;
-}
+	const struct round_trips *round_trips = one->round_trips;
+	bool tcp = round_trips->protocol == SIDE_TCP;
 
-static struct round_trips_socket round_trips_socket_of(const struct round_trips *round_trips,
-						       int fd)
-{
-	bool tcp = round_trips->kind == ROUND_TRIPS_TCP;
-
-	bench_socket_patience(fd, round_trips->patience_ns);
 	return (struct round_trips_socket){
 		.round_trips = round_trips,
 		.fd = fd,
@@ -54,7 +53,7 @@ static struct round_trips_socket round_trips_socket_of(const struct round_trips 
 static bool round_trips_receive(struct round_trips_socket *sock)
 {
 	bool spin = sock->round_trips->way == SIDE_SPIN;
-	bool stream = sock->round_trips->kind == ROUND_TRIPS_TCP;
+	bool stream = sock->round_trips->protocol == SIDE_TCP;
 	int64_t asked_ns = 0;
 	size_t got = 0;
 
@@ -84,136 +83,89 @@ static bool round_trips_send(const struct round_trips_socket *sock)
 	return send(sock->fd, sock->bytes, sock->length, MSG_NOSIGNAL) == (ssize_t)sock->length;
 }
 
-static void ping_socket(struct round_trips *round_trips, const struct bench_place *place,
-			uint16_t port)
+static void round_trips_ask(void *user, int fd)
 {
-	int fd = bench_socket_connected(place->address, round_trips_type(round_trips), port);
-	struct round_trips_socket sock = round_trips_socket_of(round_trips, fd);
+	struct round_trips_side *ping = user;
+	struct round_trips_socket sock = round_trips_socket_of(ping, fd);
 	int64_t begun_ns = clock_now_ns(), now_ns;
 
-	if (fd < 0)
-		return;
 	while (round_trips_send(&sock) && round_trips_receive(&sock)) {
 		now_ns = clock_now_ns();
-		if (!round_trips_note(round_trips, now_ns - begun_ns))
+		if (!round_trips_note(ping->round_trips, now_ns - begun_ns))
 			break;
 		begun_ns = now_ns;
 	}
-	close(fd);
 }
 
-/* ------------------------------------------------------------------ configs */
-
-/* One side of a config's ping-pong. */
-struct round_trips_side {
-	struct side side;
-	struct round_trips *round_trips; /* NULL: the side answers */
-};
-
-static void side_ping(struct round_trips_side *one)
+static void round_trips_answer(void *user, int fd)
 {
-	uint8_t bytes[ROUND_TRIPS_MAX_BYTES] = { 0 };
+	const struct round_trips_side *pong = user;
+	struct round_trips_socket sock = round_trips_socket_of(pong, fd);
 
-	nopal_send(one->side.session, bytes, one->round_trips->bytes, 0);
-}
-
-static void side_on_opened(struct nopal_session *session, void *user)
-{
-	struct round_trips_side *one = user;
-
-	one->side.session = session;
-	side_heard(&one->side);
-	if (one->round_trips)
-		side_ping(one);
-}
-
-static void side_on_received(struct nopal_session *session, struct nopal_message *message,
-			     void *user)
-{
-	struct round_trips_side *one = user;
-	int64_t begun_ns = one->side.heard_ns;
-
-	if (!one->round_trips) {
-		const uint8_t *bytes = NULL;
-		uint32_t length = 0;
-
-		if (nopal_message_length(message) > 0)
-			bytes = nopal_message_piece(message, 0, &length);
-		nopal_send(session, bytes, length, 0);
-		return;
-	}
-	if (one->side.over)
-		return;
-	side_heard(&one->side);
-	if (round_trips_note(one->round_trips, one->side.heard_ns - begun_ns))
-		side_ping(one);
-	else
-		side_over(&one->side);
-}
-
-static const struct nopal_callbacks side_callbacks = {
-	.accepted = bench_accepted,
-	.opened = side_on_opened,
-	.received = side_on_received,
-	.ended = side_on_ended,
-};
-
-/* --------------------------------------------------------------------- both */
-
-static void pong_runs(void *user, const struct bench_place *place, int tell)
-{
-	const struct round_trips *round_trips = user;
-	struct round_trips_side pong = { .side = { .way = round_trips->way } };
-	struct round_trips_socket sock;
-	int fd;
-
-	if (round_trips->kind == ROUND_TRIPS_CONFIG) {
-		side_listen(&pong.side, place, round_trips->plan, &side_callbacks, tell);
-		return;
-	}
-	fd = bench_partner_socket(place, round_trips_type(round_trips), tell);
-	sock = round_trips_socket_of(round_trips, fd);
 	/* The first datagram tells the peer's address. */
-	if (fd < 0 || (round_trips->kind == ROUND_TRIPS_UDP &&
-		       (bench_socket_meet(fd, sock.bytes, sizeof(sock.bytes)) < 0 ||
-			!round_trips_send(&sock))))
+	if (pong->round_trips->protocol == SIDE_UDP &&
+	    (bench_socket_meet(fd, sock.bytes, sizeof(sock.bytes)) < 0 || !round_trips_send(&sock)))
 		return;
 	while (round_trips_receive(&sock) && round_trips_send(&sock))
 		;
 }
 
-bool round_trips_run(struct round_trips *round_trips, const struct bench_place *place)
-{
-	struct round_trips_side ping = {
-		.side = { .way = round_trips->way, .patience_ns = round_trips->patience_ns },
-		.round_trips = round_trips,
-	};
-	struct bench_partner partner;
-	bool good = bench_partner_start(&partner, place, pong_runs, round_trips);
+/* ------------------------------------------------------------------ configs */
 
-	round_trips->done = -round_trips->warm;
-	if (good && round_trips->kind == ROUND_TRIPS_CONFIG)
-		side_open(&ping.side, place, partner.port, round_trips->plan, &side_callbacks);
-	else if (good)
-		ping_socket(round_trips, place, partner.port);
-	bench_partner_end(&partner);
-	return good;
+static void round_trips_on(void *user, const struct side_event *event)
+{
+	static const uint8_t zeros[ROUND_TRIPS_MAX_BYTES];
+	struct round_trips_side *one = user;
+	struct side *side = &one->side;
+	int64_t begun_ns = side->heard_ns;
+	const uint8_t *bytes = NULL;
+	uint32_t length = 0;
+
+	switch (event->kind) {
+	case SIDE_OPENED:
+		side_heard(side);
+		if (one->asks)
+			nopal_send(event->session, zeros, one->round_trips->bytes, 0);
+		break;
+	case SIDE_RECEIVED:
+		if (side->over)
+			break;
+		if (!one->asks) {
+			if (nopal_message_length(event->message) > 0)
+				bytes = nopal_message_piece(event->message, 0, &length);
+			nopal_send(event->session, bytes, length, 0);
+			break;
+		}
+		side_heard(side);
+		if (round_trips_note(one->round_trips, side->heard_ns - begun_ns))
+			nopal_send(event->session, zeros, one->round_trips->bytes, 0);
+		else
+			side_over(side);
+		break;
+	case SIDE_ENDED:
+		side_over(side);
+		break;
+	default:
+		break;
+	}
 }
 
-bool round_trips_simulate(struct round_trips *round_trips, const struct side_link *link)
+bool round_trips_run(struct round_trips *round_trips, const struct side_place *place)
 {
-	struct round_trips_side pong = { .round_trips = NULL }, ping = {
-		.side = { .patience_ns = round_trips->patience_ns },
-		.round_trips = round_trips,
+	struct side side = {
+		.on = round_trips_on,
+		.way = round_trips->way,
+		.patience_ns = round_trips->patience_ns,
 	};
-	const struct side_peers peers = {
-		.plan = round_trips->plan,
-		.opens = &side_callbacks,
-		.listens = &side_callbacks,
-		.opener = &ping,
-		.listener = &pong,
-	};
+	struct round_trips_side ping = { side, round_trips, true };
+	struct round_trips_side pong = { side, round_trips, false };
 
 	round_trips->done = -round_trips->warm;
-	return side_simulate(&ping.side, &pong.side, link, &peers);
+	return side_work(&(struct side_work){ .protocol = round_trips->protocol,
+					      .plan = round_trips->plan,
+					      .opener = &ping.side,
+					      .listener = &pong.side,
+					      .ask = round_trips_ask,
+					      .answer = round_trips_answer },
+			 place);
 }

@@ -8,11 +8,10 @@
 
 #include "load/side.h"
 
-enum round_trips_kind { ROUND_TRIPS_UDP, ROUND_TRIPS_TCP, ROUND_TRIPS_CONFIG };
 enum { ROUND_TRIPS_MAX_BYTES = 1024 };
 
 struct round_trips {
-	enum round_trips_kind kind;
+	enum side_protocol protocol;
 	enum side_way way;
 	struct nopal_plan *plan; /* of a config */
 	uint32_t bytes;		 /* of a message; TCP carries at least one */
@@ -22,10 +21,7 @@ struct round_trips {
 	int64_t done;		 /* out: how many were counted; negative: none was */
 };
 
-/* Live, this process and a partner.  False: the machine refused.  Where an answer stayed out, fewer
- * are done. */
-bool round_trips_run(struct round_trips *round_trips, const struct bench_place *place);
-/* The same of a config in virtual time.  False: out of memory. */
-bool round_trips_simulate(struct round_trips *round_trips, const struct side_link *link);
+/* False: as side_work().  Where an answer stayed out, fewer are done. */
+bool round_trips_run(struct round_trips *round_trips, const struct side_place *place);
 
 #endif

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * side.c -- one side of a workload by a config, live or simulated.
+ * side.c -- the two sides of a workload, live or simulated.
  */
 #include "load/side.h"
+
+#include <unistd.h>
+#include <sys/socket.h>
 
 #include <nopal/microprotocol.h>
 #include "load/clock.h"
@@ -22,15 +25,86 @@ void side_heard(struct side *side)
 
 void side_over(struct side *side)
 {
+	if (!side->over)
+		side->ended_ns = side_now(side);
 	side->over = true;
 	if (side->loop)
 		loop_stop(side->loop);
 }
 
-void side_on_ended(struct nopal_session *session, enum nopal_end end, const char *text, void *user)
+/* -------------------------------------------------------------------- events */
+
+static void side_tell(void *user, struct side_event event)
 {
-	(void)session, (void)end, (void)text;
-	side_over(user);
+	side_call *const *on = user;
+
+	(*on)(user, &event);
+}
+
+static void side_on_opened(struct nopal_session *session, void *user)
+{
+	side_tell(user, (struct side_event){ .kind = SIDE_OPENED, .session = session });
+}
+
+static void side_on_received(struct nopal_session *session, struct nopal_message *message,
+			     void *user)
+{
+	side_tell(user, (struct side_event){
+				.kind = SIDE_RECEIVED, .session = session, .message = message });
+}
+
+static void side_on_sent(struct nopal_session *session, uint64_t cookie, enum nopal_outcome outcome,
+			 void *user)
+{
+	(void)cookie;
+	side_tell(user,
+		  (struct side_event){ .kind = SIDE_SENT, .session = session, .outcome = outcome });
+}
+
+static void side_on_writable(struct nopal_session *session, void *user)
+{
+	side_tell(user, (struct side_event){ .kind = SIDE_WRITABLE, .session = session });
+}
+
+static void side_on_destination(struct nopal_session *session,
+				const struct nopal_destination_info *info, void *user)
+{
+	side_tell(user, (struct side_event){ .kind = SIDE_DESTINATION,
+					     .session = session,
+					     .destination = info });
+}
+
+static void side_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
+			  void *user)
+{
+	side_tell(user, (struct side_event){
+				.kind = SIDE_ENDED, .session = session, .end = end, .text = text });
+}
+
+static void *side_on_accepted(struct nopal_session *session, void *user)
+{
+	(void)session;
+	return user;
+}
+
+const struct nopal_callbacks side_callbacks = {
+	.accepted = side_on_accepted,
+	.opened = side_on_opened,
+	.received = side_on_received,
+	.sent = side_on_sent,
+	.writable = side_on_writable,
+	.destination = side_on_destination,
+	.ended = side_on_ended,
+};
+
+void side_on_sink(void *user, const struct side_event *event)
+{
+	struct side_sink *sink = user;
+
+	if (event->kind != SIDE_RECEIVED)
+		return;
+	sink->messages++;
+	sink->bytes += nopal_message_length(event->message);
 }
 
 /* ---------------------------------------------------------------------- live */
@@ -66,62 +140,140 @@ static void side_run(struct side *side)
 		loop_run(side->loop);
 }
 
-void side_listen(struct side *side, const struct bench_place *place, struct nopal_plan *plan,
-		 const struct nopal_callbacks *callbacks, int tell)
+static int side_type(const struct side_work *work)
 {
-	if (side_loop(side) && bench_partner_listen(side->loop, place, plan, callbacks, side, tell))
-		side_run(side);
+	return work->protocol == SIDE_TCP ? SOCK_STREAM : SOCK_DGRAM;
 }
 
-void side_open(struct side *side, const struct bench_place *place, uint16_t port,
-	       struct nopal_plan *plan, const struct nopal_callbacks *callbacks)
+bool side_listen(struct loop *loop, const struct bench_place *place, struct nopal_plan *plan,
+		 void *listener, int tell)
 {
+	struct nopal_endpoint *endpoint = NULL;
+	struct nopal_address local;
+
+	if (loop && bench_address(place->address, 0, &local))
+		endpoint = nopal_endpoint_open(loop_world(loop), &local, NULL);
+	if (!endpoint || nopal_endpoint_allow(endpoint, plan, NOPAL_ALLOW_CONNECTIONLESS,
+					      &side_callbacks, listener))
+		return false;
+	nopal_endpoint_local(endpoint, &local);
+	bench_partner_tell(tell, local.port);
+	return true;
+}
+
+static void side_partner(void *user, const struct bench_place *place, int tell)
+{
+	const struct side_work *work = user;
+	struct side *side = work->listener;
+	int fd;
+
+	if (work->protocol != SIDE_CONFIG) {
+		fd = bench_partner_socket(place, side_type(work), tell);
+		bench_socket_patience(fd, work->opener->patience_ns);
+		if (fd >= 0)
+			work->answer(side, fd);
+	} else if (side_loop(side) && side_listen(side->loop, place, work->plan, side, tell)) {
+		side_run(side);
+	}
+}
+
+static void side_open(struct side *side, const struct bench_place *place, uint16_t port,
+		      struct nopal_plan *plan)
+{
+	struct nopal_endpoint *endpoint = NULL;
+	struct nopal_address peer;
+
 	if (!side_loop(side))
 		return;
-	side_heard(side);
 	side->tick = loop_event_new(side->loop, LOOP_TIMER, -1, side_on_tick, side);
 	if (side->tick)
 		loop_event_start(side->tick, side->patience_ns);
-	if (side->tick && bench_partner_open(side->loop, place, port, plan, callbacks, side))
+	if (side->tick && bench_address(place->address, port, &peer))
+		endpoint = loop_endpoint_to(side->loop, &peer);
+	if (endpoint && nopal_open(endpoint, plan, &peer, &side_callbacks, side))
 		side_run(side);
 	side->over = true; /* what still arrives is not counted */
 	loop_event_free(side->tick);
 	loop_free(side->loop);
 }
 
-/* ----------------------------------------------------------------- simulated */
-
-struct nopal_session *side_connect(struct nopal_world *world, const struct side_link *link,
-				   const struct side_peers *peers)
+void side_wait(struct loop *loop, int64_t duration_ns)
 {
-	struct nopal_endpoint *from, *to;
-	struct nopal_address peer;
+	struct side side = { .loop = loop, .world = loop_world(loop), .patience_ns = duration_ns };
 
-	nopal_sim_host(world);
-	nopal_sim_host(world);
-	nopal_sim_connect(world, 0, 1, link->forward, link->reverse);
-	from = nopal_sim_endpoint(world, 0, 0);
-	to = nopal_sim_endpoint(world, 1, SIDE_SIM_PORT);
-	nopal_sim_address(1, SIDE_SIM_PORT, &peer);
-	if (!from || !to ||
-	    nopal_endpoint_allow(to, peers->plan, NOPAL_ALLOW_CONNECTIONLESS, peers->listens,
-				 peers->listener))
-		return NULL;
-	return nopal_open(from, peers->plan, &peer, peers->opens, peers->opener);
+	side_heard(&side);
+	side.tick = loop_event_new(loop, LOOP_TIMER, -1, side_on_tick, &side);
+	if (!side.tick)
+		return;
+	loop_event_start(side.tick, duration_ns);
+	loop_run(loop);
+	loop_event_free(side.tick);
 }
 
-bool side_simulate(struct side *opener, struct side *listener, const struct side_link *link,
-		   const struct side_peers *peers)
-{
-	struct nopal_world *world = nopal_sim_new(link->seed);
-	bool good;
+/* ----------------------------------------------------------------- simulated */
 
-	opener->world = listener->world = world;
-	good = world && side_connect(world, link, peers);
+void side_hosts(struct nopal_world *world, const struct side_place *place)
+{
+	nopal_sim_host(world);
+	nopal_sim_host(world);
+	nopal_sim_connect(world, 0, 1, &place->forward, &place->reverse);
+}
+
+struct nopal_session *side_connect(struct nopal_world *world, int from, int to,
+				   struct nopal_plan *plan, void *opener, void *listener)
+{
+	struct nopal_endpoint *here = nopal_sim_endpoint(world, from, 0);
+	struct nopal_endpoint *there = nopal_sim_endpoint(world, to, SIDE_SIM_PORT);
+	struct nopal_address peer;
+
+	nopal_sim_address(to, SIDE_SIM_PORT, &peer);
+	if (!here || !there ||
+	    nopal_endpoint_allow(there, plan, NOPAL_ALLOW_CONNECTIONLESS, &side_callbacks,
+				 listener))
+		return NULL;
+	return nopal_open(here, plan, &peer, &side_callbacks, opener);
+}
+
+static bool side_simulate(struct side_work *work, const struct side_place *place)
+{
+	struct nopal_world *world = nopal_sim_new(place->seed);
+	struct side *opener = work->opener;
+	bool good = world != NULL;
+
+	opener->world = work->listener->world = world;
+	if (good) {
+		side_hosts(world, place);
+		good = side_connect(world, 0, 1, work->plan, opener, work->listener);
+	}
 	while (good && !opener->over && nopal_sim_step(world))
 		if (nopal_world_now(world) - opener->heard_ns > opener->patience_ns)
 			break;
 	opener->over = true;
 	nopal_world_free(world);
+	return good;
+}
+
+bool side_work(struct side_work *work, const struct side_place *place)
+{
+	struct side *side = work->opener;
+	struct bench_partner partner;
+	bool good;
+
+	if (!place->live)
+		return side_simulate(work, place);
+	good = bench_partner_start(&partner, &place->pair, side_partner, work);
+	side->begun_ns = side->heard_ns = clock_now_ns();
+	if (good && work->protocol == SIDE_CONFIG) {
+		side_open(side, &place->pair, partner.port, work->plan);
+	} else if (good) {
+		int fd = bench_socket_connected(place->pair.address, side_type(work), partner.port);
+
+		bench_socket_patience(fd, side->patience_ns);
+		if (fd >= 0) {
+			work->ask(side, fd);
+			close(fd);
+		}
+	}
+	bench_partner_end(&partner);
 	return good;
 }

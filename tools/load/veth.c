@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "frame/tool.h"
+#include "load/pair.h"
 #include "load/veth.h"
 
 enum {
@@ -19,34 +20,7 @@ enum {
 	BITS = 8,
 };
 #define SCRIPT "veth.sh"
-#define BESIDE "../tests/bench" /* of the program in a build tree */
 #define GIGA   1e9
-
-/* The script's folder: said, or beside the program in its build tree. */
-static bool veth_directory(char *directory, size_t room)
-{
-	const char *said = getenv("NOPAL_BENCH_DIR");
-	char program[PATH_ROOM], script[PATH_ROOM + sizeof("/" SCRIPT)];
-	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-	char *slash;
-
-	program[length > 0 ? length : 0] = '\0';
-	slash = strrchr(program, '/');
-	if (said)
-		snprintf(directory, room, "%s", said);
-	else
-		snprintf(directory, room, "%.*s" BESIDE, slash ? (int)(slash + 1 - program) : 0,
-			 program);
-	snprintf(script, sizeof(script), "%s/" SCRIPT, directory);
-	if (access(script, R_OK) == 0)
-		return true;
-	fprintf(stderr,
-		"error: there is no %s\n"
-		"  fix: build with tests (meson setup BUILD && ninja -C BUILD) and run\n"
-		"       BUILD/tools/nopal, or set NOPAL_BENCH_DIR to BUILD/tests/bench\n",
-		script);
-	return false;
-}
 
 /* ------------------------------------------------------------ what it says */
 
@@ -84,12 +58,45 @@ double veth_cpu(const json_t *line)
 	       (veth_side(line, "recv", "delivered_bytes") / GIGA);
 }
 
-static void veth_read(const struct veth *veth, FILE *from)
+/* --------------------------------------------------------------- how it runs */
+
+int veth_run(const struct veth *veth)
 {
+	char script[PATH_ROOM], rounds[NUMBER_ROOM], seconds[NUMBER_ROOM];
+	int ends[2], status = 0;
 	char *text = NULL;
 	size_t room = 0;
+	pid_t child;
+	FILE *from;
 
-	while (getline(&text, &room, from) > 0) {
+	if (!bench_program(SCRIPT, R_OK, script, sizeof(script))) {
+		fprintf(stderr,
+			"error: there is no %s\n"
+			"  fix: build with tests (meson setup BUILD && ninja -C BUILD) and run\n"
+			"       BUILD/tools/nopal, or set NOPAL_BENCH_DIR to BUILD/tests/bench\n",
+			script);
+		return TOOL_ENVIRONMENT;
+	}
+	if (pipe(ends) < 0 || (child = fork()) < 0) {
+		fprintf(stderr, "nopal: %s\n", strerror(errno));
+		return TOOL_ENVIRONMENT;
+	}
+	if (child == 0) {
+		dup2(ends[1], STDOUT_FILENO);
+		close(ends[0]);
+		close(ends[1]);
+		/* where this program is killed the script must clean up after itself */
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		snprintf(rounds, sizeof(rounds), "%d", veth->rounds);
+		snprintf(seconds, sizeof(seconds), "%.3f", veth->seconds);
+		execlp("bash", "bash", script, "-c", veth->counts ? veth->counts : "1", "-n",
+		       rounds, "-t", seconds, "-p", veth->paths, "-r", veth->rows, NULL);
+		fprintf(stderr, "nopal: bash: %s\n", strerror(errno));
+		_exit(TOOL_ENVIRONMENT);
+	}
+	close(ends[1]);
+	from = fdopen(ends[0], "r");
+	while (from && getline(&text, &room, from) > 0) {
 		json_t *line = json_loads(text, 0, NULL);
 
 		if (line)
@@ -99,48 +106,8 @@ static void veth_read(const struct veth *veth, FILE *from)
 		json_decref(line);
 	}
 	free(text);
-}
-
-/* --------------------------------------------------------------- how it runs */
-
-int veth_run(const struct veth *veth)
-{
-	char directory[PATH_ROOM];
-	int ends[2], status = 0;
-	pid_t child;
-	FILE *from;
-
-	if (!veth_directory(directory, sizeof(directory)))
-		return TOOL_ENVIRONMENT;
-	if (pipe(ends) < 0 || (child = fork()) < 0) {
-		fprintf(stderr, "nopal: %s\n", strerror(errno));
-		return TOOL_ENVIRONMENT;
-	}
-	if (child == 0) {
-		char script[PATH_ROOM + sizeof("/" SCRIPT)], rounds[NUMBER_ROOM],
-			seconds[NUMBER_ROOM];
-
-		dup2(ends[1], STDOUT_FILENO);
-		close(ends[0]);
-		close(ends[1]);
-		/* Never returns. */
-		/* where this program is killed the script must clean up after itself */
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		snprintf(script, sizeof(script), "%s/" SCRIPT, directory);
-		snprintf(rounds, sizeof(rounds), "%d", veth->rounds);
-		snprintf(seconds, sizeof(seconds), "%.3f", veth->seconds);
-		execlp("bash", "bash", script, "-d", directory, "-n", rounds, "-t", seconds, "-p",
-		       veth->paths, "-c", veth->counts ? veth->counts : "1", "-r", veth->rows,
-		       NULL);
-		fprintf(stderr, "nopal: bash: %s\n", strerror(errno));
-		_exit(TOOL_ENVIRONMENT);
-	}
-	close(ends[1]);
-	from = fdopen(ends[0], "r");
-	if (from) {
-		veth_read(veth, from);
+	if (from)
 		fclose(from);
-	}
 	waitpid(child, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : TOOL_FAILED;
 }

@@ -33,9 +33,9 @@ enum { FIG5_NO_LOSS = 0, FIG5_LITTLE_LOSS = 2, FIG5_MUCH_LOSS = 3 };
 
 enum { FIG5_UDP, FIG5_BULK, FIG5_AUDIO, FIG5_PROTOCOLS };
 static const struct reproduce_protocol fig5_protocols[FIG5_PROTOCOLS] = {
-	{ "UDP", "ctp_minimal", ROUND_TRIPS_CONFIG, NULL },
-	{ "CTP-Bulk", "ctp_bulk", ROUND_TRIPS_CONFIG, NULL },
-	{ "CTP-Audio", "ctp_audio", ROUND_TRIPS_CONFIG, NULL },
+	{ "UDP", "ctp_minimal", SIDE_CONFIG, NULL },
+	{ "CTP-Bulk", "ctp_bulk", SIDE_CONFIG, NULL },
+	{ "CTP-Audio", "ctp_audio", SIDE_CONFIG, NULL },
 };
 
 static const struct fig5_place {
@@ -127,31 +127,30 @@ static void fig5_note(const struct reproduce_options *options, int place, int pr
 		   shares[FIG5_ON_TIME]);
 }
 
+/* The link of a place, with its loss. */
 static bool fig5_link(const struct reproduce_options *options, int place, int loss, int run,
-		      struct reproduce_place *ret_place)
+		      struct side_place *ret_place)
 {
 	char words[FIG5_TEXT];
 
+	*ret_place = (struct side_place){
+		.live = fig5_places[place].live,
+		.seed = options->seed + (uint64_t)run,
+	};
 	snprintf(words, sizeof(words), fig5_places[place].link, fig5_losses[loss]);
-	/* only its words: a relay is not a pair of hosts */
-	return reproduce_place_open(ret_place, options, REPRODUCE_SIMULATED, words,
-				    options->seed + (uint64_t)run);
+	return bench_link(words, &ret_place->forward, &ret_place->reverse);
 }
 
 static bool fig5_simulate(const struct reproduce_options *options, int place, int protocol,
 			  struct nopal_plan *plan)
 {
-	struct reproduce_place where;
-
 	for (int loss = 0; loss < FIG5_LOSSES; loss++)
 		for (int run = 0; run < options->runs; run++) {
 			struct playout playout = fig5_playout(options, plan);
-			struct side_link link;
+			struct side_place where;
 
-			if (!fig5_link(options, place, loss, run, &where))
-				return false;
-			link = (struct side_link){ &where.forward, &where.reverse, where.seed };
-			if (!playout_simulate(&playout, &link))
+			if (!fig5_link(options, place, loss, run, &where) ||
+			    !playout_run(&playout, 1, &where, 1))
 				return false;
 			fig5_note(options, place, protocol, loss, &playout);
 		}
@@ -163,31 +162,24 @@ static bool fig5_live(const struct reproduce_options *options, int place,
 		      struct nopal_plan *const plans[FIG5_PROTOCOLS], int run)
 {
 	struct playout playouts[FIG5_PROTOCOLS * FIG5_LOSSES];
-	struct reproduce_place places[FIG5_LOSSES];
-	struct side_link links[FIG5_LOSSES];
-	int count = 0;
+	struct side_place places[FIG5_LOSSES];
+	int protocols[FIG5_PROTOCOLS * FIG5_LOSSES], count = 0;
 
 	for (int loss = 0; loss < FIG5_LOSSES; loss++) {
 		if (!fig5_link(options, place, loss, run, &places[loss]))
 			return false;
-		links[loss] = (struct side_link){
-			&places[loss].forward,
-			&places[loss].reverse,
-			places[loss].seed + (uint64_t)loss,
-		};
+		places[loss].seed += (uint64_t)loss;
 		for (int i = 0; i < FIG5_PROTOCOLS; i++)
 			if (plans[i]) {
+				protocols[count] = i;
 				playouts[count] = fig5_playout(options, plans[i]);
 				playouts[count++].link = loss;
 			}
 	}
-	if (!playout_run(playouts, count, links, FIG5_LOSSES))
+	if (count > 0 && !playout_run(playouts, count, places, FIG5_LOSSES))
 		return false;
-	count = 0;
-	for (int loss = 0; loss < FIG5_LOSSES; loss++)
-		for (int i = 0; i < FIG5_PROTOCOLS; i++)
-			if (plans[i])
-				fig5_note(options, place, i, loss, &playouts[count++]);
+	for (int i = 0; i < count; i++)
+		fig5_note(options, place, protocols[i], playouts[i].link, &playouts[i]);
 	return true;
 }
 

@@ -15,6 +15,7 @@
 
 #include <nopal/microprotocol.h>
 #include "frame/tool.h"
+#include "load/burst.h"
 #include "load/clock.h"
 #include "reproduce/place.h"
 
@@ -36,8 +37,8 @@ enum {
 #define PACKING_FUSED	    "fused:" /* begins what nopal_plan_runs says */
 
 static const struct reproduce_protocol packing_protocols[] = {
-	{ "CTP-Minimal", "ctp_minimal", ROUND_TRIPS_CONFIG, NULL },
-	{ "CTP-Bulk", "ctp_bulk", ROUND_TRIPS_CONFIG, NULL },
+	{ "CTP-Minimal", "ctp_minimal", SIDE_CONFIG, NULL },
+	{ "CTP-Bulk", "ctp_bulk", SIDE_CONFIG, NULL },
 };
 enum { PACKING_MINIMAL, PACKING_BULK, PACKING_PROTOCOLS };
 
@@ -93,11 +94,23 @@ static void packing_add(const struct packing *packing, enum packing_column colum
 			   packing_cell(text, packing->protocol, packing->fused, column), value);
 }
 
+static struct burst packing_burst(const struct packing *packing, int warm)
+{
+	return (struct burst){
+		.protocol = SIDE_CONFIG,
+		.plan = packing->plan,
+		.bytes = PACKING_BYTES,
+		.count = PACKING_MESSAGES,
+		.warm = warm,
+		.patience_ns = PACKING_PATIENCE_NS,
+	};
+}
+
 static bool packing_live(const struct packing *packing)
 {
-	struct reproduce_place place = { .world = REPRODUCE_LOOPBACK };
+	struct side_place place = { .live = true };
 	struct round_trips round_trips = {
-		.kind = ROUND_TRIPS_CONFIG,
+		.protocol = SIDE_CONFIG,
 		.way = SIDE_SPIN,
 		.plan = packing->plan,
 		.bytes = 1,
@@ -106,17 +119,10 @@ static bool packing_live(const struct packing *packing)
 		.patience_ns = PACKING_PATIENCE_NS,
 		.round_trips_ns = packing->round_trips_ns,
 	};
-	struct burst burst = {
-		.kind = ROUND_TRIPS_CONFIG,
-		.plan = packing->plan,
-		.bytes = PACKING_BYTES,
-		.count = PACKING_MESSAGES,
-		.warm = PACKING_BURSTS_LIVE,
-		.patience_ns = PACKING_PATIENCE_NS,
-	};
+	struct burst burst = packing_burst(packing, PACKING_BURSTS_LIVE);
 
-	if (!reproduce_place_round_trips(&place, &round_trips) ||
-	    !reproduce_place_burst(&place, &burst))
+	bench_place_of(0, NULL, &place.pair);
+	if (!round_trips_run(&round_trips, &place) || !burst_run(&burst, &place))
 		return false;
 	packing_add(packing, PACKING_TRIP, reproduce_round_trips_median_us(&round_trips));
 	packing_add(packing, PACKING_BANDWIDTH,
@@ -129,22 +135,15 @@ static bool packing_live(const struct packing *packing)
 /* The simulator's own work is in it, too. */
 static bool packing_simulate(const struct packing *packing)
 {
-	struct reproduce_place place;
-	struct burst burst = {
-		.kind = ROUND_TRIPS_CONFIG,
-		.plan = packing->plan,
-		.bytes = PACKING_BYTES,
-		.count = PACKING_MESSAGES,
-		.warm = packing->options->quick ? PACKING_BURSTS_QUICK : PACKING_BURSTS,
-		.patience_ns = PACKING_PATIENCE_NS,
-	};
+	struct side_place place = { .seed = packing->options->seed };
+	struct burst burst = packing_burst(packing, packing->options->quick ? PACKING_BURSTS_QUICK
+									    : PACKING_BURSTS);
 	int64_t begun_ns;
 
-	if (!reproduce_place_open(&place, packing->options, REPRODUCE_SIMULATED, PACKING_LINK,
-				  packing->options->seed))
+	if (!bench_link(PACKING_LINK, &place.forward, &place.reverse))
 		return false;
 	begun_ns = clock_cpu_ns();
-	if (!reproduce_place_burst(&place, &burst))
+	if (!burst_run(&burst, &place))
 		return false;
 	packing_add(packing, PACKING_PROCESSING,
 		    burst.done ? (double)(clock_cpu_ns() - begun_ns) /

@@ -15,6 +15,7 @@
 
 #include <nopal/microprotocol.h>
 #include "frame/tool.h"
+#include "load/burst.h"
 #include "reproduce/place.h"
 
 enum {
@@ -46,22 +47,22 @@ static const struct table1_row {
 	struct reproduce_protocol protocol;
 	struct table1_paper local, wide;
 } table1_rows[TABLE1_ROWS] = {
-	{ { "UDP", "udp", ROUND_TRIPS_UDP, NULL },
+	{ { "UDP", "udp", SIDE_UDP, NULL },
 	  { 0.152, 0.0028, 90.28, 0.005 },
 	  { 413, 3, 61.54, 1.317 } },
-	{ { "CTP-Minimal", "ctp_minimal", ROUND_TRIPS_CONFIG, NULL },
+	{ { "CTP-Minimal", "ctp_minimal", SIDE_CONFIG, NULL },
 	  { 0.273, 0.0052, 81.76, 0.014 },
 	  { 414, 0.4, 56.81, 0.637 } },
-	{ { "CTP-LossyFIFO", "ctp_lossy_fifo", ROUND_TRIPS_CONFIG, NULL },
+	{ { "CTP-LossyFIFO", "ctp_lossy_fifo", SIDE_CONFIG, NULL },
 	  { 0.279, 0.0031, 81.77, 0.008 },
 	  { 414, 0.7, 56.62, 0.975 } },
-	{ { "CTP-Video", "ctp_video", ROUND_TRIPS_CONFIG, NULL },
+	{ { "CTP-Video", "ctp_video", SIDE_CONFIG, NULL },
 	  { 0.366, 0.0050, 82.17, 0.005 },
 	  { 414, 1, 21.97, 0.745 } },
-	{ { "TCP", "tcp", ROUND_TRIPS_TCP, NULL },
+	{ { "TCP", "tcp", SIDE_TCP, NULL },
 	  { 0.162, 0.0029, 89.40, 0.025 },
 	  { 412, 0.9, 9.38, 0.189 } },
-	{ { "CTP-Bulk", "ctp_bulk", ROUND_TRIPS_CONFIG, NULL },
+	{ { "CTP-Bulk", "ctp_bulk", SIDE_CONFIG, NULL },
 	  { 0.380, 0.0090, 68.31, 0.148 },
 	  { 415, 0.8, 4.73, 0.288 } },
 };
@@ -166,14 +167,14 @@ static double table1_mbps(uint32_t messages, int64_t took_ns)
 static int64_t table1_wire_ns(const struct reproduce_place *place, int64_t bytes)
 {
 	return (bytes + TABLE1_HEADER_BYTES) * TABLE1_BITS * NOPAL_SECOND /
-	       (int64_t)place->forward.rate_bps;
+	       (int64_t)place->sides.forward.rate_bps;
 }
 
 /* UDP in the simulator is what the link itself takes; the round trip in us. */
 static double table1_udp(const struct reproduce_options *options,
 			 const struct reproduce_place *place, int where)
 {
-	int64_t there_ns = place->forward.delay_ns,
+	int64_t there_ns = place->sides.forward.delay_ns,
 		one_ns = table1_wire_ns(place, TABLE1_MESSAGE_BYTES),
 		trip_ns = 2 * (there_ns + table1_wire_ns(place, TABLE1_TRIP_BYTES)),
 		burst_ns = TABLE1_MESSAGES * one_ns + 2 * there_ns +
@@ -188,116 +189,83 @@ static double table1_udp(const struct reproduce_options *options,
 	return (double)trip_ns / NOPAL_MICROSECOND;
 }
 
-/* A run's round trips; NAN: an answer stayed out. */
-struct table1_trip {
-	double mean_ms, median_us;
-};
-
-static bool table1_latency(const struct reproduce_place *place, int where, int row,
-			   struct nopal_plan *plan, struct table1_trip *ret_trip)
-{
-	int64_t round_trips_ns[TABLE1_ROUND_TRIPS];
-	struct round_trips round_trips = {
-		.kind = table1_rows[row].protocol.kind,
-		.plan = plan,
-		.bytes = TABLE1_TRIP_BYTES,
-		.warm = table1_places[where].round_trips_warm,
-		.count = TABLE1_ROUND_TRIPS,
-		.patience_ns = table1_places[where].patience_ns,
-		.round_trips_ns = round_trips_ns,
-	};
-
-	if (!reproduce_place_round_trips(place, &round_trips))
-		return false;
-	ret_trip->mean_ms = reproduce_round_trips_ms(&round_trips);
-	ret_trip->median_us = reproduce_round_trips_median_us(&round_trips);
-	return true;
-}
-
-/* One run of a row; `udp_us` is the run's round trip of UDP. */
+/* One run of a row; `udp_us` is the run's round trip of UDP.  False: the machine refuses. */
 static bool table1_row(const struct reproduce_options *options, const struct reproduce_place *place,
 		       int where, int row, double *udp_us)
 {
 	const struct reproduce_protocol *protocol = &table1_rows[row].protocol;
-	struct nopal_plan *plan;
-	struct table1_trip trip = { NAN, NAN };
+	const struct table1_place *how = &table1_places[where];
+	int64_t round_trips_ns[TABLE1_ROUND_TRIPS];
+	struct round_trips round_trips = {
+		.protocol = protocol->kind,
+		.bytes = TABLE1_TRIP_BYTES,
+		.warm = how->round_trips_warm,
+		.count = TABLE1_ROUND_TRIPS,
+		.patience_ns = how->patience_ns,
+		.round_trips_ns = round_trips_ns,
+	};
+	struct burst burst = {
+		.protocol = protocol->kind,
+		.bytes = TABLE1_MESSAGE_BYTES,
+		.count = TABLE1_MESSAGES,
+		.warm = how->bursts_warm,
+		.patience_ns = how->patience_ns,
+	};
+	double median_us;
 	bool good;
 
-	if (place->world == REPRODUCE_SIMULATED && protocol->kind == ROUND_TRIPS_UDP)
+	if (!place->sides.live && protocol->kind == SIDE_UDP)
 		*udp_us = table1_udp(options, place, where);
-	if (place->world == REPRODUCE_SIMULATED && protocol->kind != ROUND_TRIPS_CONFIG)
+	if (!place->sides.live && protocol->kind != SIDE_CONFIG)
 		return true;
-	good = reproduce_protocol_plan(protocol, &plan) &&
-	       table1_latency(place, where, row, plan, &trip);
-	if (good) {
-		struct burst burst = {
-			.kind = table1_rows[row].protocol.kind,
-			.plan = plan,
-			.bytes = TABLE1_MESSAGE_BYTES,
-			.count = TABLE1_MESSAGES,
-			.warm = table1_places[where].bursts_warm,
-			.patience_ns = table1_places[where].patience_ns,
-		};
-
-		if (!reproduce_place_burst(place, &burst)) {
-			good = false;
-		} else {
-			table1_add(options, where, row, TABLE1_BANDWIDTH,
-				   burst.done ? table1_mbps(TABLE1_MESSAGES, burst.sender_ns)
-					      : NAN);
-			table1_add(options, where, row, TABLE1_ARRIVAL,
-				   burst.done ? table1_mbps(TABLE1_MESSAGES - 1, burst.receiver_ns)
-					      : NAN);
-		}
-	}
-	nopal_plan_unref(plan);
+	good = reproduce_protocol_plan(protocol, &round_trips.plan);
+	burst.plan = round_trips.plan;
+	good = good && round_trips_run(&round_trips, &place->sides) &&
+	       burst_run(&burst, &place->sides);
+	nopal_plan_unref(burst.plan);
 	if (!good)
 		return false;
-	table1_add(options, where, row, TABLE1_LATENCY, trip.mean_ms);
+	table1_add(options, where, row, TABLE1_BANDWIDTH,
+		   burst.done ? table1_mbps(TABLE1_MESSAGES, burst.sender_ns) : NAN);
+	table1_add(options, where, row, TABLE1_ARRIVAL,
+		   burst.done ? table1_mbps(TABLE1_MESSAGES - 1, burst.receiver_ns) : NAN);
+	table1_add(options, where, row, TABLE1_LATENCY, reproduce_round_trips_ms(&round_trips));
+	median_us = reproduce_round_trips_median_us(&round_trips);
 	if (row == TABLE1_UDP)
-		*udp_us = trip.median_us;
+		*udp_us = median_us;
 	else if (!isnan(*udp_us))
-		table1_add(options, where, row, TABLE1_OVER_UDP, trip.median_us - *udp_us);
+		table1_add(options, where, row, TABLE1_OVER_UDP, median_us - *udp_us);
 	return true;
-}
-
-static bool table1_wanted(const struct reproduce_options *options, int row)
-{
-	return reproduce_wanted(options->rows, table1_rows[row].protocol.config);
 }
 
 static void table1_place(const struct reproduce_options *options, int where)
 {
-	int runs;
+	const struct table1_place *how = &table1_places[where];
+	bool wanted[TABLE1_ROWS], good = true;
+	int runs = options->runs;
 
-	if (where != TABLE1_LIVE_WAN || options->runs_given)
-		runs = options->runs;
-	else if (options->quick)
-		runs = 0;
-	else
-		runs = options->runs < TABLE1_WIDE_RUNS ? options->runs : TABLE1_WIDE_RUNS;
-	for (int row = 0; row < TABLE1_ROWS && runs > 0; row++)
-		if (table1_wanted(options, row))
+	if (where == TABLE1_LIVE_WAN && !options->runs_given) {
+		if (options->quick)
+			runs = 0;
+		else if (runs > TABLE1_WIDE_RUNS)
+			runs = TABLE1_WIDE_RUNS;
+	}
+	for (int row = 0; row < TABLE1_ROWS; row++) {
+		wanted[row] = reproduce_wanted(options->rows, table1_rows[row].protocol.config);
+		if (runs > 0 && wanted[row])
 			table1_paper(options, where, row);
-	for (int run = 0; run < runs; run++) {
+	}
+	for (int run = 0; run < runs && good; run++) {
 		struct reproduce_place place;
-		double udp_us;
-		bool good;
+		double udp_us = NAN;
 
-		reproduce_say(options, "%s: run %d of %d", table1_places[where].table, run + 1,
-			      runs);
-		/* One run of all rows; false: the machine refuses. */
-		udp_us = NAN;
-		if (!reproduce_place_open(&place, options, table1_places[where].world,
-					  table1_places[where].link, options->seed + (uint64_t)run))
+		reproduce_say(options, "%s: run %d of %d", how->table, run + 1, runs);
+		if (!reproduce_place_open(&place, options, how->world, how->link,
+					  options->seed + (uint64_t)run))
 			return;
-		good = true;
 		for (int row = 0; row < TABLE1_ROWS && good; row++)
-			if (table1_wanted(options, row))
-				good = table1_row(options, &place, where, row, &udp_us);
+			good = !wanted[row] || table1_row(options, &place, where, row, &udp_us);
 		reproduce_place_close(&place, options);
-		if (!good)
-			return;
 	}
 }
 

@@ -39,18 +39,18 @@ static const struct table2_column {
 		double mean, deviation;
 	} paper[TABLE2_LOSSES];
 } table2_columns[] = {
-	{ { "TCP", "tcp", ROUND_TRIPS_TCP, NULL },
+	{ { "TCP", "tcp", SIDE_TCP, NULL },
 	  { { 0.17, 0.0008 }, { 2.1, 8 }, { 4.4, 8 }, { 8.0, 13 }, { 13, 18 }, { 16, 25 } } },
-	{ { "CTP-Bulk", "ctp_bulk", ROUND_TRIPS_CONFIG, table2_fine },
+	{ { "CTP-Bulk", "ctp_bulk", SIDE_CONFIG, table2_fine },
 	  { { 0.34, 0.002 },
 	    { 0.62, 0.07 },
 	    { 0.66, 0.07 },
 	    { 1.9, 0.5 },
 	    { 2.1, 0.4 },
 	    { 2.4, 0.7 } } },
-	{ { "200 ms timer", "ctp_bulk", ROUND_TRIPS_CONFIG, table2_coarse }, { { 0, 0 } } },
-	{ { "request", "request", ROUND_TRIPS_CONFIG, NULL }, { { 0, 0 } } },
-	{ { "UDP", "udp", ROUND_TRIPS_UDP, NULL }, { { 0, 0 } } },
+	{ { "200 ms timer", "ctp_bulk", SIDE_CONFIG, table2_coarse }, { { 0, 0 } } },
+	{ { "request", "request", SIDE_CONFIG, NULL }, { { 0, 0 } } },
+	{ { "UDP", "udp", SIDE_UDP, NULL }, { { 0, 0 } } },
 };
 enum {
 	TABLE2_TCP,
@@ -93,13 +93,13 @@ static double table2_mean(const struct reproduce_options *options, const struct 
 
 static bool table2_runs(const struct table2_place *place, int column, int loss)
 {
-	enum round_trips_kind kind = table2_columns[column].protocol.kind;
+	enum side_protocol kind = table2_columns[column].protocol.kind;
 
-	if (kind == ROUND_TRIPS_UDP && loss > 0)
+	if (kind == SIDE_UDP && loss > 0)
 		return false; /* it waits for ever */
 	if (column == TABLE2_COARSE && place->world != REPRODUCE_SIMULATED)
 		return false; /* minutes, for what TCP's column shows */
-	return kind == ROUND_TRIPS_CONFIG || place->world != REPRODUCE_SIMULATED;
+	return kind == SIDE_CONFIG || place->world != REPRODUCE_SIMULATED;
 }
 
 /* One test; false: the machine refuses. */
@@ -109,7 +109,7 @@ static bool table2_test(const struct reproduce_options *options, const struct ta
 	struct report_cell cell = table2_cell(where, column, loss);
 	int64_t round_trips_ns[TABLE2_ROUND_TRIPS];
 	struct round_trips round_trips = {
-		.kind = table2_columns[column].protocol.kind,
+		.protocol = table2_columns[column].protocol.kind,
 		.plan = plan,
 		.warm = TABLE2_WARM,
 		.count = TABLE2_ROUND_TRIPS,
@@ -125,7 +125,7 @@ static bool table2_test(const struct reproduce_options *options, const struct ta
 	if (!reproduce_place_open(&place, options, where->world, words,
 				  options->seed + (uint64_t)run))
 		return false;
-	good = reproduce_place_round_trips(&place, &round_trips);
+	good = round_trips_run(&round_trips, &place.sides);
 	reproduce_place_close(&place, options);
 	ms = reproduce_round_trips_ms(&round_trips);
 	if (!isnan(ms))

@@ -14,6 +14,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include <nopal/microprotocol.h>
 #include "frame/tool.h"
@@ -192,7 +193,7 @@ static bool many_udt(const struct many *many, struct echo *echo)
 	long long took_ns = 0;
 	FILE *said;
 
-	if (!bench_program(MANY_UDT, path, sizeof(path))) {
+	if (!bench_program(MANY_UDT, X_OK, path, sizeof(path))) {
 		report_refused(many->options->report,
 			       "no column of UDT: there is no %s, which is built where libudt is",
 			       path);
@@ -215,7 +216,7 @@ static bool many_test(const struct many *many, int place, int column, int row,
 	char text[MANY_TEXT];
 	struct report_cell cell = many_cell(many, text, place, column, row);
 	struct echo echo = {
-		.kind = plan ? ROUND_TRIPS_CONFIG : ROUND_TRIPS_TCP,
+		.protocol = plan ? SIDE_CONFIG : SIDE_TCP,
 		.plan = plan,
 		.piece = many_table_of(many, column)->payload,
 		.size = UINT64_C(1) * MANY_MIB << row,
@@ -232,7 +233,7 @@ static bool many_test(const struct many *many, int place, int column, int row,
 					  many_places[place].link,
 					  many->options->seed + (uint64_t)run))
 			return false;
-		good = reproduce_place_echo(&where, &echo);
+		good = echo_run(&echo, &where.sides);
 		reproduce_place_close(&where, many->options);
 		if (!good)
 			return false;

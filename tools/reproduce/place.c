@@ -14,82 +14,44 @@
 bool reproduce_place_open(struct reproduce_place *place, const struct reproduce_options *options,
 			  enum reproduce_world world, const char *link, uint64_t seed)
 {
-	*place = (struct reproduce_place){ .world = world, .seed = seed };
-	if (!bench_link(link ? link : "", &place->forward, &place->reverse))
+	struct side_place *sides = &place->sides;
+
+	*place = (struct reproduce_place){
+		.sides = { .live = world != REPRODUCE_SIMULATED, .seed = seed },
+		.emulated = world == REPRODUCE_HOSTS,
+	};
+	bench_place_of(0, NULL, &sides->pair);
+	if (!bench_link(link ? link : "", &sides->forward, &sides->reverse))
 		return false;
-	if (world != REPRODUCE_HOSTS ||
-	    hosts_open(&place->hosts, &place->forward, &place->reverse, seed))
+	if (!place->emulated)
 		return true;
+	if (hosts_open(&place->hosts, &sides->forward, &sides->reverse, seed)) {
+		sides->pair = place->hosts.place;
+		return true;
+	}
 	report_refused(options->report, "no rows over an emulated link: %s; they need root",
 		       place->hosts.why);
 	return false;
-}
-
-static void place_judge(const struct nopal_link_counters *did,
-			const struct reproduce_options *options)
-{
-	int64_t packets = (int64_t)did->delivered;
-
-	if (did->missed + did->refused > 0)
-		report_note(options->report, "the emulator dropped packets that its link did not: "
-					     "this machine was too busy");
-	if (packets > 0 && did->late_sum_ns / packets > PLACE_LATE_NS)
-		report_note(options->report,
-			    "the emulator was late on average: this machine was too busy");
 }
 
 void reproduce_place_close(struct reproduce_place *place, const struct reproduce_options *options)
 {
 	struct nopal_link_counters did[2];
 
-	if (place->world != REPRODUCE_HOSTS)
+	if (!place->emulated)
 		return;
 	hosts_close(&place->hosts, did);
-	place_judge(&did[0], options);
-	place_judge(&did[1], options);
-}
+	for (int way = 0; way < 2; way++) {
+		int64_t packets = (int64_t)did[way].delivered;
 
-static struct side_link place_link(const struct reproduce_place *place)
-{
-	return (struct side_link){ &place->forward, &place->reverse, place->seed };
-}
-
-static struct bench_place place_pair(const struct reproduce_place *place)
-{
-	struct bench_place loopback;
-
-	if (place->world == REPRODUCE_HOSTS)
-		return place->hosts.place;
-	bench_place_of(0, NULL, &loopback);
-	return loopback;
-}
-
-bool reproduce_place_round_trips(const struct reproduce_place *place,
-				 struct round_trips *round_trips)
-{
-	struct side_link link = place_link(place);
-	struct bench_place pair = place_pair(place);
-
-	return place->world == REPRODUCE_SIMULATED ? round_trips_simulate(round_trips, &link)
-						   : round_trips_run(round_trips, &pair);
-}
-
-bool reproduce_place_burst(const struct reproduce_place *place, struct burst *burst)
-{
-	struct side_link link = place_link(place);
-	struct bench_place pair = place_pair(place);
-
-	return place->world == REPRODUCE_SIMULATED ? burst_simulate(burst, &link)
-						   : burst_run(burst, &pair);
-}
-
-bool reproduce_place_echo(const struct reproduce_place *place, struct echo *echo)
-{
-	struct side_link link = place_link(place);
-	struct bench_place pair = place_pair(place);
-
-	return place->world == REPRODUCE_SIMULATED ? echo_simulate(echo, &link)
-						   : echo_run(echo, &pair);
+		if (did[way].missed + did[way].refused > 0)
+			report_note(options->report,
+				    "the emulator dropped packets that its link did not: this "
+				    "machine was too busy");
+		if (packets > 0 && did[way].late_sum_ns / packets > PLACE_LATE_NS)
+			report_note(options->report, "the emulator was late on average: this "
+						     "machine was too busy");
+	}
 }
 
 bool reproduce_protocol_plan(const struct reproduce_protocol *protocol,
@@ -98,7 +60,7 @@ bool reproduce_protocol_plan(const struct reproduce_protocol *protocol,
 	struct nopal_problems problems = { 0 };
 
 	*ret_plan = NULL;
-	if (protocol->kind != ROUND_TRIPS_CONFIG)
+	if (protocol->kind != SIDE_CONFIG)
 		return true;
 	*ret_plan = nopal_plan_load(protocol->config, protocol->sets, &problems);
 	tool_problems(&problems);

@@ -7,18 +7,15 @@
 #ifndef NOPAL_REPRODUCE_PLACE_H
 #define NOPAL_REPRODUCE_PLACE_H
 
-#include "load/echo.h"
 #include "load/hosts.h"
 #include "load/round_trips.h"
-#include "load/burst.h"
 #include "reproduce/reproduce.h"
 
 enum reproduce_world { REPRODUCE_SIMULATED, REPRODUCE_LOOPBACK, REPRODUCE_HOSTS };
 
 struct reproduce_place {
-	enum reproduce_world world;
-	struct nopal_link forward, reverse;
-	uint64_t seed;
+	struct side_place sides; /* for round_trips_run() and its like */
+	bool emulated;
 	struct hosts hosts;
 };
 
@@ -29,17 +26,11 @@ bool reproduce_place_open(struct reproduce_place *place, const struct reproduce_
 /* Notes where the emulator was too slow for its link. */
 void reproduce_place_close(struct reproduce_place *place, const struct reproduce_options *options);
 
-/* As round_trips_run, burst_run and echo_run.  In the simulator configs alone. */
-bool reproduce_place_round_trips(const struct reproduce_place *place,
-				 struct round_trips *round_trips);
-bool reproduce_place_burst(const struct reproduce_place *place, struct burst *burst);
-bool reproduce_place_echo(const struct reproduce_place *place, struct echo *echo);
-
 /* A protocol of the paper's tables. */
 struct reproduce_protocol {
 	const char *name;   /* as the paper has it: "CTP-Bulk" */
 	const char *config; /* also its word in --rows; or "udp", "tcp" */
-	enum round_trips_kind kind;
+	enum side_protocol kind;
 	const char *const *sets; /* of the config, NULL-ended; may be NULL */
 };
 /* Its plan, interpreted; NULL for UDP and TCP.  False: it was said why. */

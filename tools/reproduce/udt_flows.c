@@ -125,14 +125,15 @@ static bool flows_control(const struct flows *flows, int count, enum flows_kind 
 	const struct reproduce_options *options = flows->options;
 	struct parallel all = {
 		.plan = flows->plan[kind],
-		.seed = options->seed + (uint64_t)run,
+		.place = { .seed = options->seed + (uint64_t)run },
 		.connections = count,
 		.messages = (options->quick ? FLOWS_QUICK_MESSAGES : FLOWS_MESSAGES) / count,
 		.patience_ns = FLOWS_PATIENCE_NS,
 	};
 	double giga, packets;
 
-	if (!bench_link(FLOWS_WIDE_LINK, &all.forward, &all.reverse) || !parallel_run(&all))
+	if (!bench_link(FLOWS_WIDE_LINK, &all.place.forward, &all.place.reverse) ||
+	    !parallel_run(&all))
 		return false;
 	giga = (double)count * all.messages * PARALLEL_MESSAGE_BYTES / FLOWS_GIGA;
 	packets = (double)all.control_packets;
@@ -221,12 +222,13 @@ static bool flows_runs(const struct flows *flows)
 		return false;
 	for (int run = 0; run < flows->options->runs; run++) {
 		struct parallel_joining joining = {
-			.seed = flows->options->seed + (uint64_t)run,
+			.place = { .seed = flows->options->seed + (uint64_t)run },
 		};
-		struct nopal_link back;
+		struct side_place *place = &joining.place;
 
 		joining.plan = flows->plan[FLOWS_OWN];
-		if (!bench_link(FLOWS_JOIN_LINK, &joining.link, &back) || !parallel_join(&joining))
+		if (!bench_link(FLOWS_JOIN_LINK, &place->forward, &place->reverse) ||
+		    !parallel_join(&joining))
 			return false;
 		flows_add_joining(flows, FLOWS_FIRST, &joining, 0);
 		flows_add_joining(flows, FLOWS_SECOND_OWN, &joining, 1);
