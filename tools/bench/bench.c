@@ -237,23 +237,6 @@ static enum tool_exit bench_run_rows(struct bench *bench, char **words)
 	return code;
 }
 
-static enum tool_exit bench_results(const struct tool_call *call, struct report *report)
-{
-	const char *json = tool_value(call, "json"), *plot = tool_value(call, "plot");
-	bool good = true;
-
-	if (!report->measured) {
-		fprintf(stderr, "nopal bench: nothing could be measured\n");
-		return TOOL_FAILED;
-	}
-	report_text(report, stdout);
-	if (json)
-		good = report_json(report, json);
-	if (plot)
-		good = report_plot(report, plot) && good;
-	return good ? TOOL_GOOD : TOOL_ENVIRONMENT;
-}
-
 static enum tool_exit bench_run(const struct tool_call *call)
 {
 	struct bench bench = {
@@ -278,7 +261,7 @@ static enum tool_exit bench_run(const struct tool_call *call)
 			  bench.row_words, "paths", bench.paths);
 	code = bench_run_rows(&bench, words);
 	if (code == TOOL_GOOD)
-		code = bench_results(call, bench.report);
+		code = report_results(bench.report, call);
 	for (int i = 0; i < bench.row_count; i++)
 		nopal_plan_unref(bench.rows[i].plan);
 	report_free(bench.report);

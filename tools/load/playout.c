@@ -134,52 +134,53 @@ static void flow_judge(struct playout_flow *flow)
 
 /* --------------------------------------------------------------------- stage */
 
-/* Over the relays, one for each place; their addresses are those of the sender's peers. */
-static bool stage_relay(struct playout_stage *stage, const struct side_place *places,
-			struct nopal_relay **relays, struct nopal_address *addresses, int count)
+/* Where all plans may be opened; NULL: the machine refused. */
+static struct nopal_endpoint *stage_listen(struct playout_stage *stage,
+					   const struct nopal_address *local)
 {
-	struct nopal_problems problems = { 0 };
-	struct nopal_endpoint *endpoint;
-	struct nopal_address any, target;
+	struct nopal_endpoint *endpoint = nopal_endpoint_open(stage->world, local, NULL);
 
-	if (!bench_address("127.0.0.1", 0, &any))
-		return false;
-	endpoint = nopal_endpoint_open(stage->world, &any, NULL);
 	for (uint32_t i = 0; endpoint && i < stage->count; i++)
 		if (nopal_endpoint_allow(endpoint, stage->flows[i].playout->plan,
 					 NOPAL_ALLOW_CONNECTIONLESS, &side_callbacks, stage) < 0)
-			return false;
-	if (!endpoint)
-		return false;
-	nopal_endpoint_local(endpoint, &target);
-	for (int i = 0; i < count; i++) {
-		relays[i] =
-			nopal_relay_open(loop_base(stage->loop), &any, &target, &places[i].forward,
-					 &places[i].reverse, places[i].seed, &problems);
-		tool_problems(&problems);
-		if (!relays[i])
-			return false;
-		nopal_relay_local(relays[i], &addresses[i]);
-	}
-	return true;
+			return NULL;
+	return endpoint;
 }
 
+/* Over relays, one for each place. */
 static bool stage_play_live(struct playout_stage *stage, const struct side_place *places, int count,
 			    int64_t duration_ns)
 {
 	struct nopal_relay **relays = tool_need(calloc((size_t)count, sizeof(*relays)));
 	struct nopal_address *addresses = tool_need(calloc((size_t)count, sizeof(*addresses)));
-	bool good = stage_relay(stage, places, relays, addresses, count);
-	struct nopal_endpoint *endpoint =
-		good ? loop_endpoint_to(stage->loop, &addresses[0]) : NULL;
+	struct nopal_endpoint *from = NULL, *to = NULL;
+	struct nopal_problems problems = { 0 };
+	struct nopal_address local, target;
+	bool good;
 
-	good = endpoint != NULL;
+	if (bench_address("127.0.0.1", 0, &local))
+		to = stage_listen(stage, &local);
+	if (to)
+		nopal_endpoint_local(to, &target);
+	good = to != NULL;
+	for (int i = 0; good && i < count; i++) {
+		relays[i] = nopal_relay_open(loop_base(stage->loop), &local, &target,
+					     &places[i].forward, &places[i].reverse, places[i].seed,
+					     &problems);
+		tool_problems(&problems);
+		good = relays[i] != NULL;
+		if (good)
+			nopal_relay_local(relays[i], &addresses[i]);
+	}
+	if (good)
+		from = loop_endpoint_to(stage->loop, &addresses[0]);
+	good = from != NULL;
 	for (uint32_t i = 0; good && i < stage->count; i++) {
 		struct playout_flow *flow = &stage->flows[i];
 
 		flow->tick = loop_event_new(stage->loop, LOOP_TIMER, -1, flow_on_tick, flow);
 		good = flow->tick &&
-		       nopal_open(endpoint, flow->playout->plan, &addresses[flow->playout->link],
+		       nopal_open(from, flow->playout->plan, &addresses[flow->playout->link],
 				  &side_callbacks, flow);
 	}
 	if (good)
@@ -192,21 +193,21 @@ static bool stage_play_live(struct playout_stage *stage, const struct side_place
 	return good;
 }
 
-bool playout_run(struct playout *playouts, int count, const struct side_place *places,
-		 int place_count)
+/* Simulated, a flow alone; live, all at once. */
+static bool stage_run(struct playout *playouts, uint32_t count, const struct side_place *places,
+		      int place_count)
 {
+	struct playout_stage stage = {
+		.on = stage_on,
+		.flows = tool_need(calloc(count, sizeof(*stage.flows))),
+		.count = count,
+	};
 	/* until all that is waited for is over */
 	int64_t duration_ns = (playouts[0].count + 1) * playouts[0].interval_ns +
 			      playouts[0].buffer_ns + PLAYOUT_GRACE_NS;
-	bool live = places[0].live, good;
-	struct playout_stage stage = {
-		.on = stage_on,
-		.loop = live ? loop_new(NULL) : NULL,
-		.flows = tool_need(calloc((size_t)count, sizeof(*stage.flows))),
-		.count = (uint32_t)count,
-	};
+	bool good;
 
-	for (uint32_t i = 0; i < stage.count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		stage.flows[i] = (struct playout_flow){
 			.on = flow_on,
 			.stage = &stage,
@@ -214,20 +215,19 @@ bool playout_run(struct playout *playouts, int count, const struct side_place *p
 			.index = i,
 			.arrived_ns = tool_need(calloc(playouts[i].count, sizeof(int64_t))),
 		};
-	if (!live) {
+	if (places[0].live) {
+		stage.loop = tool_need(loop_new(NULL));
+		stage.world = loop_world(stage.loop);
+		good = stage_play_live(&stage, places, place_count, duration_ns);
+		loop_end_world(stage.loop);
+	} else {
 		stage.world = tool_need(nopal_sim_new(places[0].seed));
 		side_hosts(stage.world, &places[0]);
 		good = side_connect(stage.world, 0, 1, playouts[0].plan, stage.flows, &stage);
-		if (good)
-			nopal_sim_run(stage.world, duration_ns);
+		nopal_sim_run(stage.world, duration_ns);
 		nopal_world_free(stage.world);
-	} else {
-		stage.world = stage.loop ? loop_world(stage.loop) : NULL;
-		good = stage.loop && stage_play_live(&stage, places, place_count, duration_ns);
-		if (stage.loop)
-			loop_end_world(stage.loop);
 	}
-	for (uint32_t i = 0; i < stage.count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		if (good)
 			flow_judge(&stage.flows[i]);
 		free(stage.flows[i].arrived_ns);
@@ -236,5 +236,17 @@ bool playout_run(struct playout *playouts, int count, const struct side_place *p
 	free(stage.flows);
 	if (stage.loop)
 		loop_free(stage.loop);
+	return good;
+}
+
+bool playout_run(struct playout *playouts, int count, const struct side_place *places,
+		 int place_count)
+{
+	bool good = true;
+
+	if (places[0].live)
+		return stage_run(playouts, (uint32_t)count, places, place_count);
+	for (int i = 0; good && i < count; i++)
+		good = stage_run(&playouts[i], 1, &places[playouts[i].link], 1);
 	return good;
 }

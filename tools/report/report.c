@@ -34,6 +34,7 @@ struct report *report_new(enum report_form form, const char *name)
 	report->facts = tool_need(json_object());
 	report->notes = tool_need(json_array());
 	report->claims = tool_need(json_array());
+	report->texts = tool_need(json_array());
 	return report;
 }
 
@@ -65,6 +66,7 @@ void report_free(struct report *report)
 	json_decref(report->facts);
 	json_decref(report->notes);
 	json_decref(report->claims);
+	json_decref(report->texts);
 	free(report->tables);
 	free(report->beside);
 	free(report->control_of);
@@ -363,6 +365,18 @@ static json_t *report_said(const char *format, va_list arguments)
 	return said;
 }
 
+const char *report_format(const struct report *report, const char *format, ...)
+{
+	va_list arguments;
+	json_t *said;
+
+	va_start(arguments, format);
+	said = report_said(format, arguments);
+	va_end(arguments);
+	json_array_append_new(report->texts, said);
+	return json_string_value(said);
+}
+
 void report_fact(struct report *report, const char *name, const char *format, ...)
 {
 	va_list arguments;
@@ -420,15 +434,43 @@ void report_claim(struct report *report, const char *claim, enum report_verdict 
 	va_end(arguments);
 }
 
-void report_claim_less(struct report *report, const char *claim, double a, double b,
-		       const char *why)
+void report_claims(struct report *report, const struct report_order *orders)
 {
-	char text[REPORT_NUMBER_BYTES], other[REPORT_NUMBER_BYTES];
+	char less[REPORT_NUMBER_BYTES], more[REPORT_NUMBER_BYTES];
 
-	if (isnan(a) || isnan(b))
-		report_claim(report, claim, REPORT_UNMEASURED, "%s", why);
-	else
-		report_claim(report, claim, a < b ? REPORT_HOLDS : REPORT_FAILS,
-			     "%s: %s against %s", why, report_number(text, a),
-			     report_number(other, b));
+	for (const struct report_order *order = orders; order->claim; order++)
+		if (order->untestable || isnan(order->less) || isnan(order->more))
+			report_claim(report, order->claim,
+				     order->untestable ? REPORT_UNTESTABLE : REPORT_UNMEASURED,
+				     "%s", order->why);
+		else
+			report_claim(report, order->claim,
+				     order->less < order->more ? REPORT_HOLDS : REPORT_FAILS,
+				     "%s: %s against %s", order->why,
+				     report_number(less, order->less),
+				     report_number(more, order->more));
+}
+
+/* -------------------------------------------------------------------- outcome */
+
+enum tool_exit report_results(struct report *report, const struct tool_call *call)
+{
+	const char *json = tool_value(call, "json"), *plot = tool_value(call, "plot");
+	bool rounds = report->form == REPORT_ROUNDS, good = true;
+
+	/* No value at all: the machine's doing, or that of the options. */
+	if (!report->measured) {
+		if (!rounds)
+			report_notes(report, stderr);
+		fprintf(stderr, "nopal %s: nothing could be measured\n", report_tool(report));
+		return report->refused ? TOOL_SKIPPED : TOOL_FAILED;
+	}
+	/* `bench` names a file for the document; that of `reproduce` is in place of the text. */
+	if (rounds || !json)
+		report_text(report, stdout);
+	if (json)
+		good = report_json(report, rounds ? json : NULL);
+	if (plot)
+		good = report_plot(report, plot) && good;
+	return good ? TOOL_GOOD : TOOL_ENVIRONMENT;
 }

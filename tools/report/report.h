@@ -10,8 +10,10 @@
  *     report_paper(report, cell, 0.380, 0.0090);
  *     for (int run = 0; run < runs; run++)
  *             report_add(report, cell, 0.021);
- *     report_claim_less(report, "bulk costs more than minimal", minimal,
- *                       report_mean(report, cell), "ms, minimal against bulk");
+ *     report_claims(report, (const struct report_order[]){
+ *             { "bulk costs more than minimal", minimal, report_mean(report, cell),
+ *               "ms, minimal against bulk" },
+ *             { 0 } });
  *
  * There are two forms.  A report of runs has means and deviations, as papers have them.  A report
  * of rounds has medians, and ratios of rows to the reference of their class: a machine's speed
@@ -27,6 +29,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "frame/tool.h"
 #include "report/series.h"
 
 enum report_form { REPORT_RUNS, REPORT_ROUNDS };
@@ -86,7 +89,7 @@ struct report {
 	int reference_count;
 	char *beside;		    /* or NULL */
 	char *control_of, *control; /* or NULL */
-	json_t *options, *facts, *notes, *claims;
+	json_t *options, *facts, *notes, *claims, *texts;
 	bool measured; /* a cell has a value of ours */
 	bool refused;  /* the machine refused something */
 };
@@ -138,6 +141,9 @@ struct spread report_spread(const struct report_row *row, int column);
 
 /* ----------------------------------------------------------- notes and claims */
 
+/* A text that the report keeps until its end: of a cell, or of a claim. */
+const char *report_format(const struct report *report, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 /* A fact about the run for the JSON document: a version, a size, a flag. */
 void report_fact(struct report *report, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -159,16 +165,25 @@ enum report_verdict {
 /* A claim of the paper, or of ours, and the verdict of this run. */
 void report_claim(struct report *report, const char *claim, enum report_verdict verdict,
 		  const char *why, ...) __attribute__((format(printf, 4, 5)));
-/* The same from a comparison: a < b holds; unmeasured where either is NAN.  `why` names the two
- * sides. */
-void report_claim_less(struct report *report, const char *claim, double a, double b,
-		       const char *why);
+/* The same from comparisons: it holds that `less` is below `more`; unmeasured where either is NAN.
+ * `why` names the two sides. */
+struct report_order {
+	const char *claim;
+	double less, more;
+	const char *why;
+	bool untestable; /* there are no sides */
+};
+/* Up to one without a text. */
+void report_claims(struct report *report, const struct report_order *orders);
 
 /* --------------------------------------------------------------------- output */
 
 /* Four significant digits, as tables have them; returns `text`. */
 const char *report_number(char text[REPORT_NUMBER_BYTES], double value);
 void report_notes(const struct report *report, FILE *out);
+/* The outcome of a tool: as text, and by its options "json" and "plot".  A report without a value
+ * is a failure, or TOOL_SKIPPED where the machine refused. */
+enum tool_exit report_results(struct report *report, const struct tool_call *call);
 void report_text(struct report *report, FILE *out);
 /* One JSON document; NULL: to stdout.  False: it could not be written, which was said. */
 bool report_json(struct report *report, const char *file);

@@ -22,7 +22,6 @@
 #include "reproduce/reproduce.h"
 
 enum {
-	CONGESTION_TEXT = 512,
 	CONGESTION_PERCENT = 100,
 	/* Bounds of the claims. */
 	CONGESTION_FULL = 90,	/* percent of the link */
@@ -92,31 +91,6 @@ static const char *const congestion_tables[CONGESTION_TABLES] = {
 	[CONGESTION_AGAINST] = "one flow against newreno",
 };
 
-/* ---------------------------------------------------------------------- plans */
-
-static bool congestion_compose(struct nopal_plan **ret_plans)
-{
-	for (int i = 0; i < CONGESTION_POLICIES; i++) {
-		struct nopal_problems problems = { 0 };
-		char text[CONGESTION_TEXT];
-		struct nopal_plan *plan;
-
-		snprintf(text, sizeof(text),
-			 "extends = \"bulk\"\n"
-			 "without = { resend_copies, windowed_cc, rate_cc, bbr_congestion,\n"
-			 "usual_rtt, loss_compensation, ack_train, standing_queue,\n"
-			 "ack_aggregation, queue_drain, marked_drain }\n%s\n",
-			 congestion_policies[i].section);
-		plan = nopal_plan_parse(text, congestion_policies[i].name, NULL, &problems);
-		tool_problems(&problems);
-		nopal_problems_fini(&problems);
-		ret_plans[i] = plan;
-		if (!ret_plans[i])
-			return false;
-	}
-	return true;
-}
-
 /* ---------------------------------------------------------------------- cells */
 
 static struct report_cell congestion_cell(enum congestion_table table, int policy,
@@ -178,26 +152,6 @@ static bool congestion_once(const struct reproduce_options *options,
 	return true;
 }
 
-/* All runs of the policies that are wanted, as far as all goes well. */
-static bool congestion_runs(const struct reproduce_options *options,
-			    struct nopal_plan *const *plans)
-{
-	bool good = true;
-
-	for (int table = 0; table < CONGESTION_TABLES; table++)
-		for (int policy = 0; policy < CONGESTION_POLICIES; policy++) {
-			const char *name = congestion_policies[policy].name;
-
-			if (!good || !reproduce_wanted(options->rows, name))
-				continue;
-			reproduce_say(options, "%s: %s", congestion_tables[table], name);
-			for (int run = 0; good && run < options->runs; run++)
-				good = congestion_once(options, plans, (enum congestion_table)table,
-						       policy, run);
-		}
-	return good;
-}
-
 /* --------------------------------------------------------------------- claims */
 
 static const int congestion_by_loss[] = { CONGESTION_RENO,     CONGESTION_NEWRENO,
@@ -234,47 +188,38 @@ static double congestion_extreme(const struct reproduce_options *options,
 	return found;
 }
 
-static void congestion_claim_alone(const struct reproduce_options *options)
+static void congestion_claims_own(const struct reproduce_options *options)
 {
-	struct report *report = options->report;
+	const struct report_order claims[] = {
+		{ "one flow fills the link, whatever its policy but udt's", CONGESTION_FULL,
+		  congestion_extreme(options, CONGESTION_ALONE, congestion_full, "utilisation",
+				     false),
+		  "per cent that count as full; least utilisation" },
+		{ "what watches delay keeps the queue short (Brakmo and Peterson 1995; Cen, Pu, "
+		  "Walpole 1998)",
+		  congestion_extreme(options, CONGESTION_ALONE, congestion_by_delay, "queue, mean",
+				     true),
+		  congestion_extreme(options, CONGESTION_ALONE, congestion_by_loss, "queue, mean",
+				     false) /
+			  CONGESTION_SHORT,
+		  "ms of queue, the most of vegas and scp; a quarter of the least that waits for "
+		  "loss" },
+		{ "two flows that wait for loss share the link evenly", CONGESTION_EVEN,
+		  congestion_extreme(options, CONGESTION_TWO, congestion_by_loss, "Jain", false),
+		  "Jain's index that counts as even; the least" },
+		{ "two flows of vegas do not: who comes later takes the queue of the first for the "
+		  "path (Mo, La, Anantharam, Walrand 1999)",
+		  congestion_mean(options, CONGESTION_TWO, CONGESTION_VEGAS, "Jain"),
+		  congestion_mean(options, CONGESTION_TWO, CONGESTION_NEWRENO, "Jain"),
+		  "Jain's index of vegas; of newreno" },
+		{ "two flows of bbr keep a queue of one product full (Hock, Bless, Zitterbart 2017)",
+		  congestion_mean(options, CONGESTION_TWO, CONGESTION_NEWRENO, "queue, mean"),
+		  congestion_mean(options, CONGESTION_TWO, CONGESTION_BBR, "queue, mean"),
+		  "ms of queue, newreno; bbr" },
+		{ 0 }
+	};
 
-	report_claim_less(report, "one flow fills the link, whatever its policy but udt's",
-			  CONGESTION_FULL,
-			  congestion_extreme(options, CONGESTION_ALONE, congestion_full,
-					     "utilisation", false),
-			  "per cent that count as full; least utilisation");
-	report_claim_less(report,
-			  "what watches delay keeps the queue short (Brakmo and Peterson 1995; "
-			  "Cen, Pu, Walpole 1998)",
-			  congestion_extreme(options, CONGESTION_ALONE, congestion_by_delay,
-					     "queue, mean", true),
-			  congestion_extreme(options, CONGESTION_ALONE, congestion_by_loss,
-					     "queue, mean", false) /
-				  CONGESTION_SHORT,
-			  "ms of queue, the most of vegas and scp; a quarter of the least that "
-			  "waits for loss");
-}
-
-static void congestion_claim_two(const struct reproduce_options *options)
-{
-	struct report *report = options->report;
-
-	report_claim_less(
-		report, "two flows that wait for loss share the link evenly", CONGESTION_EVEN,
-		congestion_extreme(options, CONGESTION_TWO, congestion_by_loss, "Jain", false),
-		"Jain's index that counts as even; the least");
-	report_claim_less(report,
-			  "two flows of vegas do not: who comes later takes the queue of the first "
-			  "for the path (Mo, La, Anantharam, Walrand 1999)",
-			  congestion_mean(options, CONGESTION_TWO, CONGESTION_VEGAS, "Jain"),
-			  congestion_mean(options, CONGESTION_TWO, CONGESTION_NEWRENO, "Jain"),
-			  "Jain's index of vegas; of newreno");
-	report_claim_less(
-		report,
-		"two flows of bbr keep a queue of one product full (Hock, Bless, Zitterbart 2017)",
-		congestion_mean(options, CONGESTION_TWO, CONGESTION_NEWRENO, "queue, mean"),
-		congestion_mean(options, CONGESTION_TWO, CONGESTION_BBR, "queue, mean"),
-		"ms of queue, newreno; bbr");
+	report_claims(options->report, claims);
 }
 
 /* How far the share is from the half. */
@@ -284,67 +229,82 @@ static double congestion_uneven(const struct reproduce_options *options, int pol
 		    CONGESTION_HALF);
 }
 
-static void congestion_claim_against(const struct reproduce_options *options)
+/* Beside newreno, too, those of UDT's policies that are made for large windows, and its own. */
+static void congestion_claims_against(const struct reproduce_options *options)
 {
-	struct report *report = options->report;
+	const struct report_order claims[] = {
+		{ "what watches delay yields to newreno (Mo, La, Anantharam, Walrand 1999)",
+		  congestion_extreme(options, CONGESTION_AGAINST, congestion_by_delay, "share",
+				     true),
+		  CONGESTION_HALF, "per cent of the link, the most of vegas and scp; the half" },
+		{ "cubic has no less than newreno beside it (RFC 9438, section 4.3)",
+		  CONGESTION_HALF - CONGESTION_NEAR,
+		  congestion_mean(options, CONGESTION_AGAINST, CONGESTION_CUBIC, "share"),
+		  "nearly the half; per cent of the link" },
+		{ "westwood and newreno are friendly (Grieco and Mascolo 2004)",
+		  congestion_uneven(options, CONGESTION_WESTWOOD), CONGESTION_NEAR,
+		  "per cent from the half; what is near" },
+		{ "tfrc has within a factor of two of newreno beside it (RFC 5348, section 1)",
+		  congestion_uneven(options, CONGESTION_TFRC), CONGESTION_DOUBLE,
+		  "per cent from the half; what a third is" },
+		{ "tfrc is smoother than newreno (RFC 5348, section 1)",
+		  congestion_mean(options, CONGESTION_AGAINST, CONGESTION_TFRC, "roughness"),
+		  congestion_mean(options, CONGESTION_AGAINST, CONGESTION_NEWRENO, "roughness"),
+		  "deviation of seconds from their mean in per cent, each beside newreno: tfrc; "
+		  "newreno" },
+		{ "what grows with its window takes more than newreno beside it (RFC 3649, section "
+		  "6)",
+		  CONGESTION_HALF,
+		  congestion_extreme(options, CONGESTION_AGAINST, congestion_by_size, "share",
+				     false),
+		  "the half; per cent of the link, the least of scalable, highspeed and bic" },
+		{ "udt and newreno are friendly where little is in flight (Gu and Grossman 2007)",
+		  congestion_uneven(options, CONGESTION_UDT), CONGESTION_NEAR,
+		  "per cent from the half; what is near" },
+		{ 0 }
+	};
 
-	report_claim_less(
-		report, "what watches delay yields to newreno (Mo, La, Anantharam, Walrand 1999)",
-		congestion_extreme(options, CONGESTION_AGAINST, congestion_by_delay, "share", true),
-		CONGESTION_HALF, "per cent of the link, the most of vegas and scp; the half");
-	report_claim_less(report,
-			  "cubic has no less than newreno beside it (RFC 9438, section 4.3)",
-			  CONGESTION_HALF - CONGESTION_NEAR,
-			  congestion_mean(options, CONGESTION_AGAINST, CONGESTION_CUBIC, "share"),
-			  "nearly the half; per cent of the link");
-	report_claim_less(report, "westwood and newreno are friendly (Grieco and Mascolo 2004)",
-			  congestion_uneven(options, CONGESTION_WESTWOOD), CONGESTION_NEAR,
-			  "per cent from the half; what is near");
-	report_claim_less(
-		report,
-		"tfrc has within a factor of two of newreno beside it (RFC 5348, section 1)",
-		congestion_uneven(options, CONGESTION_TFRC), CONGESTION_DOUBLE,
-		"per cent from the half; what a third is");
-	report_claim_less(
-		report, "tfrc is smoother than newreno (RFC 5348, section 1)",
-		congestion_mean(options, CONGESTION_AGAINST, CONGESTION_TFRC, "roughness"),
-		congestion_mean(options, CONGESTION_AGAINST, CONGESTION_NEWRENO, "roughness"),
-		"deviation of seconds from their mean in per cent, each beside newreno: tfrc; "
-		"newreno");
+	report_claims(options->report, claims);
 }
 
 static int congestion_run(const struct reproduce_options *options)
 {
 	struct nopal_plan *plans[CONGESTION_POLICIES] = { NULL };
-	bool good;
-	struct report *report;
+	bool good = true;
 
 	if (!options->sim) {
 		report_refused(options->report, "the bottleneck is in the simulator alone");
 		return TOOL_GOOD;
 	}
-	good = congestion_compose(plans) && congestion_runs(options, plans);
-	congestion_claim_alone(options);
-	congestion_claim_two(options);
-	congestion_claim_against(options);
-	/* Beside newreno, too, those of UDT's policies that are made for large windows, and its
-	 * own. */
-	report = options->report;
-	report_claim_less(
-		report,
-		"what grows with its window takes more than newreno beside it (RFC 3649, section "
-		"6)",
-		CONGESTION_HALF,
-		congestion_extreme(options, CONGESTION_AGAINST, congestion_by_size, "share", false),
-		"the half; per cent of the link, the least of scalable, highspeed and bic");
-	report_claim_less(
-		report,
-		"udt and newreno are friendly where little is in flight (Gu and Grossman 2007)",
-		congestion_uneven(options, CONGESTION_UDT), CONGESTION_NEAR,
-		"per cent from the half; what is near");
+	for (int i = 0; good && i < CONGESTION_POLICIES; i++) {
+		struct nopal_problems problems = { 0 };
+		const char *text = report_format(
+			options->report,
+			"extends = \"bulk\"\n"
+			"without = { resend_copies, windowed_cc, rate_cc, bbr_congestion,\n"
+			"usual_rtt, loss_compensation, ack_train, standing_queue,\n"
+			"ack_aggregation, queue_drain, marked_drain }\n%s\n",
+			congestion_policies[i].section);
+
+		plans[i] = nopal_plan_parse(text, congestion_policies[i].name, NULL, &problems);
+		tool_problems(&problems);
+		good = plans[i] != NULL;
+	}
+	for (int table = 0; table < CONGESTION_TABLES; table++)
+		for (int policy = 0; policy < CONGESTION_POLICIES && good; policy++) {
+			const char *name = congestion_policies[policy].name;
+
+			if (!reproduce_wanted(options->rows, name))
+				continue;
+			reproduce_say(options, "%s: %s", congestion_tables[table], name);
+			for (int run = 0; good && run < options->runs; run++)
+				good = congestion_once(options, plans, (enum congestion_table)table,
+						       policy, run);
+		}
+	congestion_claims_own(options);
+	congestion_claims_against(options);
 	for (int i = 0; i < CONGESTION_POLICIES; i++)
-		if (plans[i])
-			nopal_plan_unref(plans[i]);
+		nopal_plan_unref(plans[i]);
 	return good ? TOOL_GOOD : TOOL_FAILED;
 }
 

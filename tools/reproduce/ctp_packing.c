@@ -10,7 +10,6 @@
  * ends, with no kernel between them.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <nopal/microprotocol.h>
@@ -30,7 +29,6 @@ enum {
 	PACKING_BURSTS_LIVE = 20,
 	PACKING_PAPER_HEADER = 68,
 	PACKING_BITS = 8,
-	PACKING_TEXT = 64,
 };
 #define PACKING_PATIENCE_NS (5 * NOPAL_SECOND)
 #define PACKING_LINK	    "rate 1gbit delay 1ms limit 2000"
@@ -49,9 +47,8 @@ enum packing_column {
 	PACKING_HEADER,
 };
 
-/* `text` is the row's. */
-static struct report_cell packing_cell(char text[PACKING_TEXT], int protocol, bool fused,
-				       enum packing_column column)
+static struct report_cell packing_cell(const struct reproduce_options *options, int protocol,
+				       bool fused, enum packing_column column)
 {
 	static const struct report_cell columns[] = {
 		[PACKING_TRIP] = { "live over loopback", NULL, "round trip", "us" },
@@ -61,18 +58,15 @@ static struct report_cell packing_cell(char text[PACKING_TEXT], int protocol, bo
 	};
 	struct report_cell cell = columns[column];
 
-	snprintf(text, PACKING_TEXT, "%s%s", packing_protocols[protocol].name,
-		 fused ? ", fused" : "");
-	cell.row = text;
+	cell.row = report_format(options->report, "%s%s", packing_protocols[protocol].name,
+				 fused ? ", fused" : "");
 	return cell;
 }
 
 static double packing_median(const struct reproduce_options *options, int protocol, bool fused,
 			     enum packing_column column)
 {
-	char text[PACKING_TEXT];
-
-	return report_median(options->report, packing_cell(text, protocol, fused, column));
+	return report_median(options->report, packing_cell(options, protocol, fused, column));
 }
 
 /* ---------------------------------------------------------------------- runs */
@@ -82,46 +76,57 @@ struct packing {
 	struct nopal_plan *plan;
 	int protocol;
 	bool fused;
-	int64_t *round_trips_ns;
 };
 
 static void packing_add(const struct packing *packing, enum packing_column column, double value)
 {
-	char text[PACKING_TEXT];
+	const struct reproduce_options *options = packing->options;
 
 	if (!isnan(value))
-		report_add(packing->options->report,
-			   packing_cell(text, packing->protocol, packing->fused, column), value);
+		report_add(options->report,
+			   packing_cell(options, packing->protocol, packing->fused, column), value);
 }
 
-static struct burst packing_burst(const struct packing *packing, int warm)
+/* In the simulator, whose own work is in it, too, and over loopback. */
+static bool packing_measure(const struct packing *packing)
 {
-	return (struct burst){
-		.protocol = SIDE_CONFIG,
-		.plan = packing->plan,
-		.bytes = PACKING_BYTES,
-		.count = PACKING_MESSAGES,
-		.warm = warm,
-		.patience_ns = PACKING_PATIENCE_NS,
-	};
-}
-
-static bool packing_live(const struct packing *packing)
-{
-	struct side_place place = { .live = true };
+	const struct reproduce_options *options = packing->options;
+	int64_t round_trips_ns[PACKING_ROUND_TRIPS], begun_ns;
 	struct round_trips round_trips = {
 		.protocol = SIDE_CONFIG,
 		.way = SIDE_SPIN,
 		.plan = packing->plan,
 		.bytes = 1,
 		.warm = PACKING_ROUND_TRIPS_WARM,
-		.count = packing->options->quick ? PACKING_ROUND_TRIPS_QUICK : PACKING_ROUND_TRIPS,
+		.count = options->quick ? PACKING_ROUND_TRIPS_QUICK : PACKING_ROUND_TRIPS,
 		.patience_ns = PACKING_PATIENCE_NS,
-		.round_trips_ns = packing->round_trips_ns,
+		.round_trips_ns = round_trips_ns,
 	};
-	struct burst burst = packing_burst(packing, PACKING_BURSTS_LIVE);
+	struct burst burst = {
+		.protocol = SIDE_CONFIG,
+		.plan = packing->plan,
+		.bytes = PACKING_BYTES,
+		.count = PACKING_MESSAGES,
+		.warm = options->quick ? PACKING_BURSTS_QUICK : PACKING_BURSTS,
+		.patience_ns = PACKING_PATIENCE_NS,
+	};
+	struct side_place place = { .seed = options->seed };
 
-	bench_place_of(0, NULL, &place.pair);
+	if (options->sim) {
+		if (!bench_link(PACKING_LINK, &place.forward, &place.reverse))
+			return false;
+		begun_ns = clock_cpu_ns();
+		if (!burst_run(&burst, &place))
+			return false;
+		packing_add(packing, PACKING_PROCESSING,
+			    burst.done ? (double)(clock_cpu_ns() - begun_ns) /
+						 ((burst.warm + 1.0) * PACKING_MESSAGES)
+				       : NAN);
+	}
+	if (!options->live)
+		return true;
+	place.live = bench_place_of(0, NULL, &place.pair);
+	burst.warm = PACKING_BURSTS_LIVE;
 	if (!round_trips_run(&round_trips, &place) || !burst_run(&burst, &place))
 		return false;
 	packing_add(packing, PACKING_TRIP, reproduce_round_trips_median_us(&round_trips));
@@ -132,124 +137,85 @@ static bool packing_live(const struct packing *packing)
 	return true;
 }
 
-/* The simulator's own work is in it, too. */
-static bool packing_simulate(const struct packing *packing)
+/* False: the machine refuses.  A plan without a fused unit has no such row. */
+static bool packing_row(struct packing *packing, bool first)
 {
-	struct side_place place = { .seed = packing->options->seed };
-	struct burst burst = packing_burst(packing, packing->options->quick ? PACKING_BURSTS_QUICK
-									    : PACKING_BURSTS);
-	int64_t begun_ns;
-
-	if (!bench_link(PACKING_LINK, &place.forward, &place.reverse))
-		return false;
-	begun_ns = clock_cpu_ns();
-	if (!burst_run(&burst, &place))
-		return false;
-	packing_add(packing, PACKING_PROCESSING,
-		    burst.done ? (double)(clock_cpu_ns() - begun_ns) /
-					 ((burst.warm + 1.0) * PACKING_MESSAGES)
-			       : NAN);
-	return true;
-}
-
-static bool packing_row(struct packing *packing, int run)
-{
-	bool good = true;
+	const struct reproduce_options *options = packing->options;
 	const char *config = packing_protocols[packing->protocol].config;
 	struct nopal_problems problems = { 0 };
-	struct nopal_plan *plan;
+	struct nopal_plan *plan = nopal_plan_load(config, NULL, &problems);
+	bool good = packing->fused;
 
-	/* The plan, or NULL: there is no unit of it, or none at all. */
-	plan = nopal_plan_load(config, NULL, &problems);
 	tool_problems(&problems);
 	if (plan && !packing->fused)
 		nopal_plan_interpret(plan);
-	if (!plan || !packing->fused ||
-	    strncmp(nopal_plan_runs(plan), PACKING_FUSED, strlen(PACKING_FUSED)) == 0) {
-		packing->plan = plan;
-	} else {
-		report_note(packing->options->report,
+	packing->plan = plan;
+	if (plan && packing->fused &&
+	    strncmp(nopal_plan_runs(plan), PACKING_FUSED, strlen(PACKING_FUSED)) != 0) {
+		report_note(options->report,
 			    "no fused row of %s: %s; $NOPAL_FUSED names the folder of its unit",
 			    config, nopal_plan_runs(plan));
-		nopal_plan_unref(plan);
-		packing->plan = NULL;
-	}
-	if (!packing->plan)
-		return packing->fused;
-	if (run == 0 && !packing->fused) {
-		char text[PACKING_TEXT];
-
-		packing_add(packing, PACKING_HEADER, nopal_plan_info(packing->plan)->header_bytes);
-		report_paper(packing->options->report,
-			     packing_cell(text, packing->protocol, false, PACKING_HEADER),
-			     PACKING_PAPER_HEADER, 0);
-	}
-	if (packing->options->sim)
-		good = packing_simulate(packing);
-	if (good && packing->options->live)
-		good = packing_live(packing);
-	nopal_plan_unref(packing->plan);
-	return good;
-}
-
-/* All rows once: what a machine does beside falls on all alike. */
-static bool packing_round(struct packing *packing, int run)
-{
-	const struct reproduce_options *options = packing->options;
-	bool good = true;
-
-	reproduce_say(options, "run %d of %d", run + 1, options->runs);
-	for (int i = 0; i < PACKING_PROTOCOLS; i++)
-		for (int fused = 0; fused < 2 && good; fused++) {
-			packing->protocol = i;
-			packing->fused = fused;
-			if (reproduce_wanted(options->rows, packing_protocols[i].config))
-				good = packing_row(packing, run);
+	} else if (plan) {
+		if (first && !packing->fused) {
+			packing_add(packing, PACKING_HEADER, nopal_plan_info(plan)->header_bytes);
+			report_paper(
+				options->report,
+				packing_cell(options, packing->protocol, false, PACKING_HEADER),
+				PACKING_PAPER_HEADER, 0);
 		}
+		good = packing_measure(packing);
+	}
+	nopal_plan_unref(plan);
 	return good;
 }
 
 /* -------------------------------------------------------------------- claims */
 
+static void packing_claims(const struct reproduce_options *options, int i)
+{
+	struct report *report = options->report;
+	const char *name = packing_protocols[i].name;
+	const struct report_order claims[] = {
+		{ report_format(report, "%s: headers of one's own are shorter than 68 bytes", name),
+		  packing_median(options, i, false, PACKING_HEADER), PACKING_PAPER_HEADER,
+		  "bytes" },
+		{ report_format(report, "%s: a specialised packet path lowers the latency", name),
+		  packing_median(options, i, true, PACKING_TRIP),
+		  packing_median(options, i, false, PACKING_TRIP),
+		  "us, live, fused against interpreted" },
+		{ report_format(report, "%s: a specialised packet path raises the bandwidth", name),
+		  packing_median(options, i, false, PACKING_BANDWIDTH),
+		  packing_median(options, i, true, PACKING_BANDWIDTH),
+		  "Mb/s, live, interpreted against fused" },
+		{ report_format(report, "%s: a specialised packet path costs less processing",
+				name),
+		  packing_median(options, i, true, PACKING_PROCESSING),
+		  packing_median(options, i, false, PACKING_PROCESSING),
+		  "ns a message, fused against interpreted" },
+		{ 0 }
+	};
+
+	report_claims(report, claims);
+}
+
 static int packing_run(const struct reproduce_options *options)
 {
-	struct packing packing = {
-		.options = options,
-		.round_trips_ns = calloc(PACKING_ROUND_TRIPS, sizeof(int64_t)),
-	};
-	bool good = packing.round_trips_ns != NULL;
+	struct packing packing = { .options = options };
+	bool good = true;
 
-	for (int run = 0; run < options->runs && good; run++)
-		good = packing_round(&packing, run);
-	free(packing.round_trips_ns);
-	for (int i = 0; i < PACKING_PROTOCOLS && good; i++) {
-		const char *name = packing_protocols[i].name;
-		char claim[PACKING_TEXT * 2];
-
-		snprintf(claim, sizeof(claim), "%s: headers of one's own are shorter than 68 bytes",
-			 name);
-		report_claim_less(options->report, claim,
-				  packing_median(options, i, false, PACKING_HEADER),
-				  PACKING_PAPER_HEADER, "bytes");
-		snprintf(claim, sizeof(claim), "%s: a specialised packet path lowers the latency",
-			 name);
-		report_claim_less(options->report, claim,
-				  packing_median(options, i, true, PACKING_TRIP),
-				  packing_median(options, i, false, PACKING_TRIP),
-				  "us, live, fused against interpreted");
-		snprintf(claim, sizeof(claim), "%s: a specialised packet path raises the bandwidth",
-			 name);
-		report_claim_less(options->report, claim,
-				  packing_median(options, i, false, PACKING_BANDWIDTH),
-				  packing_median(options, i, true, PACKING_BANDWIDTH),
-				  "Mb/s, live, interpreted against fused");
-		snprintf(claim, sizeof(claim),
-			 "%s: a specialised packet path costs less processing", name);
-		report_claim_less(options->report, claim,
-				  packing_median(options, i, true, PACKING_PROCESSING),
-				  packing_median(options, i, false, PACKING_PROCESSING),
-				  "ns a message, fused against interpreted");
+	/* In a run all rows once: what a machine does beside falls on all alike. */
+	for (int run = 0; run < options->runs && good; run++) {
+		reproduce_say(options, "run %d of %d", run + 1, options->runs);
+		for (int row = 0; row < 2 * PACKING_PROTOCOLS && good; row++) {
+			packing.protocol = row / 2;
+			packing.fused = row % 2;
+			if (reproduce_wanted(options->rows,
+					     packing_protocols[packing.protocol].config))
+				good = packing_row(&packing, run == 0);
+		}
 	}
+	for (int i = 0; i < PACKING_PROTOCOLS && good; i++)
+		packing_claims(options, i);
 	report_note(options->report,
 		    "claims compare medians of runs; the paper gives no figures for its gain");
 	return good ? TOOL_GOOD : TOOL_ENVIRONMENT;

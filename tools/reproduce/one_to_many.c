@@ -25,7 +25,6 @@ enum {
 	MANY_SIZES = 6,
 	MANY_SIZES_QUICK = 3,
 	MANY_SIZES_LOSSY = 4, /* what is larger tells no more */
-	MANY_TEXT = 512,
 	MANY_PATH = 4096,
 	MANY_COMMAND = MANY_PATH + 128,
 	MANY_MIB = 1 << 20,
@@ -115,20 +114,17 @@ struct many {
 
 /* --------------------------------------------------------------------- cells */
 
-/* `text` is the table's. */
-static struct report_cell many_cell(const struct many *many, char text[MANY_TEXT], int place,
-				    int column, int row)
+static struct report_cell many_cell(const struct many *many, int place, int column, int row)
 {
-	snprintf(text, MANY_TEXT, "%s, %s; MB there and back", many->table->name,
-		 many_places[place].text);
-	return (struct report_cell){ text, many_rows[row], many_columns[column].name, "s" };
+	const char *table = report_format(many->options->report, "%s, %s; MB there and back",
+					  many->table->name, many_places[place].text);
+
+	return (struct report_cell){ table, many_rows[row], many_columns[column].name, "s" };
 }
 
 static double many_mean(const struct many *many, int place, int column, int row)
 {
-	char text[MANY_TEXT];
-
-	return report_mean(many->options->report, many_cell(many, text, place, column, row));
+	return report_mean(many->options->report, many_cell(many, place, column, row));
 }
 
 static int many_sizes(const struct many *many, int place)
@@ -167,25 +163,6 @@ static const struct many_table *many_table_of(const struct many *many, int colum
 	return many_columns[column].table_1 ? &many_tables[MANY_UNTWEAKED] : many->table;
 }
 
-static struct nopal_plan *many_plan(const struct many *many, int column)
-{
-	const struct many_table *table = many_table_of(many, column);
-	const struct many_column *how = &many_columns[column];
-	struct nopal_problems problems = { 0 };
-	struct nopal_plan *plan;
-	char text[MANY_TEXT];
-
-	snprintf(text, sizeof(text), many_config, table->payload + MANY_HEADER + MANY_OVERHEAD,
-		 how->fixed ? "" : many_measures, how->window ? how->window : table->window,
-		 table->wait_ms);
-	plan = how->kind == MANY_GO_BACK ? nopal_plan_parse(text, "one_to_many", NULL, &problems)
-					 : nopal_plan_load("bulk", NULL, &problems);
-	tool_problems(&problems);
-	if (plan)
-		nopal_plan_interpret(plan);
-	return plan;
-}
-
 /* UDT is another program, and another language's. */
 static bool many_udt(const struct many *many, struct echo *echo)
 {
@@ -213,8 +190,7 @@ static bool many_udt(const struct many *many, struct echo *echo)
 static bool many_test(const struct many *many, int place, int column, int row,
 		      struct nopal_plan *plan, int run)
 {
-	char text[MANY_TEXT];
-	struct report_cell cell = many_cell(many, text, place, column, row);
+	struct report_cell cell = many_cell(many, place, column, row);
 	struct echo echo = {
 		.protocol = plan ? SIDE_CONFIG : SIDE_TCP,
 		.plan = plan,
@@ -226,8 +202,7 @@ static bool many_test(const struct many *many, int place, int column, int row,
 	bool good;
 
 	if (many_columns[column].kind == MANY_OVER_UDT) {
-		if (!many_udt(many, &echo))
-			return false;
+		good = many_udt(many, &echo);
 	} else {
 		if (!reproduce_place_open(&where, many->options, many_places[place].world,
 					  many_places[place].link,
@@ -235,135 +210,137 @@ static bool many_test(const struct many *many, int place, int column, int row,
 			return false;
 		good = echo_run(&echo, &where.sides);
 		reproduce_place_close(&where, many->options);
-		if (!good)
-			return false;
 	}
-	if (echo.done)
+	if (good && echo.done)
 		report_add(many->options->report, cell, (double)echo.took_ns / NOPAL_SECOND);
-	else
+	else if (good)
 		report_note(many->options->report, "%s, %s MB, %s: not all came back as it was",
 			    cell.column, cell.row, many_places[place].text);
-	return true;
+	return good;
 }
 
 static void many_column_run(const struct many *many, int place, int column)
 {
-	enum many_kind kind = many_columns[column].kind;
-	bool config = kind == MANY_GO_BACK || kind == MANY_SELECTIVE;
-	struct nopal_plan *plan = config ? many_plan(many, column) : NULL;
+	const struct many_column *how = &many_columns[column];
+	const struct many_table *table = many_table_of(many, column);
 	bool random = many_places[place].lossy || many_places[place].world != REPRODUCE_SIMULATED;
+	struct nopal_problems problems = { 0 };
+	struct nopal_plan *plan = NULL;
 	int runs = many->options->runs;
-	bool good = plan || !config;
+	bool good;
 
+	if (how->kind == MANY_GO_BACK)
+		plan = nopal_plan_parse(report_format(many->options->report, many_config,
+						      table->payload + MANY_HEADER + MANY_OVERHEAD,
+						      how->fixed ? "" : many_measures,
+						      how->window ? how->window : table->window,
+						      table->wait_ms),
+					"one_to_many", NULL, &problems);
+	else if (how->kind == MANY_SELECTIVE)
+		plan = nopal_plan_load("bulk", NULL, &problems);
+	tool_problems(&problems);
+	good = plan || how->kind == MANY_OVER_TCP || how->kind == MANY_OVER_UDT;
+	if (plan)
+		nopal_plan_interpret(plan);
 	/* Where nothing is random all runs are the same; UDT takes its time. */
 	if (!random)
 		runs = 1;
-	else if (kind == MANY_OVER_UDT && !many->options->runs_given && runs > MANY_RUNS_SLOW)
+	else if (how->kind == MANY_OVER_UDT && !many->options->runs_given && runs > MANY_RUNS_SLOW)
 		runs = MANY_RUNS_SLOW;
 	for (int row = 0; good && row < many_sizes(many, place); row++) {
 		for (int run = 0; good && run < runs; run++)
 			good = many_test(many, place, column, row, plan, run);
 		if (good)
 			reproduce_say(many->options, "%s, %s, %s MB: %.3f s",
-				      many_places[place].text, many_columns[column].name,
-				      many_rows[row], many_mean(many, place, column, row));
+				      many_places[place].text, how->name, many_rows[row],
+				      many_mean(many, place, column, row));
 	}
 	nopal_plan_unref(plan);
 }
 
-static void many_place_run(const struct many *many, int place)
-{
-	bool simulated = many_places[place].world == REPRODUCE_SIMULATED;
-
-	if (simulated ? !many->options->sim : !many->options->live)
-		return;
-	if (many_wants(many, place, MANY_AS_THERE)) {
-		for (int row = 0; row < many_sizes(many, place); row++) {
-			char text[MANY_TEXT];
-
-			report_paper(many->options->report,
-				     many_cell(many, text, place, MANY_AS_THERE, row),
-				     many->table->paper[row], 0);
-		}
-	}
-	for (int column = 0; column < MANY_COLUMNS; column++)
-		if (many_wants(many, place, column))
-			many_column_run(many, place, column);
-}
-
 /* -------------------------------------------------------------------- claims */
 
-static int many_own(const struct many *many)
+/* The time of the largest file of a column. */
+static double many_largest(const struct many *many, int place, int column)
 {
-	return many->table->window == 1	   ? MANY_ONE
-	       : many->table->window == 32 ? MANY_FEW
-					   : MANY_MANY;
+	return many_mean(many, place, column, many_last(many, place));
 }
 
-/* The time of the largest file of a column against that of another one. */
-static void many_claim(const struct many *many, const char *claim, int place, int less, int more,
-		       const char *why)
+static void many_claims(const struct many *many)
 {
-	int last = many_last(many, place);
+	int last = many_last(many, MANY_CALM);
+	unsigned window = many->table->window;
+	int own = window == 1 ? MANY_ONE : window == 32 ? MANY_FEW : MANY_MANY;
+	const struct report_order claims[] = {
+		/* "the speed increased slightly as the file size went up" */
+		{ "the time grows no faster than the file",
+		  many_largest(many, MANY_CALM, own) / (double)(1 << last),
+		  many_mean(many, MANY_CALM, own, 0),
+		  "s a MB, simulated, largest file against 1 MB" },
+		{ "a window of one packet takes longer", many_largest(many, MANY_CALM, MANY_MANY),
+		  many_largest(many, MANY_CALM, MANY_ONE), "s, window 128 against 1" },
+		{ "a window of one packet takes longer, live",
+		  many_largest(many, MANY_LIVE, MANY_MANY), many_largest(many, MANY_LIVE, MANY_ONE),
+		  "s, window 128 against 1" },
+		{ "where packets are lost, selective repeat is faster",
+		  many_largest(many, MANY_LOSSY, MANY_BULK),
+		  many_largest(many, MANY_LOSSY, MANY_MANY),
+		  "s at 1 % loss, bulk against window 128" },
+		{ "over loopback UDT is slower than Go-Back-N",
+		  many_largest(many, MANY_LIVE, MANY_MANY),
+		  many_largest(many, MANY_LIVE, MANY_UDT_4), "s, window 128 against UDT" },
+		/* Does the wait that the paper set do, within a tenth, where ours is measured? */
+		{ "a fixed wait of the paper's length is long enough",
+		  many_largest(many, MANY_CALM, MANY_AS_THERE),
+		  many_largest(many, MANY_CALM, own) * MANY_TOLERANCE,
+		  "s, simulated, against eleven tenths of a measured one" },
+		{ 0 }
+	};
+	/* The paper's claims about pieces of 8096 bytes against those of 1024. */
+	const struct report_order tweaked[] = {
+		{ "8096 bytes in a window of 128 are faster than 1024 in 32",
+		  many_largest(many, MANY_CALM, MANY_MANY),
+		  many_largest(many, MANY_CALM, MANY_AS_TABLE_1), "s, simulated" },
+		{ "8096 bytes in a window of 128 are faster than 1024 in 32, live",
+		  many_largest(many, MANY_LIVE, MANY_MANY),
+		  many_largest(many, MANY_LIVE, MANY_AS_TABLE_1), "s, live" },
+		{ "where packets are lost, fragments cost more than whole ones",
+		  many_largest(many, MANY_LOSSY, MANY_MANY),
+		  many_largest(many, MANY_CUT, MANY_MANY),
+		  "s at 1 % loss, 8096 bytes whole against in six" },
+		{ "where fragments are lost, 1024 bytes are faster than 8096",
+		  many_largest(many, MANY_LOSSY, MANY_AS_TABLE_1),
+		  many_largest(many, MANY_CUT, MANY_MANY), "s at 1 % loss, whole against in six" },
+		{ 0 }
+	};
 
-	report_claim_less(many->options->report, claim, many_mean(many, place, less, last),
-			  many_mean(many, place, more, last), why);
+	report_claims(many->options->report, claims);
+	if (many->table == &many_tables[MANY_TWEAKED])
+		report_claims(many->options->report, tweaked);
 }
 
-/* The paper's claims about pieces of 8096 bytes against those of 1024. */
-static void many_claims_tweaked(const struct many *many)
+static int many_run(const struct reproduce_options *options)
 {
-	int last = many_last(many, MANY_LOSSY);
-
-	many_claim(many, "8096 bytes in a window of 128 are faster than 1024 in 32", MANY_CALM,
-		   MANY_MANY, MANY_AS_TABLE_1, "s, simulated");
-	many_claim(many, "8096 bytes in a window of 128 are faster than 1024 in 32, live",
-		   MANY_LIVE, MANY_MANY, MANY_AS_TABLE_1, "s, live");
-	report_claim_less(many->options->report,
-			  "where packets are lost, fragments cost more than whole ones",
-			  many_mean(many, MANY_LOSSY, MANY_MANY, last),
-			  many_mean(many, MANY_CUT, MANY_MANY, last),
-			  "s at 1 % loss, 8096 bytes whole against in six");
-	report_claim_less(
-		many->options->report, "where fragments are lost, 1024 bytes are faster than 8096",
-		many_mean(many, MANY_LOSSY, MANY_AS_TABLE_1, last),
-		many_mean(many, MANY_CUT, MANY_MANY, last), "s at 1 % loss, whole against in six");
-}
-
-static int many_run(const struct reproduce_options *options, int table)
-{
-	struct many many = { options, &many_tables[table] };
+	struct many many = { options, &many_tables[options->table] };
 	struct report *report = options->report;
-	int last;
 
-	for (int place = 0; place < MANY_PLACES; place++)
-		many_place_run(&many, place);
-	last = many_last(&many, MANY_CALM);
-	/* "the speed increased slightly as the file size went up" */
-	report_claim_less(report, "the time grows no faster than the file",
-			  many_mean(&many, MANY_CALM, many_own(&many), last) / (double)(1 << last),
-			  many_mean(&many, MANY_CALM, many_own(&many), 0),
-			  "s a MB, simulated, largest file against 1 MB");
-	many_claim(&many, "a window of one packet takes longer", MANY_CALM, MANY_MANY, MANY_ONE,
-		   "s, window 128 against 1");
-	many_claim(&many, "a window of one packet takes longer, live", MANY_LIVE, MANY_MANY,
-		   MANY_ONE, "s, window 128 against 1");
-	many_claim(&many, "where packets are lost, selective repeat is faster", MANY_LOSSY,
-		   MANY_BULK, MANY_MANY, "s at 1 % loss, bulk against window 128");
-	many_claim(&many, "over loopback UDT is slower than Go-Back-N", MANY_LIVE, MANY_MANY,
-		   MANY_UDT_4, "s, window 128 against UDT");
-	/* Does the wait that the paper set do, within a tenth, where ours is measured? */
-	report_claim_less(report, "a fixed wait of the paper's length is long enough",
-			  many_mean(&many, MANY_CALM, MANY_AS_THERE, last),
-			  many_mean(&many, MANY_CALM, many_own(&many), last) * MANY_TOLERANCE,
-			  "s, simulated, against eleven tenths of a measured one");
-	if (table == MANY_TWEAKED)
-		many_claims_tweaked(&many);
+	for (int place = 0; place < MANY_PLACES; place++) {
+		if (!reproduce_place_wanted(options, many_places[place].world, NULL))
+			continue;
+		if (many_wants(&many, place, MANY_AS_THERE))
+			for (int row = 0; row < many_sizes(&many, place); row++)
+				report_paper(report, many_cell(&many, place, MANY_AS_THERE, row),
+					     many.table->paper[row], 0);
+		for (int column = 0; column < MANY_COLUMNS; column++)
+			if (many_wants(&many, place, column))
+				many_column_run(&many, place, column);
+	}
+	many_claims(&many);
 	if (options->live)
 		report_note(report, "the paper's link was 802.11g, and its times those of a whole "
 				    "program; loopback has no delay and no loss, and packets as "
 				    "large as these are whole there");
-	if (many.table == &many_tables[MANY_UNTWEAKED])
+	if (options->table == MANY_UNTWEAKED)
 		report_note(report,
 			    "the paper's figures of this table are 54 ms for each window of 32 "
 			    "packets, whatever the size: as long as its wait of 50 ms");
@@ -372,36 +349,24 @@ static int many_run(const struct reproduce_options *options, int table)
 	return TOOL_GOOD;
 }
 
-static int many_run_1(const struct reproduce_options *options)
-{
-	return many_run(options, MANY_UNTWEAKED);
-}
-
-static int many_run_2(const struct reproduce_options *options)
-{
-	return many_run(options, MANY_TWEAKED);
-}
-
-static int many_run_3(const struct reproduce_options *options)
-{
-	return many_run(options, MANY_STOP_AND_WAIT);
-}
-
 const struct reproduction reproduce_one_to_many_1 = {
 	.name = "one-to-many-table1",
 	.summary = "a file there and back: 1024 bytes, window 32 (Table 1)",
 	.time = "3 minutes; --sim 20 seconds",
-	.run = many_run_1,
+	.table = MANY_UNTWEAKED,
+	.run = many_run,
 };
 const struct reproduction reproduce_one_to_many_2 = {
 	.name = "one-to-many-table2",
 	.summary = "a file there and back: 8096 bytes, window 128 (Table 2)",
 	.time = "1 minute; --sim 20 seconds",
-	.run = many_run_2,
+	.table = MANY_TWEAKED,
+	.run = many_run,
 };
 const struct reproduction reproduce_one_to_many_3 = {
 	.name = "one-to-many-table3",
 	.summary = "a file there and back: 8096 bytes, window 1 (Table 3)",
 	.time = "1 minute; --sim 20 seconds",
-	.run = many_run_3,
+	.table = MANY_STOP_AND_WAIT,
+	.run = many_run,
 };

@@ -11,6 +11,13 @@
 
 #define PLACE_LATE_NS (200 * NOPAL_MICROSECOND) /* on average: too slow */
 
+bool reproduce_place_wanted(const struct reproduce_options *options, enum reproduce_world world,
+			    const char *word)
+{
+	return (world == REPRODUCE_SIMULATED ? options->sim : options->live) &&
+	       (!word || reproduce_wanted(options->paths, word));
+}
+
 bool reproduce_place_open(struct reproduce_place *place, const struct reproduce_options *options,
 			  enum reproduce_world world, const char *link, uint64_t seed)
 {

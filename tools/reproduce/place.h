@@ -19,6 +19,9 @@ struct reproduce_place {
 	struct hosts hosts;
 };
 
+/* Is a place of this world, by its word in --paths (NULL: it has none), to be measured? */
+bool reproduce_place_wanted(const struct reproduce_options *options, enum reproduce_world world,
+			    const char *word);
 /* `link` in tc-netem's words; loopback has none.  False: this machine refuses, and a note says
  * so. */
 bool reproduce_place_open(struct reproduce_place *place, const struct reproduce_options *options,

@@ -103,26 +103,6 @@ static bool reproduce_read(const struct tool_call *call, struct reproduce_option
 	return true;
 }
 
-static enum tool_exit reproduce_results(const struct tool_call *call, struct report *report)
-{
-	const char *plot = tool_value(call, "plot");
-	bool good = true;
-
-	/* No value at all: the machine's doing, or that of --rows and --paths. */
-	if (!report->measured) {
-		report_notes(report, stderr);
-		fprintf(stderr, "nopal reproduce: nothing could be measured\n");
-		return report->refused ? TOOL_SKIPPED : TOOL_FAILED;
-	}
-	if (tool_value(call, "json"))
-		good = report_json(report, NULL);
-	else
-		report_text(report, stdout);
-	if (plot)
-		good = report_plot(report, plot) && good;
-	return good ? TOOL_GOOD : TOOL_ENVIRONMENT;
-}
-
 static enum tool_exit reproduce_run(const struct tool_call *call)
 {
 	struct reproduce_options options = { 0 };
@@ -140,6 +120,7 @@ static enum tool_exit reproduce_run(const struct tool_call *call)
 	if (!experiment || !reproduce_read(call, &options) ||
 	    (plot && !report_can_plot("reproduce", plot)))
 		return TOOL_BAD_INPUT;
+	options.table = experiment->table;
 	options.report = report_new(REPORT_RUNS, experiment->name);
 	json_object_set_new(options.report->options, "runs", json_integer(options.runs));
 	json_object_set_new(options.report->options, "seed",
@@ -147,7 +128,7 @@ static enum tool_exit reproduce_run(const struct tool_call *call)
 	json_object_set_new(options.report->options, "quick", json_boolean(options.quick));
 	code = (enum tool_exit)experiment->run(&options);
 	if (code == TOOL_GOOD)
-		code = reproduce_results(call, options.report);
+		code = report_results(options.report, call);
 	report_free(options.report);
 	return code;
 }

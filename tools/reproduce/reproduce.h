@@ -29,6 +29,7 @@ struct reproduce_options {
 	bool quick;		  /* a shorter experiment: shapes, not figures */
 	bool quiet;		  /* no word while it runs */
 	const char *rows, *paths; /* "tcp,ctp_bulk": only these; NULL: all */
+	int table;		  /* of the experiment */
 	struct report *report;
 };
 
@@ -36,6 +37,7 @@ struct reproduction {
 	const char *name;    /* "ctp-table1" */
 	const char *summary; /* one line */
 	const char *time;    /* how long it runs: "3 minutes; --sim 2 s" */
+	int table;	     /* which one of those of its `run` */
 	/* One of `enum tool_exit`.  Where the machine refuses rows, it goes on with the others,
 	 * says report_refused() and returns TOOL_GOOD. */
 	int (*run)(const struct reproduce_options *options);

@@ -19,7 +19,7 @@
 enum {
 	FIG7_RUNS = 3,
 	FIG7_SIZES = 3,
-	FIG7_ROOM = 160,
+	FIG7_CLAIMS = 12,
 	FIG7_KIB_IN_MIB = 1024,
 };
 #define FIG7_GIGA   1e9
@@ -67,101 +67,108 @@ static const struct {
 	[FIG7_MEMORY] = { "memory, both processes", "MiB" },
 };
 
-/* A table of a measure on a path, a row of a number of connections; `text` is theirs. */
-static struct report_cell fig7_cell(char text[2][FIG7_ROOM], enum fig7_table table,
+/* A table of a measure on a path, a row of a number of connections. */
+static struct report_cell fig7_cell(const struct reproduce_options *options, int table,
 				    const char *path, int count, int row)
 {
-	snprintf(text[0], FIG7_ROOM, "%s, on %s", fig7_tables[table].name, path);
-	snprintf(text[1], FIG7_ROOM, "%d", count);
-	return (struct report_cell){ text[0], text[1], fig7_rows[row].name,
-				     fig7_tables[table].unit };
-}
+	const struct report *report = options->report;
 
-static double fig7_value(enum fig7_table table, const json_t *line)
-{
-	switch (table) {
-	case FIG7_CPU:
-		return veth_cpu(line);
-	case FIG7_GOODPUT:
-		return veth_goodput(line);
-	case FIG7_BACK:
-		return veth_number(line, "packets_back") * FIG7_GIGA /
-		       veth_side(line, "recv", "delivered_bytes");
-	case FIG7_JAIN:
-		return veth_side(line, "recv", "fairness");
-	case FIG7_MEMORY:
-		return fmax(veth_side(line, "recv", "grown_kb") +
-				    veth_side(line, "send", "grown_kb"),
-			    0) /
-		       FIG7_KIB_IN_MIB;
-	case FIG7_TABLES:
-		break;
-	}
-	return 0;
+	return (struct report_cell){
+		report_format(report, "%s, on %s", fig7_tables[table].name, path),
+		report_format(report, "%d", count), fig7_rows[row].name, fig7_tables[table].unit
+	};
 }
 
 static void fig7_add(const struct reproduce_veth *veth, int row, const json_t *line)
 {
+	const struct reproduce_options *options = veth->options;
 	int count = (int)veth_number(line, "connections");
-	char text[2][FIG7_ROOM];
+	double grown_kb = veth_side(line, "recv", "grown_kb") + veth_side(line, "send", "grown_kb");
+	const double values[FIG7_TABLES] = {
+		[FIG7_CPU] = veth_cpu(line),
+		[FIG7_GOODPUT] = veth_goodput(line),
+		[FIG7_BACK] = veth_number(line, "packets_back") * FIG7_GIGA /
+			      veth_side(line, "recv", "delivered_bytes"),
+		[FIG7_JAIN] = veth_side(line, "recv", "fairness"),
+		[FIG7_MEMORY] = fmax(grown_kb, 0) / FIG7_KIB_IN_MIB,
+	};
 
 	for (int table = 0; table < FIG7_TABLES; table++)
-		report_add(veth->options->report,
-			   fig7_cell(text, (enum fig7_table)table, veth_text(line, "path"), count,
-				     row),
-			   fig7_value((enum fig7_table)table, line));
+		report_add(options->report,
+			   fig7_cell(options, table, veth_text(line, "path"), count, row),
+			   values[table]);
 }
 
 /* In the order of the tables, whatever runs first. */
 static void fig7_declare(const struct reproduce_options *options, const char *path)
 {
-	char text[2][FIG7_ROOM];
-
 	for (int table = 0; table < FIG7_TABLES; table++)
 		for (int size = 0; size < FIG7_SIZES; size++)
 			for (int row = 0; row < FIG7_ROWS; row++)
 				if (reproduce_wanted(options->rows, fig7_rows[row].row))
 					report_declare(options->report,
-						       fig7_cell(text, (enum fig7_table)table, path,
+						       fig7_cell(options, table, path,
 								 fig7_sizes[size], row));
 }
 
 /* --------------------------------------------------------------------- claims */
 
-static double fig7_median(const struct reproduce_options *options, enum fig7_table table, int size,
-			  int row)
+static double fig7_median(const struct reproduce_options *options, int table, int size, int row)
 {
-	char text[2][FIG7_ROOM];
-
 	return report_median(options->report,
-			     fig7_cell(text, table, fig7_paths[0], fig7_sizes[size], row));
+			     fig7_cell(options, table, fig7_paths[0], fig7_sizes[size], row));
 }
 
-static void fig7_claim_growth(const struct reproduce_options *options, int row)
+static void fig7_claims(const struct reproduce_options *options)
 {
-	char claim[FIG7_ROOM];
+	static const int growing[] = { FIG7_UDT, FIG7_SHARED_FUSED, FIG7_OWN_FUSED };
+	static const struct {
+		int shared, own;
+		const char *how;
+	} pairs[] = { { FIG7_SHARED, FIG7_OWN, "interpreted" },
+		      { FIG7_SHARED_FUSED, FIG7_OWN_FUSED, "fused" } };
+	struct report_order claims[FIG7_CLAIMS + 1] = { 0 }, *claim = claims;
+	struct report *report = options->report;
+	int last = FIG7_SIZES - 1;
 
-	snprintf(claim, sizeof(claim),
-		 "%s: 500 connections cost less than twice what 10 cost a byte (\"increases "
-		 "slowly\")",
-		 fig7_rows[row].name);
-	report_claim_less(options->report, claim,
-			  fig7_median(options, FIG7_CPU, FIG7_SIZES - 1, row),
-			  FIG7_SLOWLY * fig7_median(options, FIG7_CPU, 0, row),
-			  "s/GB on W, medians: of 500; twice that of 10");
-}
-
-/* Of connections with one flow and with own flows. */
-static void fig7_claim_sharing(const struct reproduce_options *options, int size, int shared,
-			       int own, const char *how)
-{
-	char claim[FIG7_ROOM];
-
-	snprintf(claim, sizeof(claim), "%d connections cost less where they share a flow, %s",
-		 fig7_sizes[size], how);
-	report_claim_less(options->report, claim, fig7_median(options, FIG7_CPU, size, shared),
-			  fig7_median(options, FIG7_CPU, size, own),
-			  "s/GB on W, medians: one flow; own flows");
+	for (int i = 0; i < 3; i++)
+		*claim++ = (struct report_order){
+			report_format(report,
+				      "%s: 500 connections cost less than twice what 10 cost a "
+				      "byte (\"increases slowly\")",
+				      fig7_rows[growing[i]].name),
+			fig7_median(options, FIG7_CPU, last, growing[i]),
+			FIG7_SLOWLY * fig7_median(options, FIG7_CPU, 0, growing[i]),
+			"s/GB on W, medians: of 500; twice that of 10"
+		};
+	for (int i = 0; i < 2 * FIG7_SIZES; i++)
+		*claim++ = (struct report_order){
+			report_format(report,
+				      "%d connections cost less where they share a flow, %s",
+				      fig7_sizes[i / 2], pairs[i % 2].how),
+			fig7_median(options, FIG7_CPU, i / 2, pairs[i % 2].shared),
+			fig7_median(options, FIG7_CPU, i / 2, pairs[i % 2].own),
+			"s/GB on W, medians: one flow; own flows"
+		};
+	*claim++ = (struct report_order){
+		"control packets of own flows grow with their number, and not those of one flow: "
+		"500 connections",
+		fig7_median(options, FIG7_BACK, last, FIG7_SHARED),
+		fig7_median(options, FIG7_BACK, last, FIG7_OWN),
+		"packets back a GB on W, medians: one flow; own flows"
+	};
+	*claim++ =
+		(struct report_order){ "500 connections of udt4, own flows, cost less than UDT's",
+				       fig7_median(options, FIG7_CPU, last, FIG7_OWN_FUSED),
+				       fig7_median(options, FIG7_CPU, last, FIG7_UDT),
+				       "s/GB on W, medians: own flows, fused; UDT" };
+	*claim++ = (struct report_order){
+		.claim = "UDT's connections that share a flow",
+		.why = "the UDT that is released has no flows to share: its connections share a "
+		       "UDP port",
+		.untestable = true,
+	};
+	report_claims(report, claims);
 }
 
 static int fig7_run(const struct reproduce_options *options)
@@ -179,7 +186,6 @@ static int fig7_run(const struct reproduce_options *options)
 		.add = fig7_add,
 	};
 	int exit;
-	struct report *report;
 
 	for (int i = 0; veth.paths[i]; i++)
 		if (reproduce_wanted(options->paths, veth.paths[i]))
@@ -187,27 +193,7 @@ static int fig7_run(const struct reproduce_options *options)
 	exit = reproduce_veth(&veth);
 	report_note(options->report, "the paper's figure 7 is a picture without numbers: what its "
 				     "text claims of it is below");
-	report = options->report;
-	fig7_claim_growth(options, FIG7_UDT);
-	fig7_claim_growth(options, FIG7_SHARED_FUSED);
-	fig7_claim_growth(options, FIG7_OWN_FUSED);
-	for (int size = 0; size < FIG7_SIZES; size++) {
-		fig7_claim_sharing(options, size, FIG7_SHARED, FIG7_OWN, "interpreted");
-		fig7_claim_sharing(options, size, FIG7_SHARED_FUSED, FIG7_OWN_FUSED, "fused");
-	}
-	report_claim_less(report,
-			  "control packets of own flows grow with their number, and not those of "
-			  "one flow: 500 connections",
-			  fig7_median(options, FIG7_BACK, FIG7_SIZES - 1, FIG7_SHARED),
-			  fig7_median(options, FIG7_BACK, FIG7_SIZES - 1, FIG7_OWN),
-			  "packets back a GB on W, medians: one flow; own flows");
-	report_claim_less(report, "500 connections of udt4, own flows, cost less than UDT's",
-			  fig7_median(options, FIG7_CPU, FIG7_SIZES - 1, FIG7_OWN_FUSED),
-			  fig7_median(options, FIG7_CPU, FIG7_SIZES - 1, FIG7_UDT),
-			  "s/GB on W, medians: own flows, fused; UDT");
-	report_claim(
-		report, "UDT's connections that share a flow", REPORT_UNTESTABLE,
-		"the UDT that is released has no flows to share: its connections share a UDP port");
+	fig7_claims(options);
 	return exit;
 }
 

@@ -23,8 +23,6 @@ enum {
 	FLOWS_QUICK_MESSAGES = 10000,
 	FLOWS_SIZES = 3,
 	FLOWS_BESIDE = 4,
-	FLOWS_ROW_BYTES = 16,
-	FLOWS_CLAIM = 160,
 	FLOWS_JOIN_ASKED = 1, /* round trips, at most */
 	/* Bounds of the claims. */
 	FLOWS_HALF = 50, /* per cent */
@@ -89,28 +87,24 @@ struct flows {
 };
 
 /* So many connections of a kind. */
-static struct report_cell flows_cell(enum flows_table table, int count, enum flows_kind kind,
-				     char *row)
+static struct report_cell flows_cell(const struct flows *flows, enum flows_table table, int count,
+				     enum flows_kind kind)
 {
-	snprintf(row, FLOWS_ROW_BYTES, "%d", count);
-	return (struct report_cell){ flows_tables[table].name, row, flows_kinds[kind].name,
-				     flows_tables[table].unit };
+	return (struct report_cell){ flows_tables[table].name,
+				     report_format(flows->options->report, "%d", count),
+				     flows_kinds[kind].name, flows_tables[table].unit };
 }
 
 static void flows_add(const struct flows *flows, enum flows_table table, int count,
 		      enum flows_kind kind, double value)
 {
-	char row[FLOWS_ROW_BYTES];
-
-	report_add(flows->options->report, flows_cell(table, count, kind, row), value);
+	report_add(flows->options->report, flows_cell(flows, table, count, kind), value);
 }
 
 static double flows_mean(const struct flows *flows, enum flows_table table, int count,
 			 enum flows_kind kind)
 {
-	char row[FLOWS_ROW_BYTES];
-
-	return report_mean(flows->options->report, flows_cell(table, count, kind, row));
+	return report_mean(flows->options->report, flows_cell(flows, table, count, kind));
 }
 
 static struct report_cell flows_joining(const char *row, const char *column, const char *unit)
@@ -197,107 +191,108 @@ typedef bool flows_once(const struct flows *flows, int count, enum flows_kind ki
 static bool flows_rows(const struct flows *flows, enum flows_table table, flows_once *once,
 		       const int *counts, int rows)
 {
-	char word[FLOWS_ROW_BYTES];
+	const struct reproduce_options *options = flows->options;
+	bool good = true;
 
-	for (int row = 0; row < rows; row++) {
-		snprintf(word, sizeof(word), "%d", counts[row]);
-		if (!reproduce_wanted(flows->options->rows, word))
+	for (int i = 0; good && i < rows * options->runs * FLOWS_KINDS; i++) {
+		int count = counts[i / FLOWS_KINDS / options->runs];
+		int run = i / FLOWS_KINDS % options->runs;
+		enum flows_kind kind = (enum flows_kind)(i % FLOWS_KINDS);
+
+		if (!reproduce_wanted(options->rows, report_format(options->report, "%d", count)))
 			continue;
-		for (int run = 0; run < flows->options->runs; run++)
-			for (int kind = 0; kind < FLOWS_KINDS; kind++) {
-				reproduce_say(flows->options, "%s: %d, %s, run %d",
-					      flows_tables[table].name, counts[row],
-					      flows_kinds[kind].name, run + 1);
-				if (!once(flows, counts[row], (enum flows_kind)kind, run))
-					return false;
-			}
+		reproduce_say(options, "%s: %d, %s, run %d", flows_tables[table].name, count,
+			      flows_kinds[kind].name, run + 1);
+		good = once(flows, count, kind, run);
 	}
-	return true;
+	return good;
 }
 
-static bool flows_runs(const struct flows *flows)
+static bool flows_join(const struct flows *flows, int run)
 {
-	if (!flows_rows(flows, FLOWS_CONTROL, flows_control, flows_sizes, FLOWS_SIZES) ||
-	    !flows_rows(flows, FLOWS_FOREIGN, flows_foreign, flows_beside, FLOWS_BESIDE))
-		return false;
-	for (int run = 0; run < flows->options->runs; run++) {
-		struct parallel_joining joining = {
-			.place = { .seed = flows->options->seed + (uint64_t)run },
-		};
-		struct side_place *place = &joining.place;
+	struct parallel_joining joining = {
+		.plan = flows->plan[FLOWS_OWN],
+		.place = { .seed = flows->options->seed + (uint64_t)run },
+	};
+	struct side_place *place = &joining.place;
 
-		joining.plan = flows->plan[FLOWS_OWN];
-		if (!bench_link(FLOWS_JOIN_LINK, &place->forward, &place->reverse) ||
-		    !parallel_join(&joining))
-			return false;
-		flows_add_joining(flows, FLOWS_FIRST, &joining, 0);
-		flows_add_joining(flows, FLOWS_SECOND_OWN, &joining, 1);
-		joining.plan = flows->plan[FLOWS_SHARED];
-		if (!parallel_join(&joining))
-			return false;
-		flows_add_joining(flows, FLOWS_SECOND_JOIN, &joining, 1);
-	}
-	/* Two-way, says the paper; how many ways the first has is no matter of round trips. */
-	report_paper(flows->options->report, flows_joining(FLOWS_SECOND_JOIN, "may send", "RTT"),
-		     FLOWS_JOIN_ASKED, 0);
+	if (!bench_link(FLOWS_JOIN_LINK, &place->forward, &place->reverse) ||
+	    !parallel_join(&joining))
+		return false;
+	flows_add_joining(flows, FLOWS_FIRST, &joining, 0);
+	flows_add_joining(flows, FLOWS_SECOND_OWN, &joining, 1);
+	joining.plan = flows->plan[FLOWS_SHARED];
+	if (!parallel_join(&joining))
+		return false;
+	flows_add_joining(flows, FLOWS_SECOND_JOIN, &joining, 1);
 	return true;
 }
 
 /* --------------------------------------------------------------------- claims */
 
-static void flows_claim_control(const struct flows *flows)
+/* Of connections that share a flow, and of those beside a foreign one. */
+static void flows_claims(const struct flows *flows)
 {
 	struct report *report = flows->options->report;
-	char claim[FLOWS_CLAIM];
 
 	for (int i = 0; i < FLOWS_SIZES; i++) {
 		int count = flows_sizes[i];
+		const struct report_order fewer[] = {
+			{ report_format(report,
+					"%d connections that share a flow need fewer control "
+					"packets, by a factor of %d at least",
+					count, flows_fewer[i]),
+			  flows_fewer[i] * flows_mean(flows, FLOWS_CONTROL, count, FLOWS_SHARED),
+			  flows_mean(flows, FLOWS_CONTROL, count, FLOWS_OWN),
+			  "a gigabyte, so many times those of the shared flow; of own flows" },
+			{ 0 }
+		};
 
-		snprintf(claim, sizeof(claim),
-			 "%d connections that share a flow need fewer control packets, by a factor "
-			 "of %d at least",
-			 count, flows_fewer[i]);
-		report_claim_less(
-			report, claim,
-			flows_fewer[i] * flows_mean(flows, FLOWS_CONTROL, count, FLOWS_SHARED),
-			flows_mean(flows, FLOWS_CONTROL, count, FLOWS_OWN),
-			"a gigabyte, so many times those of the shared flow; of own flows");
+		report_claims(report, fewer);
 	}
-}
-
-static void flows_claim_coordination(const struct flows *flows, int count)
-{
-	struct report *report = flows->options->report;
-	char claim[FLOWS_CLAIM];
-
-	snprintf(claim, sizeof(claim),
-		 "%d connections that share a flow share it evenly (section 2.1)", count);
-	report_claim_less(report, claim, FLOWS_EVEN,
-			  flows_mean(flows, FLOWS_JAIN, count, FLOWS_SHARED),
-			  "Jain's index that counts as even; theirs");
-	snprintf(claim, sizeof(claim),
-		 "%d connections that coordinate have more than those that compete (section 2.1)",
-		 count);
-	report_claim_less(report, claim, flows_mean(flows, FLOWS_GOODPUT, count, FLOWS_OWN),
+	for (int i = 1; i < FLOWS_SIZES; i++) {
+		int count = flows_sizes[i];
+		const struct report_order coordinated[] = {
+			{ report_format(report,
+					"%d connections that share a flow share it evenly "
+					"(section 2.1)",
+					count),
+			  FLOWS_EVEN, flows_mean(flows, FLOWS_JAIN, count, FLOWS_SHARED),
+			  "Jain's index that counts as even; theirs" },
+			{ report_format(report,
+					"%d connections that coordinate have more than those that "
+					"compete (section 2.1)",
+					count),
+			  flows_mean(flows, FLOWS_GOODPUT, count, FLOWS_OWN),
 			  flows_mean(flows, FLOWS_GOODPUT, count, FLOWS_SHARED),
-			  "Gbit/s, own flows; shared");
-}
+			  "Gbit/s, own flows; shared" },
+			{ 0 }
+		};
 
-static void flows_claim_foreign(const struct flows *flows, int count)
-{
-	struct report *report = flows->options->report;
-	double share = flows_mean(flows, FLOWS_FOREIGN, count, FLOWS_SHARED);
-	char claim[FLOWS_CLAIM];
-
-	snprintf(claim, sizeof(claim),
-		 "beside %d connections of one flow a foreign one has about its half", count);
-	report_claim_less(report, claim, fabs(share - FLOWS_HALF), FLOWS_NEAR,
-			  "per cent from the half; what is near");
-	snprintf(claim, sizeof(claim), "beside %d of own flows it has no more than two parts of %d",
-		 count, count + 1);
-	report_claim_less(report, claim, flows_mean(flows, FLOWS_FOREIGN, count, FLOWS_OWN),
+		report_claims(report, coordinated);
+	}
+	for (int i = 1; i < FLOWS_BESIDE; i++) {
+		int count = flows_beside[i];
+		double share = flows_mean(flows, FLOWS_FOREIGN, count, FLOWS_SHARED);
+		const struct report_order foreign[] = {
+			{ report_format(report,
+					"beside %d connections of one flow a foreign one has about "
+					"its half",
+					count),
+			  fabs(share - FLOWS_HALF), FLOWS_NEAR,
+			  "per cent from the half; what is near" },
+			{ report_format(report,
+					"beside %d of own flows it has no more than two parts of "
+					"%d",
+					count, count + 1),
+			  flows_mean(flows, FLOWS_FOREIGN, count, FLOWS_OWN),
 			  (double)FLOWS_TIMES * FLOWS_PERCENT / (count + 1),
-			  "per cent of the bottleneck; two such parts");
+			  "per cent of the bottleneck; two such parts" },
+			{ 0 }
+		};
+
+		report_claims(report, foreign);
+	}
 }
 
 static int flows_run(const struct reproduce_options *options)
@@ -314,19 +309,25 @@ static int flows_run(const struct reproduce_options *options)
 	}
 	for (int kind = 0; kind < FLOWS_KINDS; kind++)
 		flows.plan[kind] = bench_plan(flows_kinds[kind].config);
-	good = flows.plan[FLOWS_SHARED] && flows.plan[FLOWS_OWN] && flows_runs(&flows);
-	flows_claim_control(&flows);
-	for (int i = 1; i < FLOWS_SIZES; i++)
-		flows_claim_coordination(&flows, flows_sizes[i]);
-	for (int i = 1; i < FLOWS_BESIDE; i++)
-		flows_claim_foreign(&flows, flows_beside[i]);
+	good = flows.plan[FLOWS_SHARED] && flows.plan[FLOWS_OWN] &&
+	       flows_rows(&flows, FLOWS_CONTROL, flows_control, flows_sizes, FLOWS_SIZES) &&
+	       flows_rows(&flows, FLOWS_FOREIGN, flows_foreign, flows_beside, FLOWS_BESIDE);
+	for (int run = 0; good && run < options->runs; run++)
+		good = flows_join(&flows, run);
+	/* Two-way, says the paper; how many ways the first has is no matter of round trips. */
+	if (good)
+		report_paper(report, flows_joining(FLOWS_SECOND_JOIN, "may send", "RTT"),
+			     FLOWS_JOIN_ASKED, 0);
+	flows_claims(&flows);
 	first = report_mean(report, flows_joining(FLOWS_FIRST, "may send", NULL));
 	joins = report_mean(report, flows_joining(FLOWS_SECOND_JOIN, "may send", NULL));
-	report_claim_less(report,
-			  "who joins a flow may send sooner than who opens one (section 3.3)",
-			  joins, first, "round trips, joining; the first");
-	report_claim_less(report, "who joins a flow may send within a round trip", joins,
-			  FLOWS_JOIN_ASKED, "round trips; asked for");
+	report_claims(report,
+		      (const struct report_order[]){
+			      { "who joins a flow may send sooner than who opens one (section 3.3)",
+				joins, first, "round trips, joining; the first" },
+			      { "who joins a flow may send within a round trip", joins,
+				FLOWS_JOIN_ASKED, "round trips; asked for" },
+			      { 0 } });
 	for (int kind = 0; kind < FLOWS_KINDS; kind++)
 		nopal_plan_unref(flows.plan[kind]);
 	return good ? TOOL_GOOD : TOOL_FAILED;
