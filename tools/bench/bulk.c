@@ -73,12 +73,25 @@ struct bulk {
 	int runs, disturbed;
 };
 
-static void bulk_take(struct bench *bench, const json_t *line)
+static void bulk_on_line(void *user, const json_t *line)
 {
+	struct bulk *bulk = user;
+	struct bench *bench = bulk->bench;
+	double waited = veth_side(line, "recv", "waited_s") + veth_side(line, "send", "waited_s");
 	const json_t *receiver = json_object_get(line, "recv");
 	const char *row = veth_text(line, "row"), *path = veth_text(line, "path"),
-		   *version = veth_text(receiver, "version"), *class = veth_text(receiver, "class");
+		   *version = veth_text(receiver, "version"), *class = veth_text(receiver, "class"),
+		   *left_out = veth_text(line, "left_out"), *program = veth_text(line, "program");
 
+	if (left_out)
+		report_note(bench->report,
+			    "%s is left out, %s was not built; tools/install-packages bench, then "
+			    "meson setup --reconfigure",
+			    left_out, program ? program : "?");
+	if (waited > 0) {
+		bulk->runs++;
+		bulk->disturbed += waited > DISTURBED * veth_side(line, "recv", "seconds");
+	}
 	bench->round = (int)veth_number(line, "round");
 	if (!row || !path || bench->round < 0)
 		return;
@@ -100,29 +113,6 @@ static void bulk_take(struct bench *bench, const json_t *line)
 			bench->class = (enum report_class)i;
 	bench_add(bench, path, row, "goodput", veth_goodput(line));
 	bench_add(bench, path, row, "cpu", veth_cpu(line));
-}
-
-static void bulk_on_line(void *user, const json_t *line)
-{
-	struct bulk *bulk = user;
-	double waited;
-
-	if (json_object_get(line, "left_out")) {
-		const char *row = veth_text(line, "left_out"),
-			   *program = veth_text(line, "program");
-
-		report_note(bulk->bench->report,
-			    "%s is left out, %s was not built; tools/install-packages bench, then "
-			    "meson setup --reconfigure",
-			    row ? row : "?", program ? program : "?");
-		return;
-	}
-	waited = veth_side(line, "recv", "waited_s") + veth_side(line, "send", "waited_s");
-	if (waited > 0) {
-		bulk->runs++;
-		bulk->disturbed += waited > DISTURBED * veth_side(line, "recv", "seconds");
-	}
-	bulk_take(bulk->bench, line);
 }
 
 static enum tool_exit bulk_run(struct bench *bench)

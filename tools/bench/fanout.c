@@ -10,16 +10,13 @@
  * resent.  A config stores the payload once, too.  Both keep a few messages under way.  Peers
  * (--count: so many only) are 1, 10, 100, 1000; messages have 14000 bytes (--size).
  */
-#include <errno.h>
 #include <netinet/udp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <sys/socket.h>
 
 #include <nopal/microprotocol.h>
 #include "bench/bench.h"
-#include "frame/loop.h"
 #include "load/clock.h"
 
 enum {
@@ -36,14 +33,19 @@ enum {
 #define FANOUT_LOST_NS	 (100 * NOPAL_MILLISECOND) /* then answers are lost */
 #define FANOUT_SETTLE_NS (20 * NOPAL_SECOND)	   /* for all sessions to open */
 
-/* A row in a round, for a number of peers. */
+/* One end of a row in a round. */
 struct fanout {
-	const struct bench_place *place;
+	struct side side;
 	struct nopal_plan *plan; /* NULL: plain UDP */
-	int64_t peers;
+	int64_t peers;		 /* 0: it is the partner */
 	uint32_t size;
 	int64_t for_ns, begun_ns, cpu_ns; /* of the counting */
 	int64_t messages;		  /* to one peer each */
+	struct nopal_buffer *payload;
+	/* of a config */
+	struct nopal_session **sessions;
+	int64_t open, under_way;
+	bool begun, filling;
 };
 
 /* Time and processor of what was counted; false: there is time left. */
@@ -57,234 +59,178 @@ static bool fanout_over(struct fanout *fanout)
 
 static void fanout_begin(struct fanout *fanout)
 {
-	fanout->messages = 0;
+	fanout->begun = true;
 	fanout->begun_ns = clock_now_ns();
 	fanout->cpu_ns = clock_cpu_ns();
 }
 
 /* ------------------------------------------------------------------- raw UDP */
 
-struct fanout_raw {
-	int fd;
-	int64_t under_way, max;
-	struct iovec payload, answer;
-	struct sockaddr_storage to;
-	socklen_t to_length;
-	uint8_t byte;
-	struct mmsghdr out[FANOUT_GSO_BATCH], in[FANOUT_GSO_BATCH];
-};
-
 /* An unconnected socket: to many peers each send names its own. */
-static bool fanout_raw_open(struct fanout *fanout, uint16_t port, struct fanout_raw *raw)
+static void fanout_raw(void *user, int fd)
 {
 	struct sockaddr nobody = { .sa_family = AF_UNSPEC };
+	struct fanout *fanout = user;
+	struct mmsghdr out[FANOUT_GSO_BATCH] = { 0 }, in[FANOUT_GSO_BATCH] = { 0 };
+	struct iovec payload = { nopal_buffer_bytes(fanout->payload), fanout->size };
+	struct sockaddr_storage to;
+	socklen_t to_length = sizeof(to);
+	uint8_t byte;
+	struct iovec answer = { &byte, sizeof(byte) };
+	int64_t under_way = 0, max = fanout->peers * FANOUT_UNDER_WAY, now;
 	int segment = FANOUT_SEGMENT;
 
-	raw->fd = bench_socket_connected(fanout->place->address, SOCK_DGRAM, port);
-	raw->to_length = sizeof(raw->to);
-	raw->payload = (struct iovec){ calloc(1, fanout->size), fanout->size };
-	raw->max = fanout->peers * FANOUT_UNDER_WAY;
-	if (raw->max > FANOUT_RAW_MAX)
-		raw->max = FANOUT_RAW_MAX;
-	if (raw->fd < 0 || !raw->payload.iov_base ||
-	    getpeername(raw->fd, (struct sockaddr *)&raw->to, &raw->to_length) ||
-	    connect(raw->fd, &nobody, sizeof(nobody)))
-		return false;
-	bench_socket_buffers(raw->fd);
-	bench_socket_patience(raw->fd, FANOUT_LOST_NS);
+	if (max > FANOUT_RAW_MAX)
+		max = FANOUT_RAW_MAX;
+	if (getpeername(fd, (struct sockaddr *)&to, &to_length) ||
+	    connect(fd, &nobody, sizeof(nobody)))
+		return;
+	bench_socket_buffers(fd);
+	bench_socket_patience(fd, FANOUT_LOST_NS);
 	if (fanout->size > FANOUT_SEGMENT)
-		setsockopt(raw->fd, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment));
-	raw->answer = (struct iovec){ &raw->byte, sizeof(raw->byte) };
+		setsockopt(fd, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment));
 	for (int i = 0; i < FANOUT_GSO_BATCH; i++) {
-		raw->out[i].msg_hdr = (struct msghdr){
-			.msg_name = &raw->to,
-			.msg_namelen = raw->to_length,
-			.msg_iov = &raw->payload,
+		in[i].msg_hdr = (struct msghdr){ .msg_iov = &answer, .msg_iovlen = 1 };
+		out[i].msg_hdr = (struct msghdr){
+			.msg_name = &to,
+			.msg_namelen = to_length,
+			.msg_iov = &payload,
 			.msg_iovlen = 1,
 		};
-		raw->in[i].msg_hdr = (struct msghdr){ .msg_iov = &raw->answer, .msg_iovlen = 1 };
 	}
-	return true;
-}
-
-static void fanout_raw(struct fanout *fanout, uint16_t port)
-{
-	struct fanout_raw raw = { .under_way = 0 };
-
-	if (!fanout_raw_open(fanout, port, &raw))
-		return;
 	fanout_begin(fanout);
 	do {
-		int64_t left = fanout->peers;
-
-		while (left > 0) {
-			int64_t now = left < FANOUT_GSO_BATCH ? left : FANOUT_GSO_BATCH;
+		for (int64_t left = fanout->peers; left > 0; left -= now) {
 			int sent;
 
+			now = left < FANOUT_GSO_BATCH ? left : FANOUT_GSO_BATCH;
 			/* One visit to up to so many peers, once their number may be under way. */
-			while (raw.under_way > 0 && raw.under_way + now > raw.max) {
-				int got = recvmmsg(raw.fd, raw.in, FANOUT_GSO_BATCH, MSG_WAITFORONE,
-						   NULL);
+			while (under_way > 0 && under_way + now > max) {
+				int got = recvmmsg(fd, in, FANOUT_GSO_BATCH, MSG_WAITFORONE, NULL);
 
-				raw.under_way -= got > 0 ? got : raw.under_way;
+				under_way -= got > 0 ? got : under_way;
 			}
-			sent = sendmmsg(raw.fd, raw.out, (unsigned)now, 0);
-			if (sent > 0) {
-				raw.under_way += sent;
-				fanout->messages += sent;
-			}
-			left -= now;
+			sent = sendmmsg(fd, out, (unsigned)now, 0);
+			under_way += sent > 0 ? sent : 0;
+			fanout->messages += sent > 0 ? sent : 0;
 		}
 	} while (!fanout_over(fanout));
-	free(raw.payload.iov_base);
-	close(raw.fd);
 }
 
-/* -------------------------------------------------------------------- configs */
-
-struct fanout_side {
-	side_call *on;
-	struct fanout *fanout; /* NULL: it is the partner */
-	struct loop *loop;
-	struct nopal_session **sessions;
-	struct nopal_buffer *payload;
-	int64_t open, under_way;
-	bool begun, filling, over;
-};
-
-/* To everyone, as often as those under way allow.  Some configs know a message's outcome before the
- * call returns: they never leave this loop. */
-static void fanout_fill(struct fanout_side *side)
+/* The partner answers every message by a datagram of one byte. */
+static void fanout_answer(void *user, int fd)
 {
-	struct fanout *fanout = side->fanout;
-	const struct nopal_outgoing message = { .buffer = side->payload, .length = fanout->size };
-	int64_t max = (FANOUT_UNDER_WAY - 1) * fanout->peers;
-
-	if (side->filling)
-		return;
-	side->filling = true;
-	while (!side->over && side->under_way <= max) {
-		side->over = fanout_over(fanout);
-		for (int64_t i = 0; !side->over && i < fanout->peers; i++)
-			side->under_way += nopal_send_message(side->sessions[i], &message) == 0;
-	}
-	if (side->over)
-		loop_stop(side->loop);
-	side->filling = false;
-}
-
-/* Some open within nopal_open: then the last is not known yet. */
-static void fanout_all_open(struct fanout_side *side)
-{
-	if (side->begun || side->open < side->fanout->peers ||
-	    !side->sessions[side->fanout->peers - 1])
-		return;
-	side->begun = true;
-	fanout_begin(side->fanout);
-	fanout_fill(side);
-}
-
-/* The partner's sessions open, too. */
-static void fanout_on(void *user, const struct side_event *event)
-{
-	struct fanout_side *side = user;
-
-	if (!side->fanout)
-		return;
-	if (event->kind == SIDE_OPENED) {
-		side->open++;
-		fanout_all_open(side);
-	} else if (event->kind == SIDE_SENT && !side->over) {
-		side->under_way--;
-		side->fanout->messages++;
-		fanout_fill(side);
-	}
-}
-
-static void fanout_config(struct fanout *fanout, uint16_t port)
-{
-	struct fanout_side side = {
-		.on = fanout_on,
-		.fanout = fanout,
-		.loop = loop_new(NULL),
-		.sessions = tool_need(calloc((size_t)fanout->peers, sizeof(*side.sessions))),
-		.payload = tool_need(nopal_buffer_new(fanout->size)),
-	};
-	struct nopal_endpoint *endpoint = NULL;
-	struct nopal_address peer;
-
-	if (side.loop && bench_address(fanout->place->address, port, &peer))
-		endpoint = loop_endpoint_to(side.loop, &peer);
-	memset(nopal_buffer_bytes(side.payload), 0, fanout->size);
-	if (endpoint) {
-		/* all are known before the first is open */
-		nopal_batch_start(loop_world(side.loop));
-		for (int64_t i = 0; i < fanout->peers; i++)
-			side.sessions[i] =
-				nopal_open(endpoint, fanout->plan, &peer, &side_callbacks, &side);
-		nopal_batch_stop(loop_world(side.loop));
-		fanout_all_open(&side);
-		if (side.sessions[fanout->peers - 1] && !side.over)
-			side_wait(side.loop, fanout->for_ns + FANOUT_SETTLE_NS);
-	}
-	if (!side.begun)
-		fanout->messages = 0;
-	side.over = true;
-	if (side.loop)
-		loop_free(side.loop);
-	nopal_buffer_free(side.payload);
-	free(side.sessions);
-}
-
-/* --------------------------------------------------------------------- rounds */
-
-static void fanout_partner(void *user, const struct bench_place *place, int tell)
-{
-	const struct fanout *fanout = user;
-	struct fanout_side side = { .on = fanout_on };
 	size_t room = FANOUT_MAX_SIZE + FANOUT_SEGMENT;
-	uint8_t *bytes = malloc(room);
+	uint8_t *bytes = tool_need(malloc(room));
 	struct sockaddr_storage from;
 	socklen_t length = sizeof(from);
-	int fd, on = 1;
+	int on = 1;
 
-	if (fanout->plan) {
-		side.loop = loop_new(NULL);
-		if (side_listen(side.loop, place, fanout->plan, &side, tell))
-			loop_run(side.loop);
-		return;
-	}
-	/* Every message is answered by a datagram of one byte. */
-	fd = bench_partner_socket(place, SOCK_DGRAM, tell);
-	if (fd < 0 || !bytes)
-		return;
+	(void)user;
 	setsockopt(fd, SOL_UDP, UDP_GRO, &on, sizeof(on));
 	while (recvfrom(fd, bytes, room, 0, (struct sockaddr *)&from, &length) >= 0 &&
 	       sendto(fd, bytes, 1, 0, (struct sockaddr *)&from, length) == 1)
 		length = sizeof(from);
+	free(bytes);
 }
+
+/* -------------------------------------------------------------------- configs */
+
+/* To everyone, as often as those under way allow.  Some configs know a message's outcome before the
+ * call returns: they never leave this loop. */
+static void fanout_fill(struct fanout *fanout)
+{
+	const struct nopal_outgoing message = { .buffer = fanout->payload, .length = fanout->size };
+	int64_t max = (FANOUT_UNDER_WAY - 1) * fanout->peers;
+
+	if (fanout->filling)
+		return;
+	fanout->filling = true;
+	while (!fanout->side.over && fanout->under_way <= max) {
+		if (fanout_over(fanout))
+			side_over(&fanout->side);
+		for (int64_t i = 0; !fanout->side.over && i < fanout->peers; i++)
+			fanout->under_way += nopal_send_message(fanout->sessions[i], &message) == 0;
+	}
+	fanout->filling = false;
+}
+
+/* Some open within nopal_open: then the last is not known yet. */
+static void fanout_all_open(struct fanout *fanout)
+{
+	if (fanout->begun || fanout->open < fanout->peers || !fanout->sessions[fanout->peers - 1])
+		return;
+	fanout_begin(fanout);
+	fanout_fill(fanout);
+}
+
+static void fanout_on(void *user, const struct side_event *event)
+{
+	struct fanout *fanout = user;
+
+	if (fanout->peers == 0)
+		return;
+	if (event->kind == SIDE_OPENED) {
+		fanout->open++;
+		fanout_all_open(fanout);
+	} else if (event->kind == SIDE_SENT && !fanout->side.over) {
+		fanout->under_way--;
+		fanout->messages++;
+		fanout_fill(fanout);
+	}
+}
+
+static void fanout_drive(void *user, struct nopal_endpoint *endpoint,
+			 const struct nopal_address *peer)
+{
+	struct fanout *fanout = user;
+	struct side *side = &fanout->side;
+
+	/* all are known before the first is open */
+	nopal_batch_start(side->world);
+	for (int64_t i = 0; i < fanout->peers; i++)
+		fanout->sessions[i] =
+			nopal_open(endpoint, fanout->plan, peer, &side_callbacks, fanout);
+	nopal_batch_stop(side->world);
+	fanout_all_open(fanout);
+	if (fanout->sessions[fanout->peers - 1] && !side->over)
+		side_wait(side->loop, fanout->for_ns + FANOUT_SETTLE_NS);
+	if (!side->over) /* not all opened, or some stall */
+		fanout_over(fanout);
+}
+
+/* --------------------------------------------------------------------- rounds */
 
 static enum tool_exit fanout_measure(struct bench *bench, const struct bench_row *row)
 {
+	struct fanout partner = { .side = { .on = fanout_on } };
 	struct fanout fanout = {
-		.place = &bench->place,
+		.side = { .on = fanout_on },
 		.plan = row->plan,
 		.peers = *(const int64_t *)bench->state,
 		.size = (uint32_t)bench->size,
 		.for_ns = (int64_t)(bench->seconds * NOPAL_SECOND),
+		.payload = tool_need(nopal_buffer_new((uint32_t)bench->size)),
 	};
-	struct bench_partner partner;
+	struct side_work work = {
+		.protocol = row->plan ? SIDE_CONFIG : SIDE_UDP,
+		.plan = row->plan,
+		.opener = &fanout.side,
+		.listener = &partner.side,
+		.ask = fanout_raw,
+		.answer = fanout_answer,
+		.drive = fanout_drive,
+	};
 	char path[FANOUT_PATH_ROOM];
+	bool good;
 
-	if (!bench_partner_start(&partner, &bench->place, fanout_partner, &fanout)) {
-		bench_partner_end(&partner);
+	fanout.sessions = tool_need(calloc((size_t)fanout.peers, sizeof(*fanout.sessions)));
+	memset(nopal_buffer_bytes(fanout.payload), 0, fanout.size);
+	good = side_work(&work, &(struct side_place){ .live = true, .pair = bench->place });
+	nopal_buffer_free(fanout.payload);
+	free(fanout.sessions);
+	if (!good)
 		return TOOL_ENVIRONMENT;
-	}
-	if (row->plan)
-		fanout_config(&fanout, partner.port);
-	else
-		fanout_raw(&fanout, partner.port);
-	bench_partner_end(&partner);
 	if (fanout.messages == 0) {
 		fprintf(stderr, "%s: not all sessions opened, no value\n", row->name);
 		return TOOL_GOOD;

@@ -35,7 +35,7 @@ struct messages {
 	struct side side;
 	int plain; /* MESSAGES_RAW or MESSAGES_GSO */
 	uint32_t size;
-	int64_t begun_ns, end_ns; /* of the counting */
+	int64_t for_ns; /* of the counting */
 	uint64_t count;
 	struct loop_event *step; /* the next batch */
 	bool full;
@@ -44,11 +44,11 @@ struct messages {
 /* Counts while it is time; false: it is over. */
 static bool messages_count(struct messages *messages, uint64_t count)
 {
-	int64_t now_ns = clock_now_ns();
+	int64_t past_ns = clock_now_ns() - messages->side.begun_ns - MESSAGES_WARM_NS;
 
-	if (now_ns >= messages->end_ns)
+	if (past_ns >= messages->for_ns)
 		return false;
-	if (now_ns >= messages->begun_ns)
+	if (past_ns >= 0)
 		messages->count += count;
 	return true;
 }
@@ -81,6 +81,7 @@ static void messages_raw_send(void *user, int fd)
 	uint32_t size = messages->size;
 	uint8_t byte;
 
+	bench_socket_patience(fd, 0); /* it is killed in the end */
 	if (bench_socket_meet(fd, &byte, sizeof(byte)) < 0)
 		return;
 	if (messages->plain == MESSAGES_GSO) {
@@ -199,8 +200,7 @@ static enum tool_exit messages_measure(struct bench *bench, const struct bench_r
 
 	counter.side.on = messages_on_counter;
 	counter.side.patience_ns = MESSAGES_WARM_NS + for_ns;
-	counter.begun_ns = clock_now_ns() + MESSAGES_WARM_NS;
-	counter.end_ns = counter.begun_ns + for_ns;
+	counter.for_ns = for_ns;
 	if (!side_work(&work, &(struct side_place){ .live = true, .pair = bench->place }))
 		return TOOL_ENVIRONMENT;
 	bench_add(bench, bench->place.here ? "netns" : "lo", row->name, "delivered",

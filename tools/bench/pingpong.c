@@ -23,6 +23,7 @@ enum {
 	PING_WARM = 2000, /* round trips that are not counted */
 	PING_COUNT = 20000,
 	PING_PATIENCE_S = 2, /* then no answer comes any more */
+	PING_SHARES = 3,     /* the median and two tails */
 };
 
 static const char *const ping_ways[SIDE_WAYS] = { "sleep", "spin", "linger" };
@@ -30,21 +31,21 @@ static const char *const ping_ways[SIDE_WAYS] = { "sleep", "spin", "linger" };
 static const enum side_protocol ping_protocols[] = { SIDE_UDP, SIDE_TCP };
 
 struct ping {
-	double p50_us[BENCH_ROWS][SIDE_WAYS]; /* of this round; 0: it failed */
+	double us[BENCH_ROWS][SIDE_WAYS][PING_SHARES]; /* of this round; a median of 0: it failed */
 	int64_t round_trips_ns[];
 };
 
-static enum tool_exit ping_measure_way(struct bench *bench, const struct bench_row *row,
-				       enum side_way way)
+/* Awake in every way; a plain socket has no loop that could linger. */
+static enum tool_exit ping_measure(struct bench *bench, const struct bench_row *row)
 {
 	static const struct {
 		const char *column;
 		size_t thousandths;
 	} shares[] = { { "p50", 500 }, { "p99", 990 }, { "p99.9", 999 } };
+	enum side_way ways = row->plan ? SIDE_WAYS : SIDE_LINGER;
 	struct ping *ping = bench->state;
 	struct round_trips round_trips = {
 		.protocol = row->plan ? SIDE_CONFIG : ping_protocols[row->plain],
-		.way = way,
 		.plan = row->plan,
 		.bytes = PING_BYTES,
 		.warm = PING_WARM,
@@ -52,38 +53,28 @@ static enum tool_exit ping_measure_way(struct bench *bench, const struct bench_r
 		.patience_ns = PING_PATIENCE_S * NOPAL_SECOND,
 		.round_trips_ns = ping->round_trips_ns,
 	};
-	double *p50_us = &ping->p50_us[row - bench->rows][way];
+	const struct side_place place = { .live = true, .pair = bench->place };
 
-	*p50_us = 0;
-	if (!round_trips_run(&round_trips,
-			     &(struct side_place){ .live = true, .pair = bench->place }))
-		return TOOL_ENVIRONMENT;
-	if (round_trips.done < bench->count) {
-		fprintf(stderr, "%s: a message got lost, no value\n", row->name);
-		return TOOL_GOOD;
-	}
-	bench_sort(ping->round_trips_ns, (size_t)bench->count);
-	for (size_t i = 0; i < sizeof(shares) / sizeof(*shares); i++) {
-		int64_t share_ns = bench_share(ping->round_trips_ns, (size_t)bench->count,
-					       shares[i].thousandths);
-		double us = (double)share_ns / NOPAL_MICROSECOND;
+	for (enum side_way way = SIDE_SLEEP; way < ways; way++) {
+		double *us = ping->us[row - bench->rows][way];
 
-		if (i == 0)
-			*p50_us = us;
-		bench_add(bench, ping_ways[way], row->name, shares[i].column, us);
+		round_trips.way = way;
+		us[0] = 0;
+		if (!round_trips_run(&round_trips, &place))
+			return TOOL_ENVIRONMENT;
+		if (round_trips.done < bench->count) {
+			fprintf(stderr, "%s: a message got lost, no value\n", row->name);
+			continue;
+		}
+		bench_sort(ping->round_trips_ns, (size_t)bench->count);
+		for (int i = 0; i < PING_SHARES; i++) {
+			us[i] = (double)bench_share(ping->round_trips_ns, (size_t)bench->count,
+						    shares[i].thousandths) /
+				NOPAL_MICROSECOND;
+			bench_add(bench, ping_ways[way], row->name, shares[i].column, us[i]);
+		}
 	}
 	return TOOL_GOOD;
-}
-
-/* A plain socket has no loop that could linger. */
-static enum tool_exit ping_measure(struct bench *bench, const struct bench_row *row)
-{
-	enum side_way ways = row->plan ? SIDE_WAYS : SIDE_LINGER;
-	enum tool_exit code = TOOL_GOOD;
-
-	for (enum side_way way = SIDE_SLEEP; way < ways && code == TOOL_GOOD; way++)
-		code = ping_measure_way(bench, row, way);
-	return code;
 }
 
 /* All rows, and their differences to plain UDP, the same way awake. */
@@ -97,11 +88,11 @@ static enum tool_exit ping_round(struct bench *bench)
 
 		for (int i = 0; i < bench->row_count; i++)
 			if (bench->rows[i].plain == 0)
-				raw_us = ping->p50_us[i][way];
+				raw_us = ping->us[i][way][0];
 		for (int i = 0; i < bench->row_count; i++)
-			if (ping->p50_us[i][way] > 0 && raw_us > 0 && bench->rows[i].plain != 0)
+			if (ping->us[i][way][0] > 0 && raw_us > 0 && bench->rows[i].plain != 0)
 				bench_add(bench, ping_ways[way], bench->rows[i].name, "over raw",
-					  ping->p50_us[i][way] - raw_us);
+					  ping->us[i][way][0] - raw_us);
 	}
 	return code;
 }

@@ -52,6 +52,7 @@ struct scale {
 	struct nopal_world *world;
 	struct nopal_endpoint *here;
 	struct nopal_session *group, **session; /* one of both */
+	struct nopal_buffer *buffer;		/* the message */
 	int hosts;				/* beside the first */
 	int64_t count, opened, arrived, outcomes;
 	int64_t last_outcome_ns;
@@ -139,39 +140,58 @@ static bool scale_open(struct scale *scale)
 	return good && !scale->broken && scale->opened == scale->count;
 }
 
-static bool scale_send(struct scale *scale, struct nopal_buffer *buffer)
+static bool scale_send(struct scale *scale)
 {
-	uint32_t bytes = (uint32_t)scale->bench->size;
+	const struct nopal_outgoing message = { .buffer = scale->buffer,
+						.length = (uint32_t)scale->bench->size };
 	bool good = true;
 
 	if (scale->group)
-		return nopal_send_message(
-			       scale->group,
-			       &(struct nopal_outgoing){ .buffer = buffer, .length = bytes }) == 0;
+		return nopal_send_message(scale->group, &message) == 0;
 	for (int64_t i = 0; good && i < scale->count; i++)
-		good = nopal_send_message(
-			       scale->session[i],
-			       &(struct nopal_outgoing){ .buffer = buffer, .length = bytes }) == 0;
+		good = nopal_send_message(scale->session[i], &message) == 0;
 	return good;
 }
 
-/* All of it, to its end. */
-static bool scale_whole(struct scale *scale, struct nopal_buffer *buffer)
+/* To a time when most of them rest: one that speaks now and then rests between. */
+static void scale_rest(struct scale *scale)
+{
+	double now = bench_allocated(), min = now, max = now;
+
+	for (int i = 0; i < SCALE_LOOKS; i++) {
+		scale_pass(scale, SCALE_LOOK_NS);
+		now = bench_allocated();
+		min = now < min ? now : min;
+		max = now > max ? now : max;
+	}
+	for (int i = 0; i < SCALE_LOOKS && bench_allocated() > min + (max - min) * SCALE_NEAR; i++)
+		scale_pass(scale, SCALE_LOOK_NS);
+}
+
+/* To the end of all, or as far as the message is on its way. */
+static bool scale_run(struct scale *scale, bool whole)
 {
 	int64_t began_ns = clock_cpu_ns(), sent_ns;
-	int64_t outcomes = scale->group ? 1 : scale->count, until_ns;
-	double now, min, max;
+	int64_t outcomes = scale->group ? 1 : scale->count;
+	double before;
 
 	if (!scale_open(scale))
 		return false;
-	scale_add_time(scale, "open", began_ns, scale->count);
+	if (whole)
+		scale_add_time(scale, "open", began_ns, scale->count);
 	scale_pass(scale, SCALE_QUIET_S * NOPAL_SECOND);
 	sent_ns = nopal_world_now(scale->world);
 	began_ns = clock_cpu_ns();
-	if (!scale_send(scale, buffer))
+	if (!scale_send(scale))
 		return false;
-	until_ns = sent_ns + SCALE_LATE_NS;
-	while (scale->outcomes < outcomes && nopal_world_now(scale->world) < until_ns &&
+	if (!whole) {
+		scale_pass(scale, SCALE_ON_WAY);
+		scale_cut(scale);
+		scale_close(scale, "in use");
+		return true;
+	}
+	while (scale->outcomes < outcomes &&
+	       nopal_world_now(scale->world) < sent_ns + SCALE_LATE_NS &&
 	       nopal_sim_step(scale->world))
 		;
 	scale_add_time(scale, "send", began_ns, scale->count);
@@ -182,58 +202,31 @@ static bool scale_whole(struct scale *scale, struct nopal_buffer *buffer)
 	began_ns = clock_cpu_ns();
 	scale_pass(scale, SCALE_QUIET_S * NOPAL_SECOND);
 	scale_add_time(scale, "idle", began_ns, scale->count * SCALE_QUIET_S);
-	/* A session that speaks now and then rests between: to a time when most do. */
-	now = bench_allocated();
-	min = now;
-	max = now;
-	for (int i = 0; i < SCALE_LOOKS; i++) {
-		scale_pass(scale, SCALE_LOOK_NS);
-		now = bench_allocated();
-		min = now < min ? now : min;
-		max = now > max ? now : max;
-	}
-	for (int i = 0; i < SCALE_LOOKS && bench_allocated() > min + (max - min) * SCALE_NEAR; i++)
-		scale_pass(scale, SCALE_LOOK_NS);
+	scale_rest(scale);
 	scale_cut(scale);
-	now = bench_allocated();
+	before = bench_allocated();
 	for (int64_t i = 0; i < scale->count; i++)
 		if (scale->group)
 			nopal_destination_remove(scale->group, (uint32_t)i + 1, true);
 		else
 			nopal_session_abort(scale->session[i], "measured");
-	scale_add(scale, "at rest", (now - bench_allocated()) / (double)scale->count);
+	scale_add(scale, "at rest", (before - bench_allocated()) / (double)scale->count);
 	scale_close(scale, "kept");
 	return true;
 }
 
-/* As far as the message is on its way. */
-static bool scale_in_use(struct scale *scale, struct nopal_buffer *buffer)
-{
-	if (!scale_open(scale))
-		return false;
-	scale_pass(scale, SCALE_QUIET_S * NOPAL_SECOND);
-	if (!scale_send(scale, buffer))
-		return false;
-	scale_pass(scale, SCALE_ON_WAY);
-	scale_cut(scale);
-	scale_close(scale, "in use");
-	return true;
-}
-
-/* True also where there are none: then it is no group. */
+/* A group has as many hosts as destinations; where there can be none, it is no group. */
 static bool scale_world(struct scale *scale)
 {
-	scale->world = nopal_sim_new((uint64_t)scale->bench->round + 1);
-	if (!scale->world)
-		return false;
+	struct nopal_plan *plan = scale->row->plan;
+
+	scale->world = tool_need(nopal_sim_new((uint64_t)scale->bench->round + 1));
 	nopal_sim_host(scale->world);
-	scale->here = nopal_sim_endpoint(scale->world, 0, SCALE_PORT);
-	scale->group =
-		scale->here ? nopal_session_open(&(struct nopal_open){ .endpoint = scale->here,
-								       .plan = scale->row->plan,
-								       .callbacks = &side_callbacks,
-								       .user = scale })
-			    : NULL;
+	scale->here = tool_need(nopal_sim_endpoint(scale->world, 0, SCALE_PORT));
+	scale->group = nopal_session_open(&(struct nopal_open){ .endpoint = scale->here,
+								.plan = plan,
+								.callbacks = &side_callbacks,
+								.user = scale });
 	scale->hosts = scale->group ? (int)scale->bench->count : 1;
 	scale->count = scale->group ? scale->bench->count : scale->bench->sessions;
 	for (int host = 1; host <= scale->hosts; host++) {
@@ -242,49 +235,43 @@ static bool scale_world(struct scale *scale)
 		nopal_sim_host(scale->world);
 		nopal_sim_connect(scale->world, 0, host, &scale->forward, &scale->reverse);
 		there = nopal_sim_endpoint(scale->world, host, SCALE_PORT);
-		if (!there ||
-		    nopal_endpoint_allow(there, scale->row->plan, NOPAL_ALLOW_CONNECTIONLESS,
-					 &side_callbacks, &scale->there))
+		if (!there || nopal_endpoint_allow(there, plan, NOPAL_ALLOW_CONNECTIONLESS,
+						   &side_callbacks, &scale->there))
 			return false;
 	}
-	return scale->here != NULL;
+	return true;
 }
 
-static bool scale_run(struct bench *bench, const struct bench_row *row,
-		      bool (*run)(struct scale *scale, struct nopal_buffer *buffer))
-{
-	struct scale scale = {
-		.on = scale_on,
-		.there = { .on = side_on_sink },
-		.bench = bench,
-		.row = row,
-	};
-	struct nopal_buffer *buffer = tool_need(nopal_buffer_new((uint32_t)bench->size));
-	struct nopal_link unused;
-	bool good;
-
-	scale.session = tool_need(calloc((size_t)bench->sessions, sizeof(struct nopal_session *)));
-	good = bench_link(SCALE_LINK, &scale.forward, &scale.reverse) &&
-	       bench_link(SCALE_GONE, &scale.gone, &unused) && scale_world(&scale) &&
-	       run(&scale, buffer);
-	if (!good)
-		fprintf(stderr, "error: %s: %lld of %lld opened, %lld messages came\n", row->name,
-			(long long)scale.opened, (long long)scale.count,
-			(long long)scale.there.messages);
-	scale.over = true;
-	nopal_buffer_free(buffer);
-	nopal_world_free(scale.world);
-	free(scale.session);
-	return good;
-}
-
-/* ----------------------------------------------------------------------- rounds */
-
+/* All of it, and before that in a world of its own the message on its way. */
 static enum tool_exit scale_measure(struct bench *bench, const struct bench_row *row)
 {
-	return scale_run(bench, row, scale_in_use) && scale_run(bench, row, scale_whole)
-		       ? TOOL_GOOD
-		       : TOOL_FAILED;
+	struct nopal_link unused;
+	bool good = true;
+
+	for (int whole = 0; good && whole < 2; whole++) {
+		struct scale scale = {
+			.on = scale_on,
+			.there = { .on = side_on_sink },
+			.bench = bench,
+			.row = row,
+			.session =
+				tool_need(calloc((size_t)bench->sessions, sizeof(*scale.session))),
+			.buffer = tool_need(nopal_buffer_new((uint32_t)bench->size)),
+		};
+
+		good = bench_link(SCALE_LINK, &scale.forward, &scale.reverse) &&
+		       bench_link(SCALE_GONE, &scale.gone, &unused) && scale_world(&scale) &&
+		       scale_run(&scale, whole);
+		if (!good)
+			fprintf(stderr, "error: %s: %lld of %lld opened, %lld messages came\n",
+				row->name, (long long)scale.opened, (long long)scale.count,
+				(long long)scale.there.messages);
+		scale.over = true;
+		nopal_buffer_free(scale.buffer);
+		nopal_world_free(scale.world);
+		free(scale.session);
+	}
+	return good ? TOOL_GOOD : TOOL_FAILED;
 }
 
 static bool scale_begin(struct bench *bench)

@@ -19,7 +19,6 @@
 
 #include <nopal/microprotocol.h>
 #include "bench/bench.h"
-#include "frame/loop.h"
 #include "load/clock.h"
 
 enum {
@@ -43,16 +42,16 @@ struct sessions_one {
 };
 
 struct sessions {
+	struct side side; /* the opener's */
+	struct bench *bench;
 	const struct bench_row *row;
-	struct bench_partner partner;
-	struct loop *loop;
 	struct loop_event *stall;
 	struct nopal_endpoint *endpoint;
-	struct nopal_address peer;
+	const struct nopal_address *peer;
 	struct sessions_one *one;
 	int64_t opened, back, seen, target;
 	int stalls;
-	bool failed, over;
+	bool failed;
 };
 
 /* ----------------------------------------------------------------- the partner */
@@ -62,16 +61,6 @@ static void sessions_on_there(void *user, const struct side_event *event)
 	(void)user;
 	if (event->kind == SIDE_RECEIVED)
 		nopal_send(event->session, "", 1, 0);
-}
-
-static void sessions_partner(void *user, const struct bench_place *place, int tell)
-{
-	const struct bench_row *row = user;
-	struct side there = { .on = sessions_on_there };
-	struct loop *loop = loop_new(NULL);
-
-	if (side_listen(loop, place, row->plan, &there, tell))
-		loop_run(loop);
 }
 
 /* ------------------------------------------------------------------------ here */
@@ -87,7 +76,7 @@ static void sessions_fill(struct sessions *all)
 		one->on = sessions_on_here;
 		one->all = all;
 		one->session =
-			nopal_open(all->endpoint, all->row->plan, &all->peer, &side_callbacks, one);
+			nopal_open(all->endpoint, all->row->plan, all->peer, &side_callbacks, one);
 		all->failed = !one->session;
 	}
 }
@@ -106,15 +95,15 @@ static void sessions_on_here(void *user, const struct side_event *event)
 		one->back = true;
 		sessions_fill(all);
 		if (all->back == all->target)
-			loop_stop(all->loop);
+			loop_stop(all->side.loop);
 		break;
 	case SIDE_ENDED:
 		one->session = NULL;
-		if (all->over)
+		if (all->side.over)
 			break;
 		fprintf(stderr, "error: a session ended (%d): %s\n", event->end, event->text);
 		all->failed = true;
-		loop_stop(all->loop);
+		loop_stop(all->side.loop);
 		break;
 	default:
 		break;
@@ -134,7 +123,7 @@ static void sessions_on_stall(void *user)
 	}
 	all->seen = all->back;
 	if (all->failed)
-		loop_stop(all->loop);
+		loop_stop(all->side.loop);
 	else
 		loop_event_start(all->stall, SESSIONS_STALL_NS);
 }
@@ -148,7 +137,7 @@ static int64_t sessions_open(struct sessions *all, int64_t target)
 	sessions_fill(all);
 	loop_event_start(all->stall, SESSIONS_STALL_NS);
 	if (all->back < target && !all->failed)
-		loop_run(all->loop);
+		loop_run(all->side.loop);
 	loop_event_stop(all->stall);
 	return clock_now_ns() - begun_ns;
 }
@@ -158,7 +147,7 @@ static int64_t sessions_open(struct sessions *all, int64_t target)
 /* Bytes that the kernel keeps for both processes; of one that it does not tell of, 0. */
 static double sessions_resident(const struct sessions *all)
 {
-	const pid_t processes[SESSIONS_ENDS] = { getpid(), all->partner.process };
+	const pid_t processes[SESSIONS_ENDS] = { getpid(), all->side.partner };
 	double pages = 0;
 
 	for (int i = 0; i < SESSIONS_ENDS; i++) {
@@ -182,63 +171,70 @@ static int64_t sessions_cpu_ns(const struct sessions *all)
 	struct timespec there = { 0 };
 	clockid_t clock;
 
-	if (clock_getcpuclockid(all->partner.process, &clock) == 0)
+	if (clock_getcpuclockid(all->side.partner, &clock) == 0)
 		clock_gettime(clock, &there);
 	return clock_cpu_ns() + there.tv_sec * NOPAL_SECOND + there.tv_nsec;
 }
 
 /* Adds the figures of a round as far as all sessions open. */
-static void sessions_run(struct bench *bench, struct sessions *all)
+static void sessions_drive(void *user, struct nopal_endpoint *endpoint,
+			   const struct nopal_address *peer)
 {
+	struct sessions *all = user;
+	struct bench *bench = all->bench;
 	int64_t few = bench->count / SESSIONS_TENTH, took_ns, cpu_ns;
 	double bytes, resident, more = (double)(bench->count - few);
 	const char *row = all->row->name;
 
+	all->endpoint = endpoint;
+	all->peer = peer;
+	all->stall = loop_event_new(all->side.loop, LOOP_TIMER, -1, sessions_on_stall, all);
+	all->failed = !all->stall;
+	if (all->failed)
+		return;
 	sessions_open(all, few);
-	side_wait(all->loop, SESSIONS_REST_NS);
+	side_wait(all->side.loop, SESSIONS_REST_NS);
 	bytes = bench_allocated();
 	resident = sessions_resident(all);
 	took_ns = sessions_open(all, bench->count);
-	side_wait(all->loop, SESSIONS_REST_NS);
-	if (all->failed)
-		return;
-	bench_add(bench, "lo", row, "opened", more * NOPAL_SECOND / (double)took_ns);
-	bench_add(bench, "lo", row, "bytes", (bench_allocated() - bytes) / more);
-	bench_add(bench, "lo", row, "resident",
-		  (sessions_resident(all) - resident) / more / SESSIONS_ENDS);
-	cpu_ns = sessions_cpu_ns(all);
-	side_wait(all->loop, SESSIONS_IDLE_NS);
-	bench_add(bench, "lo", row, "idle",
-		  (double)(sessions_cpu_ns(all) - cpu_ns) / (SESSIONS_IDLE_NS / NOPAL_MILLISECOND) /
-			  NOPAL_MICROSECOND);
+	side_wait(all->side.loop, SESSIONS_REST_NS);
+	if (!all->failed) {
+		bench_add(bench, "lo", row, "opened", more * NOPAL_SECOND / (double)took_ns);
+		bench_add(bench, "lo", row, "bytes", (bench_allocated() - bytes) / more);
+		bench_add(bench, "lo", row, "resident",
+			  (sessions_resident(all) - resident) / more / SESSIONS_ENDS);
+		cpu_ns = sessions_cpu_ns(all);
+		side_wait(all->side.loop, SESSIONS_IDLE_NS);
+		bench_add(bench, "lo", row, "idle",
+			  (double)(sessions_cpu_ns(all) - cpu_ns) /
+				  (SESSIONS_IDLE_NS / NOPAL_MILLISECOND) / NOPAL_MICROSECOND);
+	}
+	loop_event_free(all->stall);
 }
 
 static enum tool_exit sessions_measure(struct bench *bench, const struct bench_row *row)
 {
-	struct sessions all = { .row = row, .failed = true };
+	struct side there = { .on = sessions_on_there };
+	struct sessions all = {
+		.bench = bench,
+		.row = row,
+		.one = tool_need(calloc((size_t)bench->count, sizeof(*all.one))),
+		.failed = true,
+	};
+	struct side_work work = {
+		.protocol = SIDE_CONFIG,
+		.plan = row->plan,
+		.opener = &all.side,
+		.listener = &there,
+		.drive = sessions_drive,
+	};
 
-	if (!bench_partner_start(&all.partner, &bench->place, sessions_partner,
-				 (void *)(uintptr_t)row))
-		return TOOL_FAILED;
-	all.loop = loop_new(NULL);
-	all.one = calloc((size_t)bench->count, sizeof(*all.one));
-	if (all.loop && all.one &&
-	    bench_address(bench->place.address, all.partner.port, &all.peer)) {
-		all.endpoint = loop_endpoint_to(all.loop, &all.peer);
-		all.stall = loop_event_new(all.loop, LOOP_TIMER, -1, sessions_on_stall, &all);
-	}
-	if (all.endpoint && all.stall) {
-		all.failed = false;
-		sessions_run(bench, &all);
-	}
-	bench_partner_end(&all.partner);
-	loop_event_free(all.stall);
-	all.failed = all.failed || all.back < bench->count;
-	all.over = true;
-	loop_free(all.loop);
-	free(all.one);
-	if (all.failed)
+	if (!side_work(&work, &(struct side_place){ .live = true, .pair = bench->place }) ||
+	    all.failed || all.back < bench->count) {
 		fprintf(stderr, "error: not all sessions opened\n");
+		all.failed = true;
+	}
+	free(all.one);
 	return all.failed ? TOOL_FAILED : TOOL_GOOD;
 }
 

@@ -171,28 +171,12 @@ static void streams_on_tick(void *user)
 
 /* ---------------------------------------------------------------------- a run */
 
-static bool streams_open(struct streams *all)
-{
-	struct nopal_session *first;
-
-	for (uint32_t i = 0; i < all->count; i++)
-		all->source[i] =
-			(struct streams_source){ .on = streams_on, .all = all, .index = i };
-	side_hosts(all->world, &all->place);
-	first = side_connect(all->world, 0, 1, all->plan, all->source, all);
-	all->source[0].session = first;
-	for (uint32_t i = 1; first && i < all->count; i++)
-		all->source[i].session = nopal_session_open(&(struct nopal_open){
-			.beside = first, .callbacks = &side_callbacks, .user = &all->source[i] });
-	nopal_sim_run(all->world, STREAMS_OPEN_NS);
-	return first && !all->broken;
-}
-
 /* The times of a case, [source * messages + number]; NULL: it was said why. */
 static int64_t *streams_run(struct streams *all, const struct streams_case *how)
 {
 	bool urgent = how->what == STREAMS_URGENT, good;
 	int64_t every_ns = urgent ? STREAMS_URGE_NS : STREAMS_EVERY_NS, now_ns;
+	struct nopal_session *first;
 	struct nopal_link unused;
 
 	all->how = how;
@@ -200,7 +184,18 @@ static int64_t *streams_run(struct streams *all, const struct streams_case *how)
 	all->took_ns = tool_need(calloc((size_t)all->count * all->messages, sizeof(int64_t)));
 	all->world = tool_need(nopal_sim_new(all->seed));
 	good = bench_link(how->link, &all->place.forward, &all->place.reverse) &&
-	       bench_link(STREAMS_GONE, &all->gone, &unused) && streams_open(all);
+	       bench_link(STREAMS_GONE, &all->gone, &unused);
+	for (uint32_t i = 0; i < all->count; i++)
+		all->source[i] =
+			(struct streams_source){ .on = streams_on, .all = all, .index = i };
+	side_hosts(all->world, &all->place);
+	first = good ? side_connect(all->world, 0, 1, all->plan, all->source, all) : NULL;
+	all->source[0].session = first;
+	for (uint32_t i = 1; first && i < all->count; i++)
+		all->source[i].session = nopal_session_open(&(struct nopal_open){
+			.beside = first, .callbacks = &side_callbacks, .user = &all->source[i] });
+	nopal_sim_run(all->world, STREAMS_OPEN_NS);
+	good = first && !all->broken;
 	if (good) {
 		now_ns = nopal_world_now(all->world);
 		for (uint32_t i = 1; how->loaded && i < all->count; i++)

@@ -145,52 +145,47 @@ static int side_type(const struct side_work *work)
 	return work->protocol == SIDE_TCP ? SOCK_STREAM : SOCK_DGRAM;
 }
 
-bool side_listen(struct loop *loop, const struct bench_place *place, struct nopal_plan *plan,
-		 void *listener, int tell)
-{
-	struct nopal_endpoint *endpoint = NULL;
-	struct nopal_address local;
-
-	if (loop && bench_address(place->address, 0, &local))
-		endpoint = nopal_endpoint_open(loop_world(loop), &local, NULL);
-	if (!endpoint || nopal_endpoint_allow(endpoint, plan, NOPAL_ALLOW_CONNECTIONLESS,
-					      &side_callbacks, listener))
-		return false;
-	nopal_endpoint_local(endpoint, &local);
-	bench_partner_tell(tell, local.port);
-	return true;
-}
-
 static void side_partner(void *user, const struct bench_place *place, int tell)
 {
 	const struct side_work *work = user;
 	struct side *side = work->listener;
-	int fd;
+	struct nopal_endpoint *endpoint = NULL;
+	struct nopal_address local;
 
 	if (work->protocol != SIDE_CONFIG) {
-		fd = bench_partner_socket(place, side_type(work), tell);
+		int fd = bench_partner_socket(place, side_type(work), tell);
+
 		bench_socket_patience(fd, work->opener->patience_ns);
 		if (fd >= 0)
 			work->answer(side, fd);
-	} else if (side_loop(side) && side_listen(side->loop, place, work->plan, side, tell)) {
-		side_run(side);
+		return;
 	}
+	if (side_loop(side) && bench_address(place->address, 0, &local))
+		endpoint = nopal_endpoint_open(side->world, &local, NULL);
+	if (!endpoint || nopal_endpoint_allow(endpoint, work->plan, NOPAL_ALLOW_CONNECTIONLESS,
+					      &side_callbacks, side))
+		return;
+	nopal_endpoint_local(endpoint, &local);
+	bench_partner_tell(tell, local.port);
+	side_run(side);
 }
 
-static void side_open(struct side *side, const struct bench_place *place, uint16_t port,
-		      struct nopal_plan *plan)
+static void side_open(const struct side_work *work, const struct bench_place *place, uint16_t port)
 {
+	struct side *side = work->opener;
 	struct nopal_endpoint *endpoint = NULL;
 	struct nopal_address peer;
 
 	if (!side_loop(side))
 		return;
 	side->tick = loop_event_new(side->loop, LOOP_TIMER, -1, side_on_tick, side);
-	if (side->tick)
+	if (side->tick && side->patience_ns)
 		loop_event_start(side->tick, side->patience_ns);
 	if (side->tick && bench_address(place->address, port, &peer))
 		endpoint = loop_endpoint_to(side->loop, &peer);
-	if (endpoint && nopal_open(endpoint, plan, &peer, &side_callbacks, side))
+	if (endpoint && work->drive)
+		work->drive(side, endpoint, &peer);
+	else if (endpoint && nopal_open(endpoint, work->plan, &peer, &side_callbacks, side))
 		side_run(side);
 	side->over = true; /* what still arrives is not counted */
 	loop_event_free(side->tick);
@@ -262,9 +257,10 @@ bool side_work(struct side_work *work, const struct side_place *place)
 	if (!place->live)
 		return side_simulate(work, place);
 	good = bench_partner_start(&partner, &place->pair, side_partner, work);
+	side->partner = partner.process;
 	side->begun_ns = side->heard_ns = clock_now_ns();
 	if (good && work->protocol == SIDE_CONFIG) {
-		side_open(side, &place->pair, partner.port, work->plan);
+		side_open(work, &place->pair, partner.port);
 	} else if (good) {
 		int fd = bench_socket_connected(place->pair.address, side_type(work), partner.port);
 

@@ -45,12 +45,14 @@ extern const struct nopal_callbacks side_callbacks;
 struct side {
 	side_call *on;
 	enum side_way way;
-	int64_t patience_ns; /* of a side that opens */
+	int64_t patience_ns; /* of a side that opens; 0: it waits for ever */
+	pid_t partner;	     /* the process of the other side; 0: it is simulated */
 	struct loop *loop;   /* NULL: the side is simulated */
 	struct loop_event *tick;
 	struct nopal_world *world;
 	struct nopal_session *session;
-	int64_t begun_ns, heard_ns, ended_ns; /* ended: when it was over by itself */
+	/* when the other side was ready; when it made progress; when it was over by itself */
+	int64_t begun_ns, heard_ns, ended_ns;
 	bool over;
 };
 
@@ -80,14 +82,15 @@ struct side_work {
 	/* Plain sockets: the opener's part of the work, connected, and the listener's. */
 	void (*ask)(void *opener, int fd);
 	void (*answer)(void *listener, int fd);
+	/* By a config: its part, live, where that is more than one session until the opener is
+	 * over; NULL: it is not. */
+	void (*drive)(void *opener, struct nopal_endpoint *endpoint,
+		      const struct nopal_address *peer);
 };
 /* Until the opener is over; live, the listener is a partner of this process.  False: the machine
  * refused, or out of memory. */
 bool side_work(struct side_work *work, const struct side_place *place);
 
-/* From within a partner: sessions of the plan are taken on the loop.  False: the machine refused. */
-bool side_listen(struct loop *loop, const struct bench_place *place, struct nopal_plan *plan,
-		 void *listener, int tell);
 /* Runs a loop for so long, or until something stops it. */
 void side_wait(struct loop *loop, int64_t duration_ns);
 
