@@ -140,19 +140,6 @@ static bool scale_open(struct scale *scale)
 	return good && !scale->broken && scale->opened == scale->count;
 }
 
-static bool scale_send(struct scale *scale)
-{
-	const struct nopal_outgoing message = { .buffer = scale->buffer,
-						.length = (uint32_t)scale->bench->size };
-	bool good = true;
-
-	if (scale->group)
-		return nopal_send_message(scale->group, &message) == 0;
-	for (int64_t i = 0; good && i < scale->count; i++)
-		good = nopal_send_message(scale->session[i], &message) == 0;
-	return good;
-}
-
 /* To a time when most of them rest: one that speaks now and then rests between. */
 static void scale_rest(struct scale *scale)
 {
@@ -172,7 +159,9 @@ static void scale_rest(struct scale *scale)
 static bool scale_run(struct scale *scale, bool whole)
 {
 	int64_t began_ns = clock_cpu_ns(), sent_ns;
-	int64_t outcomes = scale->group ? 1 : scale->count;
+	int64_t outcomes = scale->group ? 1 : scale->count; /* of one message to all, or each */
+	const struct nopal_outgoing message = { .buffer = scale->buffer,
+						.length = (uint32_t)scale->bench->size };
 	double before;
 
 	if (!scale_open(scale))
@@ -182,8 +171,9 @@ static bool scale_run(struct scale *scale, bool whole)
 	scale_pass(scale, SCALE_QUIET_S * NOPAL_SECOND);
 	sent_ns = nopal_world_now(scale->world);
 	began_ns = clock_cpu_ns();
-	if (!scale_send(scale))
-		return false;
+	for (int64_t i = 0; i < outcomes; i++)
+		if (nopal_send_message(scale->group ? scale->group : scale->session[i], &message))
+			return false;
 	if (!whole) {
 		scale_pass(scale, SCALE_ON_WAY);
 		scale_cut(scale);

@@ -132,64 +132,44 @@ static uint64_t sim_crossed(const struct nopal_world *world, int from, int to)
 	return counters.delivered;
 }
 
-/* One transfer over one link; the packets that crossed it, 0 where it hung.  The flow, here as
- * below, outlives the world: at its end sessions tell of outcomes. */
-static uint64_t sim_transfer(struct nopal_world *world, struct nopal_plan *plan,
-			     struct nopal_buffer *payload, int64_t bytes, struct sim_flow *flow)
-{
-	struct side_place place;
-
-	if (!bench_link(SIM_LINK, &place.forward, &place.reverse))
-		return 0;
-	side_hosts(world, &place);
-	if (!sim_flow_open(flow, world, plan, payload, bytes, 0))
-		return 0;
-	while (!flow->ended && nopal_world_now(world) < SIM_LONGEST_NS && nopal_sim_step(world))
-		;
-	nopal_sim_run(world, nopal_world_now(world) + SIM_SETTLE_NS);
-	if (flow->sink.bytes < (uint64_t)bytes)
-		return 0;
-	return sim_crossed(world, 0, 1) + sim_crossed(world, 1, 0);
-}
-
-/* Ten flows without end for a while; virtual nanoseconds, 0 where it failed. */
-static int64_t sim_dumbbell(struct nopal_world *world, struct nopal_plan *plan,
-			    struct nopal_buffer *payload, struct sim_flow flows[SIM_FLOWS])
-{
-	struct nopal_link edge, forward, reverse;
-
-	if (!bench_link(SIM_EDGE, &edge, &reverse) ||
-	    !bench_link(SIM_BOTTLENECK, &forward, &reverse) ||
-	    nopal_sim_dumbbell(world, SIM_FLOWS, &edge, &forward, &reverse) < 0)
-		return 0;
-	for (int i = 0; i < SIM_FLOWS; i++)
-		if (!sim_flow_open(&flows[i], world, plan, payload, -1, 2 * i))
-			return 0;
-	nopal_sim_run(world, SIM_DUMBBELL_NS);
-	for (int i = 0; i < SIM_FLOWS; i++)
-		if (flows[i].sink.bytes == 0)
-			return 0;
-	return SIM_DUMBBELL_NS;
-}
-
-/* -------------------------------------------------------------------- rounds */
-
-/* A transfer, or else a dumbbell. */
+/* One transfer over a link, by the packets that cross it; or flows without end through a bottleneck
+ * for a while, by their virtual time. */
 static enum tool_exit sim_measure_one(struct bench *bench, const struct bench_row *row,
 				      struct nopal_buffer *payload, bool dumbbell)
 {
-	struct nopal_world *world = nopal_sim_new((uint64_t)bench->round + 1);
-	int64_t bytes = bench->count > 0 ? bench->count : SIM_BYTES, work = 0, took_ns;
-	struct sim_flow flows[SIM_FLOWS];
+	struct nopal_world *world = tool_need(nopal_sim_new((uint64_t)bench->round + 1));
+	int64_t bytes = bench->count > 0 ? bench->count : SIM_BYTES, work, took_ns;
+	struct sim_flow flows[SIM_FLOWS]; /* outlive the world: at its end they hear of outcomes */
+	int count = dumbbell ? SIM_FLOWS : 1;
+	struct side_place place;
+	struct nopal_link edge, unused;
+	bool good =
+		bench_link(SIM_EDGE, &edge, &unused) &&
+		bench_link(dumbbell ? SIM_BOTTLENECK : SIM_LINK, &place.forward, &place.reverse);
 
 	took_ns = -clock_cpu_ns();
-	if (world && dumbbell)
-		work = sim_dumbbell(world, row->plan, payload, flows);
-	else if (world)
-		work = (int64_t)sim_transfer(world, row->plan, payload, bytes, flows);
+	if (good && dumbbell)
+		good = nopal_sim_dumbbell(world, count, &edge, &place.forward, &place.reverse) >= 0;
+	else if (good)
+		side_hosts(world, &place);
+	for (int i = 0; good && i < count; i++)
+		good = sim_flow_open(&flows[i], world, row->plan, payload, dumbbell ? -1 : bytes,
+				     2 * i);
+	if (good && dumbbell) {
+		nopal_sim_run(world, SIM_DUMBBELL_NS);
+	} else if (good) {
+		while (!flows[0].ended && nopal_world_now(world) < SIM_LONGEST_NS &&
+		       nopal_sim_step(world))
+			;
+		nopal_sim_run(world, nopal_world_now(world) + SIM_SETTLE_NS);
+	}
+	for (int i = 0; good && i < count; i++)
+		good = flows[i].sink.bytes >= (dumbbell ? 1 : (uint64_t)bytes);
+	work = dumbbell ? SIM_DUMBBELL_NS
+			: (int64_t)(sim_crossed(world, 0, 1) + sim_crossed(world, 1, 0));
 	took_ns += clock_cpu_ns();
 	nopal_world_free(world);
-	if (work == 0 || took_ns <= 0) {
+	if (!good || took_ns <= 0) {
 		fprintf(stderr, "error: %s: the simulated transfer failed\n", row->name);
 		return TOOL_FAILED;
 	}

@@ -63,36 +63,32 @@ static bool file_over(const struct echo_file *file)
 
 /* ---------------------------------------------------------------------- TCP */
 
-/* Sends and receives as much as can be now; false: nothing can, or the other side is gone. */
-static bool socket_move(int fd, struct echo_file *file, bool *gone)
-{
-	uint8_t bytes[ECHO_MAX_BYTES];
-	uint32_t length = file_next(file, bytes);
-	ssize_t sent = 0, got;
-
-	if (length > 0)
-		sent = send(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
-	if (sent > 0)
-		file->sent += (uint64_t)sent;
-	got = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
-	if (got > 0)
-		file_came(file, bytes, (size_t)got);
-	*gone = got == 0 || (got < 0 && errno != EAGAIN);
-	return !*gone && (sent > 0 || got > 0);
-}
-
 static void client_ask(void *user, int fd)
 {
 	struct echo_client *client = user;
 	struct echo_file *file = &client->file;
+	int patience_ms = (int)(client->side.patience_ns / NOPAL_MILLISECOND);
 	struct pollfd ready = { .fd = fd };
+	uint8_t bytes[ECHO_MAX_BYTES];
 	bool gone = false;
 
+	/* Sends and receives as much as can be now, and waits where nothing can. */
 	while (!gone && !file_over(file)) {
-		if (socket_move(fd, file, &gone) || gone)
+		uint32_t length = file_next(file, bytes);
+		ssize_t sent = 0, got;
+
+		if (length > 0)
+			sent = send(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (sent > 0)
+			file->sent += (uint64_t)sent;
+		got = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+		if (got > 0)
+			file_came(file, bytes, (size_t)got);
+		gone = got == 0 || (got < 0 && errno != EAGAIN);
+		if (gone || sent > 0 || got > 0)
 			continue;
 		ready.events = file->sent < file->echo->size ? POLLIN | POLLOUT : POLLIN;
-		gone = poll(&ready, 1, (int)(client->side.patience_ns / NOPAL_MILLISECOND)) <= 0;
+		gone = poll(&ready, 1, patience_ms) <= 0;
 	}
 	client->side.ended_ns = clock_now_ns();
 }

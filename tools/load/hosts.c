@@ -117,29 +117,22 @@ static void hosts_on_end(void *user)
 	loop_stop(emulator->loop);
 }
 
-static bool hosts_spaces(struct hosts_emulator *emulator)
-{
-	for (int side = 0; side < HOSTS_SIDES; side++) {
-		int space = hosts_space();
-
-		emulator->ready.spaces[side] = space;
-		if (space >= 0)
-			continue;
-		snprintf(emulator->ready.why, sizeof(emulator->ready.why),
-			 "no network namespaces (%s)", strerror(-space));
-		return false;
-	}
-	return true;
-}
-
+/* Both namespaces, and the link between them; false: the report says why not. */
 static bool hosts_link(struct hosts_emulator *emulator,
 		       const struct nopal_link *const links[HOSTS_SIDES], uint64_t seed)
 {
+	struct hosts_ready *ready = &emulator->ready;
 	char paths[HOSTS_SIDES][HOSTS_PATH_BYTES];
 	struct nopal_tun_side sides[HOSTS_SIDES];
-	const int *spaces = emulator->ready.spaces;
+	const int *spaces = ready->spaces;
 
 	for (int side = 0; side < HOSTS_SIDES; side++) {
+		ready->spaces[side] = hosts_space();
+		if (spaces[side] < 0) {
+			snprintf(ready->why, sizeof(ready->why), "no network namespaces (%s)",
+				 strerror(-spaces[side]));
+			return false;
+		}
 		snprintf(paths[side], sizeof(paths[side]), "/proc/self/fd/%d", spaces[side]);
 		sides[side].device = hosts_device[side];
 		sides[side].netns = paths[side];
@@ -151,8 +144,7 @@ static bool hosts_link(struct hosts_emulator *emulator,
 	if (emulator->tun && hosts_configure(spaces[0], 0) && hosts_configure(spaces[1], 1) &&
 	    loop_on_interrupt(emulator->loop, hosts_on_end, emulator))
 		return true;
-	snprintf(emulator->ready.why, sizeof(emulator->ready.why), "no TUN devices (%s)",
-		 strerror(errno));
+	snprintf(ready->why, sizeof(ready->why), "no TUN devices (%s)", strerror(errno));
 	return false;
 }
 
@@ -167,7 +159,7 @@ __attribute__((noreturn)) static void hosts_emulate(
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	memset(&any, 0xff, sizeof(any));
 	sched_setaffinity(0, sizeof(any), &any);
-	good = hosts_spaces(&emulator) && hosts_link(&emulator, links, seed);
+	good = hosts_link(&emulator, links, seed);
 	if (write(reports, &emulator.ready, sizeof(emulator.ready)) !=
 		    (ssize_t)sizeof(emulator.ready) ||
 	    !good)

@@ -134,35 +134,26 @@ static void flow_judge(struct playout_flow *flow)
 
 /* --------------------------------------------------------------------- stage */
 
-/* Where all plans may be opened; NULL: the machine refused. */
-static struct nopal_endpoint *stage_listen(struct playout_stage *stage,
-					   const struct nopal_address *local)
-{
-	struct nopal_endpoint *endpoint = nopal_endpoint_open(stage->world, local, NULL);
-
-	for (uint32_t i = 0; endpoint && i < stage->count; i++)
-		if (nopal_endpoint_allow(endpoint, stage->flows[i].playout->plan,
-					 NOPAL_ALLOW_CONNECTIONLESS, &side_callbacks, stage) < 0)
-			return NULL;
-	return endpoint;
-}
-
 /* Over relays, one for each place. */
 static bool stage_play_live(struct playout_stage *stage, const struct side_place *places, int count,
 			    int64_t duration_ns)
 {
 	struct nopal_relay **relays = tool_need(calloc((size_t)count, sizeof(*relays)));
 	struct nopal_address *addresses = tool_need(calloc((size_t)count, sizeof(*addresses)));
-	struct nopal_endpoint *from = NULL, *to = NULL;
+	struct nopal_endpoint *from, *to = NULL;
 	struct nopal_problems problems = { 0 };
 	struct nopal_address local, target;
 	bool good;
 
 	if (bench_address("127.0.0.1", 0, &local))
-		to = stage_listen(stage, &local);
-	if (to)
-		nopal_endpoint_local(to, &target);
+		to = nopal_endpoint_open(stage->world, &local, NULL);
 	good = to != NULL;
+	if (good)
+		nopal_endpoint_local(to, &target);
+	for (uint32_t i = 0; good && i < stage->count; i++)
+		good = nopal_endpoint_allow(to, stage->flows[i].playout->plan,
+					    NOPAL_ALLOW_CONNECTIONLESS, &side_callbacks,
+					    stage) >= 0;
 	for (int i = 0; good && i < count; i++) {
 		relays[i] = nopal_relay_open(loop_base(stage->loop), &local, &target,
 					     &places[i].forward, &places[i].reverse, places[i].seed,
@@ -172,8 +163,7 @@ static bool stage_play_live(struct playout_stage *stage, const struct side_place
 		if (good)
 			nopal_relay_local(relays[i], &addresses[i]);
 	}
-	if (good)
-		from = loop_endpoint_to(stage->loop, &addresses[0]);
+	from = good ? loop_endpoint_to(stage->loop, &addresses[0]) : NULL;
 	good = from != NULL;
 	for (uint32_t i = 0; good && i < stage->count; i++) {
 		struct playout_flow *flow = &stage->flows[i];

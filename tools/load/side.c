@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include <nopal/microprotocol.h>
+#include "frame/tool.h"
 #include "load/clock.h"
 
 enum { SIDE_SIM_PORT = 9000 };
@@ -229,33 +230,25 @@ struct nopal_session *side_connect(struct nopal_world *world, int from, int to,
 	return nopal_open(here, plan, &peer, &side_callbacks, opener);
 }
 
-static bool side_simulate(struct side_work *work, const struct side_place *place)
-{
-	struct nopal_world *world = nopal_sim_new(place->seed);
-	struct side *opener = work->opener;
-	bool good = world != NULL;
-
-	opener->world = work->listener->world = world;
-	if (good) {
-		side_hosts(world, place);
-		good = side_connect(world, 0, 1, work->plan, opener, work->listener);
-	}
-	while (good && !opener->over && nopal_sim_step(world))
-		if (nopal_world_now(world) - opener->heard_ns > opener->patience_ns)
-			break;
-	opener->over = true;
-	nopal_world_free(world);
-	return good;
-}
-
 bool side_work(struct side_work *work, const struct side_place *place)
 {
 	struct side *side = work->opener;
 	struct bench_partner partner;
 	bool good;
 
-	if (!place->live)
-		return side_simulate(work, place);
+	if (!place->live) {
+		struct nopal_world *world = tool_need(nopal_sim_new(place->seed));
+
+		side->world = work->listener->world = world;
+		side_hosts(world, place);
+		good = side_connect(world, 0, 1, work->plan, side, work->listener);
+		while (good && !side->over && nopal_sim_step(world))
+			if (nopal_world_now(world) - side->heard_ns > side->patience_ns)
+				break;
+		side->over = true;
+		nopal_world_free(world);
+		return good;
+	}
 	good = bench_partner_start(&partner, &place->pair, side_partner, work);
 	side->partner = partner.process;
 	side->begun_ns = side->heard_ns = clock_now_ns();

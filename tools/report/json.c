@@ -48,40 +48,21 @@ static json_t *json_spread(struct spread spread)
 			 spread.max, "count", spread.count);
 }
 
-/* Figures of the paper, and ratios, where the cell can have them. */
-static void json_add_figures(const struct report *report, const struct report_table *table,
-			     const struct report_row *row, int column, json_t *cell)
-{
-	const struct report_values *values = &row->cells[column];
-
-	if (values->paper) {
-		json_object_set_new(cell, "paper_mean", series_json_number(values->paper_mean));
-		json_object_set_new(cell, "paper_deviation",
-				    series_json_number(values->paper_deviation > 0
-							       ? values->paper_deviation
-							       : NAN));
-	}
-	if (report->form == REPORT_ROUNDS)
-		json_object_set_new(
-			cell, "more_is_better",
-			json_boolean(table->columns[column].better == REPORT_MORE_IS_BETTER));
-	if (report->reference_count > 0)
-		json_object_set_new(cell, "ratio",
-				    json_spread(report_ratios(report, table, row, column, NULL)));
-	if (report->beside)
-		json_object_set_new(
-			cell, "ratio_beside",
-			json_spread(report_ratios(report, table, row, column, report->beside)));
-	if (report->control && strcmp(row->name, report->control) == 0)
-		json_object_set_new(
-			cell, "control",
-			json_spread(report_ratios(report, table, row, column, report->control_of)));
-}
-
+/* The cell, with figures of the paper and ratios where it can have them. */
 static void json_add_cell(const struct report *report, const struct report_table *table,
 			  const struct report_row *row, int column, json_t *cells)
 {
 	const struct report_values *values = &row->cells[column];
+	double deviation = values->paper_deviation > 0 ? values->paper_deviation : NAN;
+	const struct {
+		const char *key, *to;
+		bool there;
+	} ratios[] = {
+		{ "ratio", NULL, report->reference_count > 0 },
+		{ "ratio_beside", report->beside, report->beside },
+		{ "control", report->control_of,
+		  report->control && strcmp(row->name, report->control) == 0 },
+	};
 	json_t *cell;
 
 	if (report_spread(row, column).count == 0 && !values->paper)
@@ -93,7 +74,19 @@ static void json_add_cell(const struct report *report, const struct report_table
 			 series_json_number(series_deviation(&values->ours)), "spread",
 			 json_spread(report_spread(row, column)), "values",
 			 series_json(&values->ours));
-	json_add_figures(report, table, row, column, cell);
+	if (values->paper) {
+		json_object_set_new(cell, "paper_mean", series_json_number(values->paper_mean));
+		json_object_set_new(cell, "paper_deviation", series_json_number(deviation));
+	}
+	if (report->form == REPORT_ROUNDS)
+		json_object_set_new(
+			cell, "more_is_better",
+			json_boolean(table->columns[column].better == REPORT_MORE_IS_BETTER));
+	for (size_t i = 0; i < sizeof(ratios) / sizeof(*ratios); i++)
+		if (ratios[i].there)
+			json_object_set_new(cell, ratios[i].key,
+					    json_spread(report_ratios(report, table, row, column,
+								      ratios[i].to)));
 	json_array_append_new(cells, cell);
 }
 

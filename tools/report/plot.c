@@ -157,24 +157,6 @@ static void plot_curves(const struct report *report, const struct report_table *
 	fprintf(out, "\n");
 }
 
-static void plot_bars(const struct report *report, const struct report_table *table, int column,
-		      FILE *out)
-{
-	const struct report_column *head = &table->columns[column];
-
-	plot_data(report, table, column, "$bars", out);
-	fprintf(out,
-		"unset logscale y\nset title \"%s: %s\"\nset xlabel \"%s\"\nset ylabel \"\"\n"
-		"set xrange [0:*]\nset yrange [%d.5:-0.5]\nunset ytics\nset ytics\n"
-		"plot $bars using ($2/2):1:($2/2):(0.35):5:ytic(stringcolumn(7)) with boxxyerror "
-		"lc variable fs solid 0.5 notitle, '' using 2:1:3:4 with xerrorbars pt 0 lc rgb "
-		"'black' notitle%s\n",
-		table->name, head->name, head->unit, plot_rows(table, column, false) - 1,
-		plot_rows(table, column, true)
-			? ", '' using 6:1 with points pt 6 ps 2 title \"paper\""
-			: "");
-}
-
 /* Panels of a table, which are drawn where `out` is not NULL. */
 static int plot_table(const struct report *report, const struct report_table *table, FILE *out)
 {
@@ -182,60 +164,69 @@ static int plot_table(const struct report *report, const struct report_table *ta
 	int panels = 0;
 
 	for (int column = 0; column < table->column_count; column++) {
+		const struct report_column *head = &table->columns[column];
+
 		if (!plot_has(report, table, column) || (curve && panels > 0))
 			continue;
-		if (out && curve)
-			plot_curves(report, table, out);
-		else if (out)
-			plot_bars(report, table, column, out);
 		panels++;
+		if (!out)
+			continue;
+		if (curve) {
+			plot_curves(report, table, out);
+			continue;
+		}
+		plot_data(report, table, column, "$bars", out);
+		fprintf(out,
+			"unset logscale y\nset title \"%s: %s\"\nset xlabel \"%s\"\n"
+			"set ylabel \"\"\nset xrange [0:*]\nset yrange [%d.5:-0.5]\n"
+			"unset ytics\nset ytics\n"
+			"plot $bars using ($2/2):1:($2/2):(0.35):5:ytic(stringcolumn(7)) with "
+			"boxxyerror lc variable fs solid 0.5 notitle, '' using 2:1:3:4 with "
+			"xerrorbars pt 0 lc rgb 'black' notitle%s\n",
+			table->name, head->name, head->unit, plot_rows(table, column, false) - 1,
+			plot_rows(table, column, true)
+				? ", '' using 6:1 with points pt 6 ps 2 title \"paper\""
+				: "");
 	}
 	return panels;
 }
 
 /* ---------------------------------------------------------------------- file */
 
-static void plot_script(const struct report *report, const char *file, int panels, FILE *out)
-{
-	int abreast = panels < PLOT_ABREAST ? panels : PLOT_ABREAST;
-	int lines = (panels + PLOT_ABREAST - 1) / PLOT_ABREAST;
-	const struct plot_kind *kind = plot_kind_of(file);
-	int height = PLOT_HEIGHT;
-
-	for (int i = 0; i < report->table_count; i++) {
-		int bars = PLOT_FRAME_HEIGHT + PLOT_BAR_HEIGHT * report->tables[i].row_count;
-
-		if (!plot_is_curve(&report->tables[i]) && bars > height)
-			height = bars;
-	}
-	fprintf(out,
-		"set terminal %s size %d,%d\nset output \"%s\"\n"
-		"set termoption noenhanced\nset grid\nset key outside below\n"
-		"set multiplot layout %d,%d\n",
-		kind->terminal, PLOT_WIDTH * abreast / kind->unit, height * lines / kind->unit,
-		file, lines, abreast);
-	for (int i = 0; i < report->table_count; i++)
-		plot_table(report, &report->tables[i], out);
-	fprintf(out, "unset multiplot\n");
-}
-
 bool report_plot(struct report *report, const char *file)
 {
+	const struct plot_kind *kind = plot_kind_of(file);
+	int panels = 0, height = PLOT_HEIGHT, status = -1, abreast, lines;
 	void (*before)(int);
-	int panels = 0, status = -1;
 	FILE *out;
 
 	if (!report_can_plot(report_tool(report), file))
 		return false;
 	report_sort(report);
-	for (int i = 0; i < report->table_count; i++)
-		panels += plot_table(report, &report->tables[i], NULL);
+	for (int i = 0; i < report->table_count; i++) {
+		const struct report_table *table = &report->tables[i];
+		int bars = PLOT_FRAME_HEIGHT + PLOT_BAR_HEIGHT * table->row_count;
+
+		panels += plot_table(report, table, NULL);
+		if (!plot_is_curve(table) && bars > height)
+			height = bars;
+	}
 	if (panels == 0)
 		return true;
+	abreast = panels < PLOT_ABREAST ? panels : PLOT_ABREAST;
+	lines = (panels + PLOT_ABREAST - 1) / PLOT_ABREAST;
 	before = signal(SIGPIPE, SIG_IGN);
 	out = popen("gnuplot", "w");
 	if (out) {
-		plot_script(report, file, panels, out);
+		fprintf(out,
+			"set terminal %s size %d,%d\nset output \"%s\"\n"
+			"set termoption noenhanced\nset grid\nset key outside below\n"
+			"set multiplot layout %d,%d\n",
+			kind->terminal, PLOT_WIDTH * abreast / kind->unit,
+			height * lines / kind->unit, file, lines, abreast);
+		for (int i = 0; i < report->table_count; i++)
+			plot_table(report, &report->tables[i], out);
+		fprintf(out, "unset multiplot\n");
 		status = pclose(out);
 	}
 	signal(SIGPIPE, before);

@@ -161,27 +161,24 @@ static int report_column_at(const struct report_table *table, const char *name)
 	return -1;
 }
 
-static struct report_table *report_table_make(struct report *report, const char *name)
-{
-	struct report_table *table;
-
-	report->tables = report_grown(report->tables, report->table_count, sizeof(*report->tables));
-	table = &report->tables[report->table_count++];
-	table->name = report_copy(name);
-	for (int i = 0; i < report->head.column_count; i++) {
-		const struct report_column *column = &report->head.columns[i];
-
-		report_column_make(table, column->name, column->unit, column->better);
-	}
-	return table;
-}
-
+/* The values of a cell, which is made where it is new; a new table has the columns of `head`. */
 static struct report_values *report_make(struct report *report, const struct report_cell *cell)
 {
 	int at = report_table_at(report, cell->table), row, column;
-	struct report_table *table =
-		at < 0 ? report_table_make(report, cell->table) : &report->tables[at];
+	struct report_table *table;
 
+	if (at < 0) {
+		at = report->table_count++;
+		report->tables = report_grown(report->tables, at, sizeof(*report->tables));
+		report->tables[at].name = report_copy(cell->table);
+		for (int i = 0; i < report->head.column_count; i++) {
+			const struct report_column *head = &report->head.columns[i];
+
+			report_column_make(&report->tables[at], head->name, head->unit,
+					   head->better);
+		}
+	}
+	table = &report->tables[at];
 	column = report_column_at(table, cell->column);
 	if (column < 0)
 		column = report_column_make(table, cell->column, cell->unit, REPORT_MORE_IS_BETTER);

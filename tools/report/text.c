@@ -31,24 +31,6 @@ struct text_section {
 	int ratios, columns;
 };
 
-static struct text_section text_section_of(const struct report *report,
-					   const struct report_table *table,
-					   enum report_class class)
-{
-	struct text_section section = { .report = report, .table = table, .class = class };
-	size_t used = 0, room = sizeof(section.references);
-
-	for (int i = 0; i < report->reference_count && used < room; i++)
-		if (report->references[i].class == class)
-			used += (size_t)snprintf(section.references + used, room - used, "%s%s",
-						 used ? " or " : "", report->references[i].row);
-	if (used)
-		section.ratios = table->column_count < REPORT_MAIN_COLUMNS ? table->column_count
-									   : REPORT_MAIN_COLUMNS;
-	section.columns = table->column_count + section.ratios + (report->beside != NULL);
-	return section;
-}
-
 const char *report_number(char text[REPORT_NUMBER_BYTES], double value)
 {
 	double size = fabs(value);
@@ -169,9 +151,18 @@ static void text_line(const struct text_section *section, const struct report_ro
 static void text_section(const struct report *report, const struct report_table *table,
 			 enum report_class class, FILE *out)
 {
-	struct text_section section = text_section_of(report, table, class);
+	struct text_section section = { .report = report, .table = table, .class = class };
+	size_t used = 0, room = sizeof(section.references);
 	bool begun = false;
 
+	for (int i = 0; i < report->reference_count && used < room; i++)
+		if (report->references[i].class == class)
+			used += (size_t)snprintf(section.references + used, room - used, "%s%s",
+						 used ? " or " : "", report->references[i].row);
+	if (used)
+		section.ratios = table->column_count < REPORT_MAIN_COLUMNS ? table->column_count
+									   : REPORT_MAIN_COLUMNS;
+	section.columns = table->column_count + section.ratios + (report->beside != NULL);
 	for (int i = 0; i < table->row_count; i++) {
 		if (table->rows[i].class != class)
 			continue;

@@ -144,21 +144,6 @@ static bool fig5_once(const struct reproduce_options *options, int place,
 	return true;
 }
 
-static bool fig5_place_run(const struct reproduce_options *options, int place,
-			   struct nopal_plan *const plans[FIG5_PROTOCOLS])
-{
-	bool few = fig5_places[place].live && !options->runs_given, good = true;
-	int runs = few ? FIG5_LIVE_RUNS : options->runs;
-
-	reproduce_say(options, "%s", fig5_places[place].area);
-	/* The tables, in the figure's order. */
-	for (int all = 1; all >= 0; all--)
-		report_declare(options->report, fig5_cell(options, all, place, FIG5_UDP, 0));
-	for (int run = 0; run < runs && good; run++)
-		good = fig5_once(options, place, plans, run);
-	return good;
-}
-
 /* -------------------------------------------------------------------- claims */
 
 static void fig5_claims_wide(const struct reproduce_options *options, int place, const char *why)
@@ -191,10 +176,21 @@ static int fig5_run(const struct reproduce_options *options)
 	for (int i = 0; i < FIG5_PROTOCOLS && good; i++)
 		if (reproduce_wanted(options->rows, fig5_protocols[i].config))
 			good = reproduce_protocol_plan(&fig5_protocols[i], &plans[i]);
-	for (int place = 0; place < FIG5_PLACES && good; place++)
-		if ((fig5_places[place].live ? options->live : options->sim) &&
-		    reproduce_wanted(options->paths, fig5_places[place].word))
-			good = fig5_place_run(options, place, plans);
+	for (int place = 0; place < FIG5_PLACES && good; place++) {
+		bool live = fig5_places[place].live;
+		int runs = live && !options->runs_given ? FIG5_LIVE_RUNS : options->runs;
+
+		if (!(live ? options->live : options->sim) ||
+		    !reproduce_wanted(options->paths, fig5_places[place].word))
+			continue;
+		reproduce_say(options, "%s", fig5_places[place].area);
+		/* The tables, in the figure's order. */
+		for (int all = 1; all >= 0; all--)
+			report_declare(options->report,
+				       fig5_cell(options, all, place, FIG5_UDP, 0));
+		for (int run = 0; run < runs && good; run++)
+			good = fig5_once(options, place, plans, run);
+	}
 	for (int i = 0; i < FIG5_PROTOCOLS; i++)
 		nopal_plan_unref(plans[i]);
 	if (!good)
