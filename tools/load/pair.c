@@ -1,30 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pair.c -- this process and its partner on cores, in namespaces, and the plain sockets
- * between them.
+ * pair.c -- cores and namespaces of two processes, their plans, and the plain sockets between them.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 
 #include <nopal/microprotocol.h>
 #include "frame/tool.h"
 #include "load/pair.h"
 
 enum {
-	PAIR_CORE_HERE = 0,
-	PAIR_CORE_THERE = 1,
 	PAIR_WORDS = 3,
 	PAIR_SOCKET_BYTES = 8 << 20,
 	PAIR_SEGMENTERS = 2, /* one of them cuts a config's messages */
@@ -175,108 +169,38 @@ bool bench_program(const char *name, int mode, char *path, size_t room)
 	return access(path, mode) == 0;
 }
 
-/* ----------------------------------------------------------------- partner */
-
-void bench_partner_tell(int tell, uint16_t port)
-{
-	if (write(tell, &port, sizeof(port)) != (ssize_t)sizeof(port))
-		_exit(1);
-}
-
-bool bench_partner_start(struct bench_partner *partner, const struct bench_place *place,
-			 bench_partner_runs *runs, void *user)
-{
-	int pipes[2];
-	bool good;
-
-	bench_pin(PAIR_CORE_HERE);
-	if (pipe2(pipes, O_CLOEXEC))
-		return false;
-	fflush(stdout);
-	partner->process = fork();
-	if (partner->process == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		bench_pin(PAIR_CORE_THERE);
-		if (bench_enter(place->there))
-			runs(user, place, pipes[1]);
-		_exit(1);
-	}
-	close(pipes[1]);
-	good = partner->process > 0 && read(pipes[0], &partner->port, sizeof(partner->port)) ==
-					       (ssize_t)sizeof(partner->port);
-	close(pipes[0]);
-	if (!good)
-		fprintf(stderr, "error: the other process did not start\n");
-	return good && bench_enter(place->here);
-}
-
-void bench_partner_end(struct bench_partner *partner)
-{
-	if (partner->process <= 0)
-		return;
-	kill(partner->process, SIGKILL);
-	waitpid(partner->process, NULL, 0);
-	partner->process = 0;
-}
-
 /* ----------------------------------------------------------------- sockets */
 
-union pair_name {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
-
-static int pair_socket(const char *address, int type, uint16_t port, union pair_name *name,
-		       socklen_t *length)
+int bench_socket(const char *address, int type, bool binds, uint16_t *port)
 {
-	int fd;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} name = { .v6 = { 0 } };
+	socklen_t length;
+	int fd, error;
 
-	memset(name, 0, sizeof(*name));
-	if (inet_pton(AF_INET, address, &name->v4.sin_addr) == 1) {
-		name->v4.sin_family = AF_INET;
-		*length = sizeof(name->v4);
-	} else if (inet_pton(AF_INET6, address, &name->v6.sin6_addr) == 1) {
-		name->v6.sin6_family = AF_INET6;
-		*length = sizeof(name->v6);
+	if (inet_pton(AF_INET, address, &name.v4.sin_addr) == 1) {
+		name.v4.sin_family = AF_INET;
+		length = sizeof(name.v4);
+	} else if (inet_pton(AF_INET6, address, &name.v6.sin6_addr) == 1) {
+		name.v6.sin6_family = AF_INET6;
+		length = sizeof(name.v6);
 	} else {
 		return -EINVAL;
 	}
-	name->v4.sin_port = htons(port); /* where v6 has it, too */
-	fd = socket(name->any.sa_family, type | SOCK_CLOEXEC, 0);
-	return fd < 0 ? -errno : fd;
-}
-
-int bench_socket_bound(const char *address, int type, uint16_t *ret_port)
-{
-	union pair_name name;
-	socklen_t length;
-	int fd = pair_socket(address, type, 0, &name, &length);
-
+	name.v4.sin_port = binds ? 0 : htons(*port); /* where v6 has it, too */
+	fd = socket(name.any.sa_family, type | SOCK_CLOEXEC, 0);
 	if (fd < 0)
-		return fd;
-	if (bind(fd, &name.any, length) || getsockname(fd, &name.any, &length)) {
-		int error = -errno;
-
+		return -errno;
+	if (binds ? bind(fd, &name.any, length) || getsockname(fd, &name.any, &length)
+		  : connect(fd, &name.any, length)) {
+		error = errno;
 		close(fd);
-		return error;
+		return -error;
 	}
-	*ret_port = ntohs(name.v4.sin_port); /* where v6 has it, too */
-	return fd;
-}
-
-int bench_socket_connected(const char *address, int type, uint16_t port)
-{
-	union pair_name name;
-	socklen_t length;
-	int fd = pair_socket(address, type, port, &name, &length);
-
-	if (fd >= 0 && connect(fd, &name.any, length)) {
-		int error = -errno;
-
-		close(fd);
-		return error;
-	}
+	*port = binds ? ntohs(name.v4.sin_port) : *port;
 	return fd;
 }
 
@@ -325,20 +249,6 @@ bool bench_socket_receive(int fd, void *bytes, size_t length)
 		got += (size_t)more;
 	}
 	return true;
-}
-
-int bench_partner_socket(const struct bench_place *place, int type, int tell)
-{
-	uint16_t port = 0;
-	int fd = bench_socket_bound(place->address, type, &port);
-
-	if (fd < 0)
-		return fd;
-	bench_socket_buffers(fd);
-	if (type == SOCK_STREAM && listen(fd, 1))
-		return -errno;
-	bench_partner_tell(tell, port);
-	return type == SOCK_STREAM ? accept(fd, NULL, NULL) : fd;
 }
 
 bool bench_address(const char *address, uint16_t port, struct nopal_address *ret_address)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pair.h -- two processes that talk, each on a core of its own: this one and its partner,
- * which is forked, told what to do, and ended.
+ * pair.h -- where two processes that talk are, and the plans, links and plain sockets between them.
  */
 #ifndef NOPAL_BENCH_PAIR_H
 #define NOPAL_BENCH_PAIR_H
@@ -21,33 +20,15 @@ struct bench_place {
 /* "lo", or the words HERE_NETNS THERE_NETNS THERE_ADDRESS.  False: it was said what is wrong. */
 bool bench_place_of(int argc, char **argv, struct bench_place *ret_place);
 
-struct bench_partner {
-	pid_t process;
-	uint16_t port; /* where it listens */
-};
-
-/* The function that the partner runs: `tell` takes its port, once; it is killed in the end. */
-typedef void bench_partner_runs(void *user, const struct bench_place *place, int tell);
-/* Forks the partner onto the other core, and waits for its port.  False: the machine refused. */
-bool bench_partner_start(struct bench_partner *partner, const struct bench_place *place,
-			 bench_partner_runs *runs, void *user);
-void bench_partner_end(struct bench_partner *partner);
-/* From within the partner: it is ready, and listens there. */
-void bench_partner_tell(int tell, uint16_t port);
-
-/* The same for plain sockets, TCP or UDP by `type`: bound to any port of the place, with its
- * buffers; of TCP the first connection.  Negative: errno value. */
-int bench_partner_socket(const struct bench_place *place, int type, int tell);
-
-/* Puts this process on the first core and, for as long as it makes sockets, into its namespace.
- * False: the machine refused. */
+/* Puts this process into a namespace, for as long as it makes sockets; NULL: it stays.  False: the
+ * machine refused, which was said. */
 bool bench_enter(const char *netns);
+/* Puts this process on a core, where the machine lets it. */
 void bench_pin(int core);
 
-/* A socket of the place's family, bound to any port of the address, or connected to this one.
- * Negative: errno value. */
-int bench_socket_bound(const char *address, int type, uint16_t *ret_port);
-int bench_socket_connected(const char *address, int type, uint16_t port);
+/* A socket of the address's family, TCP or UDP by `type`: bound to any port of the address, which
+ * is returned, or connected to this one.  Negative: errno value. */
+int bench_socket(const char *address, int type, bool binds, uint16_t *port);
 /* Buffers of megabytes, where the machine grants them. */
 void bench_socket_buffers(int fd);
 /* A receive waits for so long, and TCP sends at once. */

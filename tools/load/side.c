@@ -4,14 +4,19 @@
  */
 #include "load/side.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <unistd.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include <nopal/microprotocol.h>
 #include "frame/tool.h"
 #include "load/clock.h"
 
-enum { SIDE_SIM_PORT = 9000 };
+enum { SIDE_SIM_PORT = 9000, SIDE_CORE_HERE = 0, SIDE_CORE_THERE = 1 };
 #define SIDE_LINGER_NS (50 * NOPAL_MICROSECOND)
 
 int64_t side_now(const struct side *side)
@@ -146,29 +151,71 @@ static int side_type(const struct side_work *work)
 	return work->protocol == SIDE_TCP ? SOCK_STREAM : SOCK_DGRAM;
 }
 
-static void side_partner(void *user, const struct bench_place *place, int tell)
+/* The listener; `tell` takes its port, once.  It is killed in the end. */
+static void side_partner(const struct side_work *work, const struct bench_place *place, int tell)
 {
-	const struct side_work *work = user;
+	bool config = work->protocol == SIDE_CONFIG, tcp = work->protocol == SIDE_TCP;
 	struct side *side = work->listener;
 	struct nopal_endpoint *endpoint = NULL;
 	struct nopal_address local;
+	uint16_t port = 0;
+	int fd = -1;
 
-	if (work->protocol != SIDE_CONFIG) {
-		int fd = bench_partner_socket(place, side_type(work), tell);
-
-		bench_socket_patience(fd, work->opener->patience_ns);
-		if (fd >= 0)
-			work->answer(side, fd);
+	if (config) {
+		if (side_loop(side) && bench_address(place->address, 0, &local))
+			endpoint = nopal_endpoint_open(side->world, &local, NULL);
+		if (!endpoint ||
+		    nopal_endpoint_allow(endpoint, work->plan, NOPAL_ALLOW_CONNECTIONLESS,
+					 &side_callbacks, side))
+			return;
+		nopal_endpoint_local(endpoint, &local);
+		port = local.port;
+	} else {
+		fd = bench_socket(place->address, side_type(work), true, &port);
+		bench_socket_buffers(fd);
+		if (fd < 0 || (tcp && listen(fd, 1)))
+			return;
+	}
+	if (write(tell, &port, sizeof(port)) != (ssize_t)sizeof(port))
+		return;
+	if (config) {
+		side_run(side);
 		return;
 	}
-	if (side_loop(side) && bench_address(place->address, 0, &local))
-		endpoint = nopal_endpoint_open(side->world, &local, NULL);
-	if (!endpoint || nopal_endpoint_allow(endpoint, work->plan, NOPAL_ALLOW_CONNECTIONLESS,
-					      &side_callbacks, side))
-		return;
-	nopal_endpoint_local(endpoint, &local);
-	bench_partner_tell(tell, local.port);
-	side_run(side);
+	if (tcp)
+		fd = accept(fd, NULL, NULL);
+	bench_socket_patience(fd, work->opener->patience_ns);
+	if (fd >= 0)
+		work->answer(side, fd);
+}
+
+/* Forks the partner onto the other core, and waits for its port.  False: the machine refused. */
+static bool side_fork(const struct side_work *work, const struct bench_place *place,
+		      uint16_t *ret_port)
+{
+	pid_t *partner = &work->opener->partner;
+	int pipes[2];
+	bool good;
+
+	bench_pin(SIDE_CORE_HERE);
+	if (pipe2(pipes, O_CLOEXEC))
+		return false;
+	fflush(stdout);
+	*partner = fork();
+	if (*partner == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		bench_pin(SIDE_CORE_THERE);
+		if (bench_enter(place->there))
+			side_partner(work, place, pipes[1]);
+		_exit(1);
+	}
+	close(pipes[1]);
+	good = *partner > 0 &&
+	       read(pipes[0], ret_port, sizeof(*ret_port)) == (ssize_t)sizeof(*ret_port);
+	close(pipes[0]);
+	if (!good)
+		fprintf(stderr, "error: the other process did not start\n");
+	return good && bench_enter(place->here);
 }
 
 static void side_open(const struct side_work *work, const struct bench_place *place, uint16_t port)
@@ -233,7 +280,7 @@ struct nopal_session *side_connect(struct nopal_world *world, int from, int to,
 bool side_work(struct side_work *work, const struct side_place *place)
 {
 	struct side *side = work->opener;
-	struct bench_partner partner;
+	uint16_t port;
 	bool good;
 
 	if (!place->live) {
@@ -249,13 +296,12 @@ bool side_work(struct side_work *work, const struct side_place *place)
 		nopal_world_free(world);
 		return good;
 	}
-	good = bench_partner_start(&partner, &place->pair, side_partner, work);
-	side->partner = partner.process;
+	good = side_fork(work, &place->pair, &port);
 	side->begun_ns = side->heard_ns = clock_now_ns();
 	if (good && work->protocol == SIDE_CONFIG) {
-		side_open(work, &place->pair, partner.port);
+		side_open(work, &place->pair, port);
 	} else if (good) {
-		int fd = bench_socket_connected(place->pair.address, side_type(work), partner.port);
+		int fd = bench_socket(place->pair.address, side_type(work), false, &port);
 
 		bench_socket_patience(fd, side->patience_ns);
 		if (fd >= 0) {
@@ -263,6 +309,9 @@ bool side_work(struct side_work *work, const struct side_place *place)
 			close(fd);
 		}
 	}
-	bench_partner_end(&partner);
+	if (side->partner > 0) {
+		kill(side->partner, SIGKILL);
+		waitpid(side->partner, NULL, 0);
+	}
 	return good;
 }
