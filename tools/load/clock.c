@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock.c -- the clocks that a workload is measured by: monotonic, virtual, and of the processor.
+ * clock.c -- the clocks that a workload is measured by: monotonic, and of the processor.
  */
 #include "load/clock.h"
 
@@ -19,11 +19,6 @@ static int64_t clock_read_ns(clockid_t clock)
 int64_t clock_now_ns(void)
 {
 	return clock_read_ns(CLOCK_MONOTONIC);
-}
-
-int64_t clock_world_ns(bool live, const struct nopal_world *world)
-{
-	return live ? clock_now_ns() : nopal_world_now(world);
 }
 
 int64_t clock_cpu_ns(void)

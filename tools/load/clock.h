@@ -8,8 +8,6 @@
 #include <nopal/nopal.h>
 
 int64_t clock_now_ns(void); /* monotonic */
-/* Or the virtual one.  The world's own time stands still within a turn. */
-int64_t clock_world_ns(bool live, const struct nopal_world *world);
 int64_t clock_cpu_ns(void); /* user and system time of this process */
 
 #endif

@@ -40,26 +40,41 @@ enum {
 #define CONGESTION_WINDOW "windowed_cc {}\nresend_copies { copies = 2 }\n"
 #define CONGESTION_BOTH	  CONGESTION_WINDOW "rate_cc {}\n"
 
+/* What a policy goes by, for claims about all of its kind. */
+enum congestion_trait {
+	CONGESTION_BY_LOSS = 1 << 0,
+	CONGESTION_BY_DELAY = 1 << 1,
+	CONGESTION_BY_SIZE = 1 << 2, /* it grows with its window */
+	CONGESTION_FILLS = 1 << 3,   /* a link that it has alone */
+};
+#define CONGESTION_LOSS (CONGESTION_BY_LOSS | CONGESTION_FILLS)
+
 static const struct congestion_policy {
-	const char *name, *section;
+	const char *name;
+	unsigned traits; /* enum congestion_trait */
+	const char *section;
 } congestion_policies[] = {
-	{ "reno", CONGESTION_WINDOW "tcp_congestion { variant = reno }" },
-	{ "newreno", CONGESTION_WINDOW "tcp_congestion { variant = newreno }" },
-	{ "cubic", CONGESTION_WINDOW "cubic_congestion {}" },
-	{ "cubic_paced", CONGESTION_BOTH "cubic_congestion {}\npacing {}" },
-	{ "westwood", CONGESTION_WINDOW "westwood_congestion {}" },
-	{ "scalable", CONGESTION_WINDOW "scalable_congestion {}" },
-	{ "highspeed", CONGESTION_WINDOW "highspeed_congestion {}" },
-	{ "bic", CONGESTION_WINDOW "bic_congestion {}" },
-	{ "vegas", CONGESTION_WINDOW "vegas_congestion {}" },
-	{ "fast", CONGESTION_WINDOW "fast_congestion {}" },
-	{ "scp", CONGESTION_BOTH "scp_congestion {}" },
-	{ "bbr", CONGESTION_BOTH "bbr_congestion {}\n"
-				 "usual_rtt {}\nloss_compensation {}\nack_train {}\n"
-				 "standing_queue {}\nack_aggregation {}\nqueue_drain {}\n"
-				 "marked_drain {}" },
-	{ "tfrc", "rate_cc {}\ntfrc {}" },
-	{ "udt", CONGESTION_BOTH "udt_congestion {}" },
+	{ "reno", CONGESTION_LOSS, CONGESTION_WINDOW "tcp_congestion { variant = reno }" },
+	{ "newreno", CONGESTION_LOSS, CONGESTION_WINDOW "tcp_congestion { variant = newreno }" },
+	{ "cubic", CONGESTION_LOSS, CONGESTION_WINDOW "cubic_congestion {}" },
+	{ "cubic_paced", CONGESTION_FILLS, CONGESTION_BOTH "cubic_congestion {}\npacing {}" },
+	{ "westwood", CONGESTION_LOSS, CONGESTION_WINDOW "westwood_congestion {}" },
+	{ "scalable", CONGESTION_LOSS | CONGESTION_BY_SIZE,
+	  CONGESTION_WINDOW "scalable_congestion {}" },
+	{ "highspeed", CONGESTION_LOSS | CONGESTION_BY_SIZE,
+	  CONGESTION_WINDOW "highspeed_congestion {}" },
+	{ "bic", CONGESTION_LOSS | CONGESTION_BY_SIZE, CONGESTION_WINDOW "bic_congestion {}" },
+	{ "vegas", CONGESTION_BY_DELAY | CONGESTION_FILLS,
+	  CONGESTION_WINDOW "vegas_congestion {}" },
+	{ "fast", CONGESTION_FILLS, CONGESTION_WINDOW "fast_congestion {}" },
+	{ "scp", CONGESTION_BY_DELAY | CONGESTION_FILLS, CONGESTION_BOTH "scp_congestion {}" },
+	{ "bbr", CONGESTION_FILLS,
+	  CONGESTION_BOTH "bbr_congestion {}\n"
+			  "usual_rtt {}\nloss_compensation {}\nack_train {}\n"
+			  "standing_queue {}\nack_aggregation {}\nqueue_drain {}\n"
+			  "marked_drain {}" },
+	{ "tfrc", CONGESTION_FILLS, "rate_cc {}\ntfrc {}" },
+	{ "udt", 0, CONGESTION_BOTH "udt_congestion {}" },
 };
 enum {
 	CONGESTION_RENO,
@@ -154,33 +169,20 @@ static bool congestion_once(const struct reproduce_options *options,
 
 /* --------------------------------------------------------------------- claims */
 
-static const int congestion_by_loss[] = { CONGESTION_RENO,     CONGESTION_NEWRENO,
-					  CONGESTION_CUBIC,    CONGESTION_WESTWOOD,
-					  CONGESTION_SCALABLE, CONGESTION_HIGHSPEED,
-					  CONGESTION_BIC,      -1 };
-static const int congestion_by_delay[] = { CONGESTION_VEGAS, CONGESTION_SCP, -1 };
-static const int congestion_by_size[] = { CONGESTION_SCALABLE, CONGESTION_HIGHSPEED, CONGESTION_BIC,
-					  -1 };
-static const int congestion_full[] = { CONGESTION_RENO,	     CONGESTION_NEWRENO,
-				       CONGESTION_CUBIC,     CONGESTION_CUBIC_PACED,
-				       CONGESTION_WESTWOOD,  CONGESTION_SCALABLE,
-				       CONGESTION_HIGHSPEED, CONGESTION_BIC,
-				       CONGESTION_VEGAS,     CONGESTION_FAST,
-				       CONGESTION_SCP,	     CONGESTION_BBR,
-				       CONGESTION_TFRC,	     -1 };
-
-/* The least, or the most, that a policy of the list has there; NAN where one of them was not
+/* The least, or the most, that a policy of the trait has there; NAN where one of them was not
  * run. */
 static double congestion_extreme(const struct reproduce_options *options,
-				 enum congestion_table table, const int *policies,
+				 enum congestion_table table, enum congestion_trait trait,
 				 const char *column, bool max)
 {
-	double found = congestion_mean(options, table, policies[0], column);
+	double found = max ? -INFINITY : INFINITY;
 
-	for (int i = 1; policies[i] >= 0; i++) {
-		double value = congestion_mean(options, table, policies[i], column);
+	for (int i = 0; i < CONGESTION_POLICIES; i++) {
+		double value = congestion_mean(options, table, i, column);
 
-		if (isnan(value) || isnan(found))
+		if (!(congestion_policies[i].traits & trait))
+			continue;
+		if (isnan(value))
 			return NAN;
 		if (max ? value > found : value < found)
 			found = value;
@@ -192,20 +194,20 @@ static void congestion_claims_own(const struct reproduce_options *options)
 {
 	const struct report_order claims[] = {
 		{ "one flow fills the link, whatever its policy but udt's", CONGESTION_FULL,
-		  congestion_extreme(options, CONGESTION_ALONE, congestion_full, "utilisation",
+		  congestion_extreme(options, CONGESTION_ALONE, CONGESTION_FILLS, "utilisation",
 				     false),
 		  "per cent that count as full; least utilisation" },
 		{ "what watches delay keeps the queue short (Brakmo and Peterson 1995; Cen, Pu, "
 		  "Walpole 1998)",
-		  congestion_extreme(options, CONGESTION_ALONE, congestion_by_delay, "queue, mean",
+		  congestion_extreme(options, CONGESTION_ALONE, CONGESTION_BY_DELAY, "queue, mean",
 				     true),
-		  congestion_extreme(options, CONGESTION_ALONE, congestion_by_loss, "queue, mean",
+		  congestion_extreme(options, CONGESTION_ALONE, CONGESTION_BY_LOSS, "queue, mean",
 				     false) /
 			  CONGESTION_SHORT,
 		  "ms of queue, the most of vegas and scp; a quarter of the least that waits for "
 		  "loss" },
 		{ "two flows that wait for loss share the link evenly", CONGESTION_EVEN,
-		  congestion_extreme(options, CONGESTION_TWO, congestion_by_loss, "Jain", false),
+		  congestion_extreme(options, CONGESTION_TWO, CONGESTION_BY_LOSS, "Jain", false),
 		  "Jain's index that counts as even; the least" },
 		{ "two flows of vegas do not: who comes later takes the queue of the first for the "
 		  "path (Mo, La, Anantharam, Walrand 1999)",
@@ -234,7 +236,7 @@ static void congestion_claims_against(const struct reproduce_options *options)
 {
 	const struct report_order claims[] = {
 		{ "what watches delay yields to newreno (Mo, La, Anantharam, Walrand 1999)",
-		  congestion_extreme(options, CONGESTION_AGAINST, congestion_by_delay, "share",
+		  congestion_extreme(options, CONGESTION_AGAINST, CONGESTION_BY_DELAY, "share",
 				     true),
 		  CONGESTION_HALF, "per cent of the link, the most of vegas and scp; the half" },
 		{ "cubic has no less than newreno beside it (RFC 9438, section 4.3)",
@@ -255,7 +257,7 @@ static void congestion_claims_against(const struct reproduce_options *options)
 		{ "what grows with its window takes more than newreno beside it (RFC 3649, section "
 		  "6)",
 		  CONGESTION_HALF,
-		  congestion_extreme(options, CONGESTION_AGAINST, congestion_by_size, "share",
+		  congestion_extreme(options, CONGESTION_AGAINST, CONGESTION_BY_SIZE, "share",
 				     false),
 		  "the half; per cent of the link, the least of scalable, highspeed and bic" },
 		{ "udt and newreno are friendly where little is in flight (Gu and Grossman 2007)",

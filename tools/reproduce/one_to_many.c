@@ -134,11 +134,6 @@ static int many_sizes(const struct many *many, int place)
 	return many_places[place].lossy ? MANY_SIZES_LOSSY : MANY_SIZES;
 }
 
-static int many_last(const struct many *many, int place)
-{
-	return many_sizes(many, place) - 1;
-}
-
 /* Is the column there, in this place of this table? */
 static bool many_wants(const struct many *many, int place, int column)
 {
@@ -263,12 +258,12 @@ static void many_column_run(const struct many *many, int place, int column)
 /* The time of the largest file of a column. */
 static double many_largest(const struct many *many, int place, int column)
 {
-	return many_mean(many, place, column, many_last(many, place));
+	return many_mean(many, place, column, many_sizes(many, place) - 1);
 }
 
 static void many_claims(const struct many *many)
 {
-	int last = many_last(many, MANY_CALM);
+	int last = many_sizes(many, MANY_CALM) - 1;
 	unsigned window = many->table->window;
 	int own = window == 1 ? MANY_ONE : window == 32 ? MANY_FEW : MANY_MANY;
 	const struct report_order claims[] = {
