@@ -261,7 +261,7 @@ static bool start_blocks(struct part *part, struct input *input)
 
 	block.end = block.from + input_number(input, 2);
 	part_block_hash(part, &block, &hash);
-	if (part_is_existing(part) && !part_leave_existing(part, why))
+	if (part->existing && !part_leave_existing(part, why))
 		return false;
 	return part_start_blocks(part, why);
 }
@@ -300,14 +300,14 @@ static void judge_part(const struct part *part, int folder, uint64_t size)
 	ssize_t length;
 	int fd;
 
-	if (!part_is_whole(part) || part_is_existing(part))
+	if (part->whole < part->size || part->existing)
 		return;
 	fd = openat(folder, PART, O_RDONLY | O_CLOEXEC);
 	length = read(fd, bytes, sizeof(bytes));
 	close(fd);
 	file_hash_init(&hash);
 	file_hash_update(&hash, bytes, (size_t)length);
-	if ((uint64_t)length != size || file_hash_value(&hash) != part_hash(part))
+	if ((uint64_t)length != size || file_hash_value(&hash) != file_hash_value(&part->hash))
 		abort();
 }
 

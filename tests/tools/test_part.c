@@ -19,9 +19,9 @@ EACH_TEST(part_scene_open, part_scene_close);
 
 static void part_end_well(struct scene *scene, struct part *part)
 {
-	assert_true(part_is_whole(part));
-	assert_true(part_hash(part) == part_scene_hash(scene));
-	part_commit(part);
+	assert_true(part->whole == part->size);
+	assert_true(file_hash_value(&part->hash) == part_scene_hash(scene));
+	part_begin(part, PART_COMMITTING);
 	assert_int_equal(part_finish(part), 0);
 	part_close(part, true);
 	scene_expect(scene, "f");
@@ -50,7 +50,7 @@ TEST(test_order_does_not_matter)
 	assert_true(part_start(part, 0, scene->why));
 	for (uint64_t i = 9; i > 0; i--)
 		assert_true(scene_write(scene, part, i * step, (i + 1) * step));
-	assert_int_equal(part_done_bytes(part), 0);
+	assert_int_equal(part->whole, 0);
 	assert_true(scene_write(scene, part, 0, step));
 	part_end_well(scene, part);
 }
@@ -115,8 +115,8 @@ TEST(test_what_was_saved_goes_on)
 
 	assert_true(part_start(part, 0, scene->why));
 	assert_true(scene_write(scene, part, 0, HALF_BYTES));
-	part_save(part);
-	assert_true(part_is_busy(part));
+	part_begin(part, PART_SAVING);
+	assert_true(part->job == PART_SAVING);
 	assert_int_equal(part_finish(part), 0);
 	assert_true(scene_write(scene, part, HALF_BYTES, HALF_BYTES + 1000));
 	/* as after SIGKILL: nothing is closed in order */
@@ -191,8 +191,8 @@ TEST(test_an_identical_file_is_here)
 	scene_put(scene, "f", scene->content, FILE_BYTES);
 	part = scene_part(scene, FILE_BYTES);
 	assert_true(part_start(part, FILE_BYTES, scene->why));
-	assert_true(part_is_here(part));
-	assert_true(part_hash(part) == part_scene_hash(scene));
+	assert_true(part->here);
+	assert_true(file_hash_value(&part->hash) == part_scene_hash(scene));
 	assert_false(scene_write(scene, part, 0, 10));
 	part_close(part, false);
 	scene_expect(scene, "f");
@@ -239,7 +239,7 @@ TEST(test_a_file_that_came_meanwhile_stays)
 	assert_true(part_start(part, 0, scene->why));
 	assert_true(scene_write(scene, part, 0, FILE_BYTES));
 	scene_put(scene, "f", "mine", 4);
-	part_commit(part);
+	part_begin(part, PART_COMMITTING);
 	assert_int_equal(part_finish(part), -EEXIST);
 	part_close(part, false);
 	assert_false(scene_has(scene, ".f.nopal-part"));
@@ -320,8 +320,8 @@ TEST(test_an_empty_file)
 	assert_int_equal(part_open(&scene->folder, &offer, &part, scene->why), TRANSFER_YES);
 	assert_true(part_check(part, &offset, &hash));
 	assert_true(part_start(part, 0, scene->why));
-	assert_true(part_is_whole(part));
-	part_commit(part);
+	assert_true(part->whole == part->size);
+	part_begin(part, PART_COMMITTING);
 	assert_int_equal(part_finish(part), 0);
 	part_close(part, true);
 	assert_true(scene_has(scene, "f"));

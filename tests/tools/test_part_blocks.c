@@ -129,7 +129,7 @@ static unsigned end_well(struct part *part)
 		write_block(part, i);
 		written++;
 	}
-	part_commit(part);
+	part_begin(part, PART_COMMITTING);
 	assert_int_equal(part_finish(part), 0);
 	part_close(part, true);
 	return written;
@@ -167,8 +167,8 @@ TEST(test_a_later_run_has_what_is_right)
 	assert_true(part_start_blocks(part, why));
 	for (uint64_t i = 1; i < COUNT; i += 2)
 		write_block(part, i);
-	part_save(part);
-	assert_true(part_is_busy(part));
+	part_begin(part, PART_SAVING);
+	assert_true(part->job == PART_SAVING);
 	assert_int_equal(part_finish(part), 0);
 	part_close(part, true);
 	assert_false(is_there("f"));
@@ -232,11 +232,9 @@ TEST(test_the_file_of_its_name)
 
 	put("f", content, SIZE);
 	part = opened();
-	assert_true(part_is_existing(part));
+	assert_true(part->existing);
 	for (uint64_t i = 0; i < COUNT; i++)
 		assert_true(has(part, i));
-	part_take_existing(part);
-	assert_true(part_is_here(part));
 	part_close(part, true);
 	is_the_file();
 	flip("f", 5);
@@ -249,9 +247,9 @@ TEST(test_the_file_of_its_name)
 	folder.overwrite = true;
 	put(PART_NAME, content, 2 * BLOCK);
 	part = opened();
-	assert_true(part_is_existing(part));
+	assert_true(part->existing);
 	assert_true(part_leave_existing(part, why));
-	assert_false(part_is_existing(part));
+	assert_false(part->existing);
 	assert_true(has(part, 1)); /* of the part now */
 	assert_true(part_start_blocks(part, why));
 	assert_int_equal(end_well(part), COUNT - 2);

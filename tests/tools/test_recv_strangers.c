@@ -400,7 +400,7 @@ static void scene_step(void)
 	nopal_sim_run(scene.world, until_ns);
 	event_base_loop(loop_base(scene.receiver.loop), EVLOOP_NONBLOCK);
 	for (const struct incoming *at = scene.receiver.incomings; at; at = at->next)
-		if (at->part && part_is_busy(at->part))
+		if (at->part && at->part->job)
 			sched_yield();
 	if (scene.again_ns && until_ns >= scene.again_ns) {
 		scene.again_ns = 0;

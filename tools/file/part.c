@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,9 +19,9 @@
 #include <sys/stat.h>
 
 #include "file/part_state.h"
-#include "file/pieces.h"
 
 enum { PART_SAVE_BYTES = 4 << 20 }; /* progress that is worth a save */
+#define PART_SAVE_NS (250 * NOPAL_MILLISECOND)
 
 /* Both return false: `why` is written. */
 static bool part_wrong(char *why, const struct part *part, const char *cause)
@@ -203,7 +204,7 @@ static bool part_join_ranges(struct part *part)
 	return true;
 }
 
-static bool part_start_anew(struct part *part, char *why)
+bool part_leave_existing(struct part *part, char *why)
 {
 	if (part->existing) {
 		if (!part->folder.overwrite)
@@ -228,7 +229,7 @@ bool part_start(struct part *part, uint64_t offset, char *why)
 		part->here = true;
 		return true;
 	}
-	if (offset == 0 && !part_start_anew(part, why))
+	if (offset == 0 && !part_leave_existing(part, why))
 		return false;
 	part->saved = part->reserved = offset;
 	if (part->ranges.count == 0 && ftruncate(part->fd, (off_t)offset))
@@ -241,6 +242,35 @@ bool part_start(struct part *part, uint64_t offset, char *why)
 }
 
 /* ------------------------------------------------------------------- writing */
+
+/* Until all is written: a disk that fills up writes short.  False: errno. */
+static bool part_put(int fd, const struct iovec *pieces, size_t count, uint64_t offset)
+{
+	size_t skip = 0; /* bytes of the first piece that are written */
+
+	while (count > 0) {
+		struct iovec some[IOV_MAX];
+		size_t few = count < IOV_MAX ? count : IOV_MAX;
+		ssize_t wrote;
+
+		memcpy(some, pieces, few * sizeof(*some));
+		some[0].iov_base = (char *)some[0].iov_base + skip;
+		some[0].iov_len -= skip;
+		wrote = pwritev(fd, some, (int)few, (off_t)offset);
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote < 0)
+			return false;
+		offset += (uint64_t)wrote;
+		skip += (size_t)wrote;
+		while (count > 0 && skip >= pieces->iov_len) {
+			skip -= pieces->iov_len;
+			pieces++;
+			count--;
+		}
+	}
+	return true;
+}
 
 bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces, size_t count,
 		char *why)
@@ -256,7 +286,7 @@ bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces, 
 	if (!part->started) {
 		/* Before the START, bytes are written where they belong; the START tells which of
 		 * them count.  Bytes beyond the beginning that was found belong to no file. */
-		if (part->existing && !part_start_anew(part, why))
+		if (part->existing && !part_leave_existing(part, why))
 			return false;
 		if (ranges->count == 0 && ftruncate(part->fd, (off_t)part->found))
 			return part_failed(why, part, errno);
@@ -271,7 +301,7 @@ bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces, 
 	} else {
 		part_reserve_ahead(part, offset + length);
 	}
-	if (!pieces_write(part->fd, pieces, count, offset))
+	if (!part_put(part->fd, pieces, count, offset))
 		return part_failed(why, part, errno);
 	if (part->by_blocks || !part->started || offset > part->whole)
 		return true;
@@ -282,49 +312,38 @@ bool part_write(struct part *part, uint64_t offset, const struct iovec *pieces, 
 	return part_join_ranges(part) || part_failed(why, part, errno);
 }
 
-enum { PART_PIECES = 1024 }; /* written at once */
-
 bool part_write_message(struct part *part, uint64_t offset, const struct nopal_message *message,
 			uint64_t skip, char *why)
 {
-	struct pieces pieces = { .message = message, .skip = skip };
-	struct iovec some[PART_PIECES];
-	uint64_t bytes;
-	size_t count;
+	size_t total = nopal_message_pieces(message), count = 0;
+	struct iovec some[IOV_MAX];
+	uint64_t bytes = 0;
 
-	while ((count = pieces_next(&pieces, some, PART_PIECES, &bytes)) > 0) {
+	for (size_t i = 0; i < total; i++) {
+		uint32_t length;
+		const uint8_t *piece = nopal_message_piece(message, i, &length);
+		size_t passed = skip < length ? (size_t)skip : length;
+
+		skip -= passed;
+		if (passed < length)
+			some[count++] = (struct iovec){ (void *)(uintptr_t)(piece + passed),
+							length - passed };
+		bytes += length - passed;
+		if (!count || (count < IOV_MAX && i + 1 < total))
+			continue;
 		if (!part_write(part, offset, some, count, why))
 			return false;
 		offset += bytes;
+		bytes = count = 0;
 	}
 	return true;
 }
 
-uint64_t part_done_bytes(const struct part *part)
-{
-	return part->here ? part->size : part->whole;
-}
-
-bool part_is_whole(const struct part *part)
-{
-	return part->whole == part->size;
-}
-
-bool part_is_here(const struct part *part)
-{
-	return part->here;
-}
-
-uint64_t part_hash(const struct part *part)
-{
-	return file_hash_value(&part->hash);
-}
-
 size_t part_ranges(const struct part *part, struct range ret_ranges[TRANSFER_RANGES_MAX])
 {
-	size_t count = part_done_bytes(part) > 0;
+	size_t count = part->whole > 0;
 
-	ret_ranges[0] = (struct range){ .end = part_done_bytes(part) };
+	ret_ranges[0] = (struct range){ .end = part->whole };
 	memcpy(ret_ranges + count, part->ranges.list, part->ranges.count * sizeof(*ret_ranges));
 	return count + part->ranges.count;
 }
@@ -344,21 +363,6 @@ bool part_block_hash(struct part *part, const struct range *block, uint64_t *ret
 		return false;
 	*ret_hash = file_hash_value(&hash);
 	return true;
-}
-
-bool part_is_existing(const struct part *part)
-{
-	return part->existing;
-}
-
-void part_take_existing(struct part *part)
-{
-	part->here = true;
-}
-
-bool part_leave_existing(struct part *part, char *why)
-{
-	return part_start_anew(part, why);
 }
 
 bool part_start_blocks(struct part *part, char *why)
@@ -431,7 +435,7 @@ static uint64_t part_progress(const struct part *part)
 	return part->by_blocks ? part->written : part->whole;
 }
 
-static void part_begin(struct part *part, enum part_job job)
+void part_begin(struct part *part, enum part_job job)
 {
 	part->job = job;
 	part->job_error = 0;
@@ -442,30 +446,14 @@ static void part_begin(struct part *part, enum part_job job)
 	part->thread = pthread_self();
 }
 
-bool part_wants_save(const struct part *part)
+void part_save_sometimes(struct part *part, int64_t now_ns)
 {
-	return part->job == PART_NO_JOB && !part->here &&
-	       part_progress(part) - part->saved >= PART_SAVE_BYTES;
-}
-
-void part_save(struct part *part)
-{
+	if (part->job != PART_NO_JOB || part->here ||
+	    part_progress(part) - part->saved < PART_SAVE_BYTES ||
+	    now_ns - part->saved_ns < PART_SAVE_NS)
+		return;
+	part->saved_ns = now_ns;
 	part_begin(part, PART_SAVING);
-}
-
-void part_commit(struct part *part)
-{
-	part_begin(part, PART_COMMITTING);
-}
-
-int part_fd(const struct part *part)
-{
-	return part->done_fd;
-}
-
-bool part_is_busy(const struct part *part)
-{
-	return part->job != PART_NO_JOB;
 }
 
 int part_finish(struct part *part)

@@ -26,12 +26,17 @@
 #ifndef NOPAL_PART_H
 #define NOPAL_PART_H
 
+#include <pthread.h>
 #include <sys/uio.h>
 
 #include <nopal/nopal.h>
+#include "file/file_hash.h"
 #include "file/transfer.h"
 
-enum { PART_OWNER_BYTES = 16 }; /* a key that tells owners apart */
+enum {
+	PART_OWNER_BYTES = 16, /* a key that tells owners apart */
+	PART_READ_BYTES = 256 << 10,
+};
 
 struct part_folder {
 	int fd;
@@ -40,7 +45,39 @@ struct part_folder {
 	const char *differs; /* the reason for a refusal, without overwrite */
 };
 
-struct part;
+enum part_job { PART_NO_JOB, PART_SAVING, PART_COMMITTING };
+
+/* Written by part.c and part_state.c alone. */
+struct part {
+	struct part_folder folder;
+	char name[TRANSFER_TEXT_ROOM], file_name[TRANSFER_TEXT_ROOM],
+		state_name[TRANSFER_TEXT_ROOM], new_name[TRANSFER_TEXT_ROOM];
+	uint64_t id, size;
+	int64_t mtime_ns;
+	int fd;		   /* the part, or while `existing` the final file */
+	bool existing;	   /* the final file is here, of the same size, and is looked at */
+	bool here;	   /* ... and is the same: nothing is left to do */
+	bool ours;	   /* the part is open, and locked here */
+	bool started;	   /* part_start was well */
+	bool by_blocks;	   /* ... that of blocks: nothing is hashed any more */
+	bool committed;	   /* it has its own name now */
+	uint64_t found;	   /* bytes that may be kept */
+	uint64_t whole;	   /* bytes from the start, all hashed */
+	uint64_t written;  /* by blocks */
+	uint64_t saved;	   /* of either */
+	int64_t saved_ns;  /* part_save_sometimes */
+	uint64_t reserved; /* from the start, on disk */
+	bool owned;
+	uint8_t owner[PART_OWNER_BYTES];
+	struct file_hash hash;
+	struct ranges ranges; /* beyond `whole` */
+	enum part_job job;
+	pthread_t thread;
+	int done_fd; /* readable when the job is done, for part_finish */
+	int job_error;
+	uint64_t job_offset;
+	uint8_t bytes[PART_READ_BYTES];
+};
 
 /* TRANSFER_YES: *ret_part; else `why` (TRANSFER_TEXT_ROOM) has the reason. */
 enum transfer_verdict part_open(const struct part_folder *folder, const struct transfer_note *offer,
@@ -59,29 +96,20 @@ bool part_write_message(struct part *part, uint64_t offset, const struct nopal_m
 /* By blocks: the hash of the bytes on disk, in the existing file of this name where it has the same
  * length, else in the part.  False: they are not there, or cannot be read. */
 bool part_block_hash(struct part *part, const struct range *block, uint64_t *ret_hash);
-/* Is the existing file looked at? */
-bool part_is_existing(const struct part *part);
-/* The existing file is the same: nothing is left to do; or it is not, and the part is looked at
- * from now on.  False: the existing file may not be replaced; `why`. */
-void part_take_existing(struct part *part);
+/* The existing file is another one: the part is looked at from now on, and begins at 0.  False: the
+ * existing file may not be replaced; `why`. */
 bool part_leave_existing(struct part *part, char *why);
 /* Begins to write whole blocks, in any order; bytes on disk stay.  False: `why`. */
 bool part_start_blocks(struct part *part, char *why);
-uint64_t part_done_bytes(const struct part *part); /* from the start, whole */
-bool part_is_whole(const struct part *part);
-/* Was the same file here before?  Then nothing is left to do. */
-bool part_is_here(const struct part *part);
-uint64_t part_hash(const struct part *part); /* of a whole part */
 /* All ranges that are here, in order and apart; returns their count. */
 size_t part_ranges(const struct part *part, struct range ret_ranges[TRANSFER_RANGES_MAX]);
 
-/* Both work in a thread; part_fd gets readable when it is done, and then part_finish is called.
- * One at a time. */
-bool part_wants_save(const struct part *part);
-void part_save(struct part *part);   /* sync, and note how far, but of blocks */
-void part_commit(struct part *part); /* sync, rename, sync the folder */
-int part_fd(const struct part *part);
-bool part_is_busy(const struct part *part);
+/* A job works in a thread; `done_fd` gets readable when it is done, and then part_finish is called.
+ * One at a time.  Saving is a sync, and a note how far, but of blocks; committing is a sync, a
+ * rename, and a sync of the folder. */
+void part_begin(struct part *part, enum part_job job);
+/* Saves where that is worth its while. */
+void part_save_sometimes(struct part *part, int64_t now_ns);
 /* Waits for the thread; 0, or a negative errno value. */
 int part_finish(struct part *part);
 

@@ -195,28 +195,22 @@ uint64_t part_keep_what_came(const struct part *part)
 
 /* ---------------------------------------------------------------------- the folder */
 
-/* The name of a part, and that of its state.  False: it is none. */
-static bool sweep_is_part(const char *name, char *ret_state)
+static void sweep_one(int folder, const char *name, part_sweep_found *found, void *user)
 {
 	size_t length = strlen(name), suffix = strlen(TRANSFER_PART_SUFFIX);
+	char state_name[TRANSFER_TEXT_ROOM];
+	struct state state;
+	struct stat now;
+	int fd;
 
 	if (length <= suffix + strlen(TRANSFER_PREFIX) ||
 	    length - suffix + strlen(TRANSFER_STATE_SUFFIX) >= TRANSFER_TEXT_ROOM ||
 	    strncmp(name, TRANSFER_PREFIX, strlen(TRANSFER_PREFIX)) != 0 ||
 	    strcmp(name + length - suffix, TRANSFER_PART_SUFFIX) != 0)
-		return false;
-	snprintf(ret_state, TRANSFER_TEXT_ROOM, "%.*s%s", (int)(length - suffix), name,
+		return; /* no part */
+	snprintf(state_name, sizeof(state_name), "%.*s%s", (int)(length - suffix), name,
 		 TRANSFER_STATE_SUFFIX);
-	return true;
-}
-
-static void sweep_one(int folder, const char *name, const char *state_name, part_sweep_found *found,
-		      void *user)
-{
-	struct state state;
-	struct stat now;
-	int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
+	fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	if (fstat(fd, &now) || !S_ISREG(now.st_mode) || flock(fd, LOCK_EX | LOCK_NB)) {
@@ -236,7 +230,6 @@ void part_sweep(int folder, part_sweep_found *found, void *user)
 {
 	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *open = again < 0 ? NULL : fdopendir(again);
-	char state[TRANSFER_TEXT_ROOM];
 	const struct dirent *entry;
 
 	if (!open) {
@@ -245,7 +238,6 @@ void part_sweep(int folder, part_sweep_found *found, void *user)
 		return;
 	}
 	while ((entry = readdir(open)))
-		if (sweep_is_part(entry->d_name, state))
-			sweep_one(folder, entry->d_name, state, found, user);
+		sweep_one(folder, entry->d_name, found, user);
 	closedir(open);
 }

@@ -21,7 +21,6 @@
 #include "transfer/fetch_talk.h"
 
 #define FETCH_WAIT_NS (10 * NOPAL_SECOND)
-#define FETCH_SAVE_NS (250 * NOPAL_MILLISECOND)
 
 enum fetch_stage {
 	FETCH_SEEKING,
@@ -43,7 +42,6 @@ struct fetching {
 	bool closed, committing, interrupted;
 	uint64_t kept;	 /* bytes of an unfinished file */
 	const char *fix; /* of the table's error; or NULL */
-	int64_t saved_ns;
 	char error[TRANSFER_TEXT_ROOM];
 	struct live_judge judge;
 	struct live_judge_options judges;
@@ -81,7 +79,7 @@ static void fetching_over(struct fetching *fetching, const char *error)
 	fetching->job = NULL;
 	loop_event_stop(fetching->step);
 	if (fetching->part) {
-		if (part_is_existing(fetching->part))
+		if (fetching->part->existing)
 			kept = 0; /* of an existing file, nothing is unfinished */
 		part_close(fetching->part, true);
 		fetching->part = NULL;
@@ -95,10 +93,10 @@ static void fetching_over(struct fetching *fetching, const char *error)
 
 static void fetching_try_commit(struct fetching *fetching)
 {
-	if (fetching->stage != FETCH_COMMITTING || part_is_busy(fetching->part))
+	if (fetching->stage != FETCH_COMMITTING || fetching->part->job != PART_NO_JOB)
 		return;
 	fetching->committing = true;
-	part_commit(fetching->part);
+	part_begin(fetching->part, PART_COMMITTING);
 }
 
 /* Each block was compared when it came: nothing is left to compare. */
@@ -119,8 +117,7 @@ static void fetching_on_job(void *user)
 	int error = part_finish(fetching->part);
 
 	if (error)
-		snprintf(fetching->error, sizeof(fetching->error), "%.200s: %s", fetching->name,
-			 strerror(-error));
+		transfer_wrong(fetching->error, fetching->name, strerror(-error));
 	if (error || fetching->committing)
 		fetching_over(fetching, error ? fetching->error : NULL);
 	else
@@ -132,7 +129,6 @@ static void fetching_on_job(void *user)
 static void fetching_on_part(void *user, uint64_t offset, const struct nopal_message *message)
 {
 	struct fetching *fetching = user;
-	int64_t now_ns = fetching_now(fetching);
 
 	if (fetching->stage != FETCH_TAKING)
 		return;
@@ -143,10 +139,7 @@ static void fetching_on_part(void *user, uint64_t offset, const struct nopal_mes
 		return;
 	}
 	fetching->table.union_bytes += nopal_message_length(message) - TRANSFER_DATA_HEADER;
-	if (part_wants_save(fetching->part) && now_ns - fetching->saved_ns >= FETCH_SAVE_NS) {
-		fetching->saved_ns = now_ns;
-		part_save(fetching->part);
-	}
+	part_save_sometimes(fetching->part, fetching_now(fetching));
 }
 
 /* --------------------------------------------------- blocks that are here already */
@@ -161,7 +154,7 @@ static bool fetching_compare(struct fetching *fetching)
 	if (!part_block_hash(fetching->part, &block, &hash) || hash != blocks->hashes[index])
 		return false;
 	fetching->table.union_bytes += block.end - block.from;
-	if (!part_is_existing(fetching->part))
+	if (!fetching->part->existing)
 		fetch_have(&fetching->fetch, index);
 	return true;
 }
@@ -177,7 +170,7 @@ static void fetching_check(void *user)
 
 	while (fetching->stage == FETCH_CHECKING && max-- > 0 &&
 	       fetching->compared < blocks->count) {
-		if (!fetching_compare(fetching) && part_is_existing(fetching->part)) {
+		if (!fetching_compare(fetching) && fetching->part->existing) {
 			/* Another file has the name: the unfinished one is compared instead. */
 			fetching->compared = table->union_bytes = 0;
 			if (!part_leave_existing(fetching->part, fetching->error))
@@ -191,8 +184,7 @@ static void fetching_check(void *user)
 		return;
 	}
 	table->file.resumed_bytes = table->union_bytes;
-	if (part_is_existing(fetching->part)) {
-		part_take_existing(fetching->part);
+	if (fetching->part->existing) {
 		fetching_over(fetching, NULL);
 		return;
 	}
@@ -220,7 +212,7 @@ static void fetching_on_found(void *user)
 	verdict = part_open(&fetching->folder, &offer, &fetching->part, fetching->error);
 	if (verdict == TRANSFER_YES)
 		fetching->job = loop_event_new(fetching->loop, LOOP_READABLE,
-					       part_fd(fetching->part), fetching_on_job, fetching);
+					       fetching->part->done_fd, fetching_on_job, fetching);
 	if (!fetching->job) {
 		fetching_over(fetching,
 			      verdict == TRANSFER_YES ? "out of memory" : fetching->error);

@@ -7,13 +7,11 @@
 #include <string.h>
 
 #include "file/file_hash.h"
-#include "file/pieces.h"
 #include "frame/tool.h"
 #include "transfer/fetch_choice.h"
 
 enum {
-	FETCH_FILE = 1,	    /* number of the file in every session */
-	FETCH_PIECES = 256, /* of a message, hashed at once */
+	FETCH_FILE = 1, /* number of the file in every session */
 	FETCH_ABORTS_MAX = 3,
 };
 #define FETCH_AGAIN_NS (1 * NOPAL_SECOND)
@@ -134,16 +132,18 @@ void fetch_join(struct fetch *fetch, struct fetch_one *one)
 
 static uint64_t fetch_hash(const struct nopal_message *message)
 {
-	struct pieces pieces = { .message = message, .skip = TRANSFER_DATA_HEADER };
-	struct iovec some[FETCH_PIECES];
+	size_t skip = TRANSFER_DATA_HEADER;
 	struct file_hash hash;
-	uint64_t bytes;
-	size_t count;
 
 	file_hash_init(&hash);
-	while ((count = pieces_next(&pieces, some, FETCH_PIECES, &bytes)) > 0)
-		for (size_t i = 0; i < count; i++)
-			file_hash_update(&hash, some[i].iov_base, some[i].iov_len);
+	for (size_t i = 0; i < nopal_message_pieces(message); i++) {
+		uint32_t length;
+		const uint8_t *piece = nopal_message_piece(message, i, &length);
+		size_t passed = skip < length ? skip : length;
+
+		file_hash_update(&hash, piece + passed, length - passed);
+		skip -= passed;
+	}
 	return file_hash_value(&hash);
 }
 

@@ -26,7 +26,6 @@
 
 #define RECV_PING_NS   (5 * NOPAL_SECOND) /* of silence, between files */
 #define RECV_SILENT_NS (2 * NOPAL_SECOND) /* then another session may take its file */
-#define RECV_SAVE_NS   (250 * NOPAL_MILLISECOND)
 /* An empty part is removed then: a first message takes less. */
 #define RECV_GROW_NS (600 * NOPAL_SECOND)
 
@@ -56,8 +55,8 @@ static void recv_file_over(struct incoming *incoming, const char *error)
 
 	file->error = error;
 	if (incoming->part) {
-		file->bytes = part_done_bytes(incoming->part);
-		file->hash = part_hash(incoming->part);
+		file->bytes = incoming->part->whole;
+		file->hash = file_hash_value(&incoming->part->hash);
 	}
 	file->transport = nopal_endpoint_transport(receiver->endpoint);
 	if (!error)
@@ -106,28 +105,28 @@ static void recv_try_finish(struct incoming *incoming)
 		recv_result(incoming, "the sender's file changed its size");
 		return;
 	}
-	if ((!part_is_whole(part) && !part_is_here(part)) || part_is_busy(part))
+	if (part->whole < part->size || part->job != PART_NO_JOB)
 		return;
-	if (part_hash(part) != incoming->end_hash) {
+	if (file_hash_value(&part->hash) != incoming->end_hash) {
 		incoming->judge.facts.garbled = true;
 		recv_result(incoming, TRANSFER_HASH_DIFFERS);
 		return;
 	}
-	if (part_is_here(part)) {
+	if (part->here) {
 		recv_result(incoming, NULL);
 		return;
 	}
 	incoming->state = RECV_COMMITTING;
-	part_commit(part);
+	part_begin(part, PART_COMMITTING);
 }
 
 static void recv_try_share(struct incoming *incoming)
 {
-	if (incoming->state != RECV_TAKING || part_is_busy(incoming->part))
+	if (incoming->state != RECV_TAKING || incoming->part->job != PART_NO_JOB)
 		return;
 	if (incoming->share == RECV_SHARE_ASKED) {
 		incoming->share = RECV_SHARE_SAVING;
-		part_save(incoming->part);
+		part_begin(incoming->part, PART_SAVING);
 	} else if (incoming->share == RECV_SHARE_SAVING) {
 		struct range ranges[TRANSFER_RANGES_MAX];
 		size_t count;
@@ -150,8 +149,7 @@ static void recv_on_job(void *user)
 	int error = part_finish(incoming->part);
 
 	if (error) {
-		snprintf(incoming->error, sizeof(incoming->error), "%.200s: %s",
-			 incoming->offer.text, strerror(-error));
+		transfer_wrong(incoming->error, incoming->offer.text, strerror(-error));
 		recv_result(incoming, incoming->error);
 	} else if (incoming->state == RECV_COMMITTING) {
 		recv_result(incoming, NULL);
@@ -208,7 +206,7 @@ static enum transfer_verdict recv_open_part(struct incoming *incoming)
 	/* The part is open: may its address have it, and is there memory to work on it? */
 	if (recv_claim(incoming)) {
 		incoming->job = loop_event_new(receiver->loop, LOOP_READABLE,
-					       part_fd(incoming->part), recv_on_job, incoming);
+					       incoming->part->done_fd, recv_on_job, incoming);
 		if (incoming->job) {
 			loop_event_start(incoming->job, 0);
 			return verdict;
@@ -261,7 +259,7 @@ static void recv_on_start(struct incoming *incoming, const struct transfer_note 
 	}
 	incoming->state = RECV_TAKING;
 	incoming->file.resumed_bytes = note->offset;
-	incoming->file.bytes = part_done_bytes(incoming->part);
+	incoming->file.bytes = incoming->part->whole;
 	recv_try_share(incoming); /* it may have come first, as the END may */
 	recv_try_finish(incoming);
 }
@@ -277,7 +275,7 @@ static void recv_on_data(struct incoming *incoming, const struct nopal_message *
 	/* Bytes that are here already are passed over: the sender began at the shortest beginning
 	 * of all receivers. */
 	offset = note->offset;
-	whole = incoming->state == RECV_TAKING ? part_done_bytes(incoming->part) : 0;
+	whole = incoming->state == RECV_TAKING ? incoming->part->whole : 0;
 	skip = offset < whole ? whole - offset : 0;
 	if (!part_write_message(incoming->part, offset + skip, message, TRANSFER_DATA_HEADER + skip,
 				incoming->error)) {
@@ -286,13 +284,9 @@ static void recv_on_data(struct incoming *incoming, const struct nopal_message *
 	}
 	if (incoming->state == RECV_ANSWERED)
 		return;
-	incoming->file.bytes = part_done_bytes(incoming->part);
+	incoming->file.bytes = incoming->part->whole;
 	progress_show(&receiver->group->progress, &incoming->file, incoming->heard_ns);
-	if (part_wants_save(incoming->part) &&
-	    incoming->heard_ns - incoming->saved_ns >= RECV_SAVE_NS) {
-		incoming->saved_ns = incoming->heard_ns;
-		part_save(incoming->part);
-	}
+	part_save_sometimes(incoming->part, incoming->heard_ns);
 	recv_try_finish(incoming);
 }
 
@@ -434,18 +428,17 @@ static void recv_say_end(struct incoming *incoming, bool shared, enum nopal_end 
 	}
 	if (incoming->part) {
 		incoming->file.error = error;
-		incoming->file.bytes = part_done_bytes(incoming->part);
+		incoming->file.bytes = incoming->part->whole;
 		incoming->file.transport = nopal_endpoint_transport(incoming->receiver->endpoint);
 		progress_end(progress, &incoming->file, now_ns);
 	} else if (end != NOPAL_ENDED_WELL && !incoming->guest.sent_away) {
 		progress_say(progress, "%s: %s", incoming->guest.address, error);
 	}
-	if (incoming->part && part_done_bytes(incoming->part) > 0)
+	if (incoming->part && incoming->part->whole > 0)
 		progress_say(progress,
 			     "%s: %llu of %llu bytes are kept; they go on when the file is sent "
 			     "again",
-			     incoming->offer.text,
-			     (unsigned long long)part_done_bytes(incoming->part),
+			     incoming->offer.text, (unsigned long long)incoming->part->whole,
 			     (unsigned long long)incoming->offer.size);
 }
 

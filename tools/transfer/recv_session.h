@@ -80,7 +80,7 @@ struct incoming {
 	uint64_t started_at;   /* the offset of its START */
 	struct loop_event *step, *job;
 	uint64_t claimed; /* of its address, for the part */
-	int64_t heard_ns, saved_ns, answered_ns;
+	int64_t heard_ns, answered_ns;
 	bool said_silent;
 	unsigned files_good, files_bad;
 	char error[TRANSFER_TEXT_ROOM];
