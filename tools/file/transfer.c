@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * transfer.c -- notes between senders and receivers of files: their bytes, and the names that are
- * refused.  Arriving bytes are hostile until they are decoded: one cursor, canonical form only,
+ * refused.  Arriving bytes are hostile until they are decoded: one reader, canonical form only,
  * nothing read twice.
  */
 #include <endian.h>
@@ -19,71 +19,12 @@ enum {
 	TRANSFER_FILE_BYTES = 4,
 	TRANSFER_NUMBER_BYTES = 8,
 	TRANSFER_LENGTH_BYTES = 2,
-	TRANSFER_BYTE_BITS = 8,
 	TRANSFER_FIRST_PRINTED = 0x20, /* ASCII: below are control characters */
 	TRANSFER_DELETE = 0x7f,
 	/* NAME_MAX less our longest decoration */
 	TRANSFER_NAME_LONGEST =
 		TRANSFER_TEXT_LONGEST - (int)sizeof(TRANSFER_PREFIX TRANSFER_NEW_SUFFIX),
 };
-
-/* ------------------------------------------------------------------ cursor */
-
-struct cursor {
-	const uint8_t *at, *end;
-	bool bad; /* sticky */
-};
-
-static uint64_t cursor_number(struct cursor *cursor, size_t bytes)
-{
-	uint64_t number = 0;
-
-	if (cursor->bad || (size_t)(cursor->end - cursor->at) < bytes) {
-		cursor->bad = true;
-		return 0;
-	}
-	for (size_t i = 0; i < bytes; i++)
-		number = number << TRANSFER_BYTE_BITS | *cursor->at++;
-	return number;
-}
-
-static void cursor_text(struct cursor *cursor, char *ret_text)
-{
-	size_t length = (size_t)cursor_number(cursor, TRANSFER_LENGTH_BYTES);
-
-	if (cursor->bad || length > TRANSFER_TEXT_LONGEST ||
-	    length > (size_t)(cursor->end - cursor->at) || memchr(cursor->at, 0, length)) {
-		cursor->bad = true;
-		return;
-	}
-	memcpy(ret_text, cursor->at, length);
-	ret_text[length] = '\0';
-	cursor->at += length;
-}
-
-/* A reason is printed.  Bytes that could steer a terminal, or feign a line, are replaced; names
- * with such bytes are refused. */
-static void cursor_plain(const struct cursor *cursor, char *text)
-{
-	for (; !cursor->bad && *text; text++)
-		if ((unsigned char)*text < TRANSFER_FIRST_PRINTED || *text == TRANSFER_DELETE)
-			*text = '?';
-}
-
-static void cursor_put(uint8_t **at, uint64_t number, size_t bytes)
-{
-	for (size_t i = bytes; i-- > 0;)
-		*(*at)++ = (uint8_t)(number >> (i * TRANSFER_BYTE_BITS));
-}
-
-static void cursor_put_text(uint8_t **at, const char *text)
-{
-	size_t length = strnlen(text, TRANSFER_TEXT_LONGEST);
-
-	cursor_put(at, length, TRANSFER_LENGTH_BYTES);
-	memcpy(*at, text, length);
-	*at += length;
-}
 
 /* ------------------------------------------------------------------- notes */
 
@@ -121,7 +62,25 @@ static const enum note_field note_layouts[][NOTE_FIELDS] = {
 	[TRANSFER_HASHES] = { NOTE_OFFSET, NOTE_MORE },
 };
 
-static void note_get(struct cursor *cursor, enum note_field field, struct transfer_note *note)
+static void note_get_text(struct nopal_reader *reader, enum note_field field, char *ret_text)
+{
+	size_t length = (size_t)nopal_read(reader, TRANSFER_LENGTH_BYTES);
+	const uint8_t *text = nopal_read_bytes(reader, length);
+
+	if (!text || length > TRANSFER_TEXT_LONGEST || memchr(text, 0, length)) {
+		reader->bad = true;
+		return;
+	}
+	memcpy(ret_text, text, length);
+	ret_text[length] = '\0';
+	/* A reason is printed.  Bytes that could steer a terminal, or feign a line, are replaced;
+	 * names with such bytes are refused. */
+	for (size_t i = 0; field == NOTE_REASON && i < length; i++)
+		if (text[i] < TRANSFER_FIRST_PRINTED || text[i] == TRANSFER_DELETE)
+			ret_text[i] = '?';
+}
+
+static void note_get(struct nopal_reader *reader, enum note_field field, struct transfer_note *note)
 {
 	uint64_t *const numbers[] = {
 		[NOTE_ID] = &note->id,
@@ -131,37 +90,19 @@ static void note_get(struct cursor *cursor, enum note_field field, struct transf
 	};
 
 	if (field == NOTE_VERSION) {
-		cursor->bad |= cursor_number(cursor, 1) != TRANSFER_VERSION;
+		reader->bad |= nopal_read(reader, 1) != TRANSFER_VERSION;
 	} else if (field == NOTE_ASK_VERSION) {
-		note->version = (uint8_t)cursor_number(cursor, 1);
+		note->version = (uint8_t)nopal_read(reader, 1);
 	} else if (field == NOTE_VERDICT) {
-		note->verdict = (enum transfer_verdict)cursor_number(cursor, 1);
-		cursor->bad |= note->verdict < TRANSFER_YES || note->verdict > TRANSFER_LATER;
+		note->verdict = (enum transfer_verdict)nopal_read(reader, 1);
+		reader->bad |= note->verdict < TRANSFER_YES || note->verdict > TRANSFER_LATER;
 	} else if (field == NOTE_MTIME) {
-		note->mtime_ns = (int64_t)cursor_number(cursor, TRANSFER_NUMBER_BYTES);
-	} else if (field == NOTE_NAME) {
-		cursor_text(cursor, note->text);
-	} else if (field == NOTE_REASON) {
-		cursor_text(cursor, note->text);
-		cursor_plain(cursor, note->text);
+		note->mtime_ns = (int64_t)nopal_read(reader, TRANSFER_NUMBER_BYTES);
+	} else if (field == NOTE_NAME || field == NOTE_REASON) {
+		note_get_text(reader, field, note->text);
 	} else if (field != NOTE_MORE) {
-		*numbers[field] = cursor_number(cursor, TRANSFER_NUMBER_BYTES);
+		*numbers[field] = nopal_read(reader, TRANSFER_NUMBER_BYTES);
 	}
-}
-
-static void note_put(uint8_t **at, enum note_field field, const struct transfer_note *note)
-{
-	const uint64_t numbers[] = {
-		[NOTE_VERSION] = TRANSFER_VERSION, [NOTE_ASK_VERSION] = TRANSFER_ASK_VERSION,
-		[NOTE_VERDICT] = note->verdict,	   [NOTE_ID] = note->id,
-		[NOTE_SIZE] = note->size,	   [NOTE_MTIME] = (uint64_t)note->mtime_ns,
-		[NOTE_OFFSET] = note->offset,	   [NOTE_HASH] = note->hash,
-	};
-
-	if (field == NOTE_NAME || field == NOTE_REASON)
-		cursor_put_text(at, note->text);
-	else if (field != NOTE_MORE)
-		cursor_put(at, numbers[field], field <= NOTE_VERDICT ? 1 : TRANSFER_NUMBER_BYTES);
 }
 
 /* Are the numbers of a note within their ranges? */
@@ -185,36 +126,58 @@ static bool transfer_is_long(enum transfer_type type)
 
 bool transfer_decode(const uint8_t *bytes, size_t length, struct transfer_note *ret_note)
 {
-	struct cursor cursor = { .at = bytes, .end = bytes + length };
+	struct nopal_reader reader = nopal_reader_over(bytes, length);
 	struct transfer_note note = { .file = 0 };
 
-	note.type = (enum transfer_type)cursor_number(&cursor, TRANSFER_TYPE_BYTES);
-	note.file = (uint32_t)cursor_number(&cursor, TRANSFER_FILE_BYTES);
+	note.type = (enum transfer_type)nopal_read(&reader, TRANSFER_TYPE_BYTES);
+	note.file = (uint32_t)nopal_read(&reader, TRANSFER_FILE_BYTES);
 	if (note.type < TRANSFER_OFFER || note.type > TRANSFER_HASHES)
 		return false;
 	for (const enum note_field *field = note_layouts[note.type]; *field; field++) {
-		note_get(&cursor, *field, &note);
+		note_get(&reader, *field, &note);
 		if (*field == NOTE_ASK_VERSION && note.version != TRANSFER_ASK_VERSION) {
-			cursor.at = cursor.end; /* unknown fields */
+			reader.at = reader.end; /* unknown fields */
 			break;
 		}
 	}
-	if (cursor.bad || !note_is_sound(&note) ||
-	    (cursor.at != cursor.end && !transfer_is_long(note.type)))
+	if (reader.bad || !note_is_sound(&note) ||
+	    (nopal_read_left(&reader) && !transfer_is_long(note.type)))
 		return false;
 	*ret_note = note;
 	return true;
 }
 
+/* A note with room behind it for more bytes of its message. */
+static void transfer_write(struct nopal_writer *writer, const struct transfer_note *note)
+{
+	const uint64_t numbers[] = {
+		[NOTE_VERSION] = TRANSFER_VERSION, [NOTE_ASK_VERSION] = TRANSFER_ASK_VERSION,
+		[NOTE_VERDICT] = note->verdict,	   [NOTE_ID] = note->id,
+		[NOTE_SIZE] = note->size,	   [NOTE_MTIME] = (uint64_t)note->mtime_ns,
+		[NOTE_OFFSET] = note->offset,	   [NOTE_HASH] = note->hash,
+	};
+
+	nopal_write(writer, note->type, TRANSFER_TYPE_BYTES);
+	nopal_write(writer, note->file, TRANSFER_FILE_BYTES);
+	for (const enum note_field *field = note_layouts[note->type]; *field; field++) {
+		if (*field == NOTE_NAME || *field == NOTE_REASON) {
+			size_t length = strnlen(note->text, TRANSFER_TEXT_LONGEST);
+
+			nopal_write(writer, length, TRANSFER_LENGTH_BYTES);
+			nopal_write_bytes(writer, note->text, length);
+		} else if (*field != NOTE_MORE) {
+			nopal_write(writer, numbers[*field],
+				    *field <= NOTE_VERDICT ? 1 : TRANSFER_NUMBER_BYTES);
+		}
+	}
+}
+
 size_t transfer_encode(const struct transfer_note *note, uint8_t *bytes)
 {
-	uint8_t *at = bytes;
+	struct nopal_writer writer = nopal_writer_over(bytes, TRANSFER_NOTE_LONGEST);
 
-	cursor_put(&at, note->type, TRANSFER_TYPE_BYTES);
-	cursor_put(&at, note->file, TRANSFER_FILE_BYTES);
-	for (const enum note_field *field = note_layouts[note->type]; *field; field++)
-		note_put(&at, *field, note);
-	return (size_t)(at - bytes);
+	transfer_write(&writer, note);
+	return nopal_written(&writer);
 }
 
 static int transfer_send(const struct transfer_outbox *outbox, const struct transfer_note *note)
@@ -290,35 +253,37 @@ static size_t transfer_encode_held(uint32_t file, const struct range *ranges, si
 				   uint8_t *bytes)
 {
 	const struct transfer_note note = { .type = TRANSFER_HELD, .file = file };
-	uint8_t *at = bytes + transfer_encode(&note, bytes);
+	struct nopal_writer writer = nopal_writer_over(bytes, TRANSFER_HELD_LONGEST);
 
+	transfer_write(&writer, &note);
 	for (size_t i = 0; i < count && i < TRANSFER_RANGES_MAX; i++) {
-		cursor_put(&at, ranges[i].from, TRANSFER_NUMBER_BYTES);
-		cursor_put(&at, ranges[i].end, TRANSFER_NUMBER_BYTES);
+		nopal_write(&writer, ranges[i].from, TRANSFER_NUMBER_BYTES);
+		nopal_write(&writer, ranges[i].end, TRANSFER_NUMBER_BYTES);
 	}
-	return (size_t)(at - bytes);
+	return nopal_written(&writer);
 }
 
 /* Ranges in order, apart, and within `size`.  False: they are not. */
 static bool transfer_decode_held(const uint8_t *bytes, size_t length, uint64_t size,
 				 struct range ret_ranges[TRANSFER_RANGES_MAX], size_t *ret_count)
 {
-	struct cursor cursor = { .at = bytes + TRANSFER_HELD_HEADER, .end = bytes + length };
+	struct nopal_reader reader = nopal_reader_over(bytes, length);
 	uint64_t last = 0;
 	size_t count = 0;
 
-	while (cursor.at < cursor.end && count < TRANSFER_RANGES_MAX) {
+	nopal_read_bytes(&reader, TRANSFER_HELD_HEADER);
+	while (nopal_read_left(&reader) && count < TRANSFER_RANGES_MAX) {
 		struct range range;
 
-		range.from = cursor_number(&cursor, TRANSFER_NUMBER_BYTES);
-		range.end = cursor_number(&cursor, TRANSFER_NUMBER_BYTES);
-		if (cursor.bad || range.from < last || range.end <= range.from || range.end > size)
+		range.from = nopal_read(&reader, TRANSFER_NUMBER_BYTES);
+		range.end = nopal_read(&reader, TRANSFER_NUMBER_BYTES);
+		if (reader.bad || range.from < last || range.end <= range.from || range.end > size)
 			return false;
 		last = range.end;
 		ret_ranges[count++] = range;
 	}
 	*ret_count = count;
-	return cursor.at == cursor.end;
+	return nopal_read_complete(&reader);
 }
 
 bool transfer_send_held(struct nopal_session *session, uint32_t file, const struct range *ranges,
@@ -348,15 +313,15 @@ int transfer_send_hashes(struct nopal_session *session, const struct transfer_no
 					    .offset = list->offset };
 	uint32_t length = TRANSFER_DATA_HEADER + (uint32_t)list->size * TRANSFER_NUMBER_BYTES;
 	struct nopal_buffer *buffer = nopal_buffer_new(length);
-	uint8_t *at;
+	struct nopal_writer writer;
 	int error;
 
 	if (!buffer)
 		return -ENOMEM;
-	at = nopal_buffer_bytes(buffer);
-	at += transfer_encode(&note, at);
+	writer = nopal_writer_over(nopal_buffer_bytes(buffer), length);
+	transfer_write(&writer, &note);
 	for (uint64_t i = 0; i < list->size; i++)
-		cursor_put(&at, hashes[i], TRANSFER_NUMBER_BYTES);
+		nopal_write(&writer, hashes[i], TRANSFER_NUMBER_BYTES);
 	error = nopal_send_message(session,
 				   &(struct nopal_outgoing){ .buffer = buffer, .length = length });
 	nopal_buffer_free(buffer);
@@ -428,11 +393,9 @@ const char *transfer_path_refused(const char *path)
 
 uint64_t transfer_id(const char *name, uint64_t size, int64_t mtime_ns)
 {
-	uint8_t numbers[2 * TRANSFER_NUMBER_BYTES], *at = numbers;
+	uint64_t numbers[] = { htobe64(size), htobe64((uint64_t)mtime_ns) };
 	struct nopal_hash hash;
 
-	cursor_put(&at, size, TRANSFER_NUMBER_BYTES);
-	cursor_put(&at, (uint64_t)mtime_ns, TRANSFER_NUMBER_BYTES);
 	nopal_hash_init(&hash);
 	nopal_hash_update(&hash, numbers, sizeof(numbers));
 	nopal_hash_update(&hash, name, strlen(name));
