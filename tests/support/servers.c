@@ -98,7 +98,7 @@ static void open_server(unsigned i)
 	nopal_sim_connect(place.world, 0, host, &any, &any);
 	set_link(i, links[i]);
 	place.endpoint[i] = nopal_sim_endpoint(place.world, host, PORT);
-	nopal_sim_address(host, PORT, &place.ones[i].address);
+	nopal_sim_address(host, PORT, &place.rows[i].address);
 	place.serve[i] = (struct serve){
 		.world = place.world,
 		.plan = place.plan,
@@ -126,8 +126,6 @@ void open_place(void)
 	nopal_sim_host(place.world);
 	for (unsigned i = 0; i < SERVERS; i++)
 		open_server(i);
-	for (unsigned i = 0; i < SERVERS; i++)
-		place.ones[i].row = &place.rows[i];
 }
 
 void servers_begin(unsigned first, unsigned count)
@@ -137,7 +135,7 @@ void servers_begin(unsigned first, unsigned count)
 		.world = place.world,
 		.plan = place.plan,
 		.name = NAME,
-		.ones = place.ones + first,
+		.ones = place.rows + first,
 		.count = count,
 		.wait_ns = 10 * NOPAL_SECOND,
 		.hooks = &hooks,

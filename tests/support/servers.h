@@ -33,8 +33,7 @@ struct place {
 	struct nopal_endpoint *endpoint[SERVERS];
 	bool reading[SERVERS];
 	struct fetch fetch;
-	struct fetch_one ones[SERVERS];
-	struct table_row rows[SERVERS];
+	struct destination rows[SERVERS];
 	uint8_t *came;
 	uint64_t came_bytes;
 	int64_t now_ns, whole_ns;

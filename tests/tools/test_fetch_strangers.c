@@ -111,7 +111,7 @@ static void stranger_late_at(unsigned i, const struct nopal_callbacks *callbacks
 
 	back.delay_ns = late_ns;
 	nopal_sim_connect(place.world, 0, host, &there, &back);
-	nopal_sim_address(host, PORT, &place.ones[i].address);
+	nopal_sim_address(host, PORT, &place.rows[i].address);
 	assert_int_equal(nopal_endpoint_allow(nopal_sim_endpoint(place.world, host, PORT),
 					      place.plan, 0, callbacks, NULL),
 			 0);
@@ -206,7 +206,7 @@ TEST(test_wants_beyond_the_file_end_the_session)
 		ended = NOPAL_ENDED_WELL;
 		servers_begin(0, 3);
 		assert_non_null(nopal_open(nopal_sim_endpoint(place.world, 0, PORT + 1), place.plan,
-					   &place.ones[0].address, &rude_callbacks, &offsets[i]));
+					   &place.rows[0].address, &rude_callbacks, &offsets[i]));
 		run_to_the_end();
 		assert_int_not_equal(ended, NOPAL_ENDED_WELL);
 		close_place();
@@ -247,7 +247,7 @@ TEST(test_hashes_beyond_the_last_end_the_session)
 		ended = NOPAL_ENDED_WELL;
 		servers_begin(0, 3);
 		assert_non_null(nopal_open(nopal_sim_endpoint(place.world, 0, PORT + 1), place.plan,
-					   &place.ones[0].address, &greedy_callbacks, &asked[i]));
+					   &place.rows[0].address, &greedy_callbacks, &asked[i]));
 		run_to_the_end();
 		assert_int_not_equal(ended, NOPAL_ENDED_WELL);
 		close_place();
@@ -291,7 +291,7 @@ TEST(test_who_asks_in_another_version_is_told)
 	open_place();
 	servers_begin(0, 3);
 	assert_non_null(nopal_open(nopal_sim_endpoint(place.world, 0, PORT + 1), place.plan,
-				   &place.ones[0].address, &older_callbacks, NULL));
+				   &place.rows[0].address, &older_callbacks, NULL));
 	run_to_the_end();
 	assert_non_null(strstr(answer, "version 2"));
 	assert_non_null(strstr(answer, "in version 1"));
@@ -462,7 +462,7 @@ TEST(test_whatever_they_say)
 		servers_begin(0, 3);
 		for (uint16_t i = 0; i < CLIENTS; i++)
 			nopal_open(nopal_sim_endpoint(place.world, 0, PORT + 1 + i), place.plan,
-				   &place.ones[2 * (i % 2)].address, &anything_callbacks, NULL);
+				   &place.rows[2 * (i % 2)].address, &anything_callbacks, NULL);
 		run_to_the_end();
 		close_place();
 	}

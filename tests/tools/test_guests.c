@@ -70,7 +70,7 @@ static void open_from(int host, unsigned first, unsigned count)
 		struct nopal_endpoint *from =
 			nopal_sim_endpoint(place.world, host, (uint16_t)(PORT + i));
 
-		crowd[i].session = nopal_open(from, place.plan, &place.ones[0].address,
+		crowd[i].session = nopal_open(from, place.plan, &place.rows[0].address,
 					      &one_callbacks, &crowd[i]);
 		assert_non_null(crowd[i].session);
 	}

@@ -80,7 +80,7 @@ static int setup(void **state)
 	open_place();
 	memset(&client, 0, sizeof(client));
 	client.session = nopal_open(nopal_sim_endpoint(place.world, 0, PORT + 1), place.plan,
-				    &place.ones[0].address, &client_callbacks, NULL);
+				    &place.rows[0].address, &client_callbacks, NULL);
 	assert_non_null(client.session);
 	pass(NOPAL_SECOND);
 	return 0;

@@ -289,13 +289,11 @@ static bool fetching_setup(struct fetching *fetching, const struct tool_call *ca
 	struct loop *loop = fetching->loop = loop_new(tool_value(call, "trace"));
 	struct fetch *fetch = &fetching->fetch;
 
-	fetch->ones = calloc(fetch->count, sizeof(*fetch->ones));
-	if (!loop || !fetch->ones || !table_init(&fetching->table, servers, fetch->count))
+	if (!loop || !table_init(&fetching->table, servers, fetch->count))
 		return false;
-	for (unsigned i = 0; i < fetch->count; i++) {
+	fetch->ones = fetching->table.rows;
+	for (unsigned i = 0; i < fetch->count; i++)
 		fetch->ones[i].address = peers[i];
-		fetch->ones[i].row = &fetching->table.rows[i];
-	}
 	fetching->step = loop_event_new(loop, LOOP_TIMER, -1, fetching_check, fetching);
 	fetching->tick = loop_event_new(loop, LOOP_TIMER, -1, fetching_on_tick, fetching);
 	fetch->world = loop_world(loop);
@@ -499,7 +497,6 @@ static enum tool_exit fetch_one_from(const struct tool_call *call, int name, int
 		loop_free(fetching.loop);
 	fetch_fini(fetch);
 	table_fini(&fetching.table);
-	free(fetch->ones);
 	close(fetching.folder.fd);
 	nopal_plan_unref(fetch->plan);
 	*ret_stop = fetching.interrupted;

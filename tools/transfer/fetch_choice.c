@@ -10,32 +10,32 @@
 
 /* ---------------------------------------------------------------- announcements */
 
-static bool choice_is_same(const struct fetch_one *one, const struct fetch_one *other)
+static bool choice_is_same(const struct destination *one, const struct destination *other)
 {
 	return one->offer.size == other->offer.size && one->hash == other->hash;
 }
 
-static unsigned choice_votes(const struct fetch *fetch, const struct fetch_one *like)
+static unsigned choice_votes(const struct fetch *fetch, const struct destination *like)
 {
 	unsigned votes = 0;
 
 	for (unsigned i = 0; i < fetch->count; i++)
-		votes += fetch->ones[i].state == FETCH_OFFERED &&
+		votes += fetch->ones[i].phase == PHASE_ANSWERED &&
 			 choice_is_same(&fetch->ones[i], like);
 	return votes;
 }
 
 /* The first of the servers that announce the most common file; NULL: none announces any. */
-static struct fetch_one *choice_leader(const struct fetch *fetch, unsigned *ret_votes)
+static struct destination *choice_leader(const struct fetch *fetch, unsigned *ret_votes)
 {
-	struct fetch_one *leader = NULL;
+	struct destination *leader = NULL;
 
 	*ret_votes = 0;
 	for (unsigned i = 0; i < fetch->count; i++) {
-		struct fetch_one *one = &fetch->ones[i];
+		struct destination *one = &fetch->ones[i];
 		unsigned votes = choice_votes(fetch, one);
 
-		if (one->state != FETCH_OFFERED || votes < *ret_votes ||
+		if (one->phase != PHASE_ANSWERED || votes < *ret_votes ||
 		    (votes == *ret_votes && leader && leader->turn < one->turn))
 			continue;
 		leader = one;
@@ -50,13 +50,13 @@ static bool choice_is_clear(const struct fetch *fetch, unsigned votes)
 	bool may_change = false;
 
 	for (unsigned i = 0; i < fetch->count; i++)
-		may_change |= fetch->ones[i].state == FETCH_OPENING ||
-			      fetch->ones[i].state == FETCH_ASKED;
+		may_change |= fetch->ones[i].phase == PHASE_OPENING ||
+			      fetch->ones[i].phase == PHASE_ASKED;
 	return fetch->given || votes > fetch->count / 2 || !may_change ||
 	       fetch_now(fetch) - fetch->answered_ns >= CHOICE_WAIT_NS;
 }
 
-static void choice_refuse(struct fetch *fetch, struct fetch_one *one)
+static void choice_refuse(struct fetch *fetch, struct destination *one)
 {
 	char why[TRANSFER_TEXT_ROOM];
 
@@ -82,9 +82,9 @@ static void choice_made(struct fetch *fetch)
 	}
 	fetch->known = true;
 	for (unsigned i = 0; i < fetch->count; i++) {
-		struct fetch_one *one = &fetch->ones[i];
+		struct destination *one = &fetch->ones[i];
 
-		if (one->state != FETCH_OFFERED)
+		if (one->phase != PHASE_ANSWERED)
 			continue;
 		if (choice_is_same(one, fetch->lister))
 			fetch_join(fetch, one);
@@ -135,7 +135,7 @@ static bool choice_take(struct fetch *fetch, const struct nopal_message *message
 	return true;
 }
 
-void fetch_listed(struct fetch *fetch, struct fetch_one *one, const struct nopal_message *message,
+void fetch_listed(struct fetch *fetch, struct destination *one, const struct nopal_message *message,
 		  const struct transfer_note *note)
 {
 	if (fetch->known || one != fetch->lister)
@@ -154,7 +154,7 @@ void fetch_listed(struct fetch *fetch, struct fetch_one *one, const struct nopal
 
 void fetch_choose(struct fetch *fetch)
 {
-	struct fetch_one *leader;
+	struct destination *leader;
 	unsigned votes;
 
 	if (fetch->known || fetch->closing)
@@ -175,7 +175,7 @@ void fetch_choose(struct fetch *fetch)
 	}
 }
 
-void fetch_announced(struct fetch *fetch, struct fetch_one *one, const struct transfer_note *end)
+void fetch_announced(struct fetch *fetch, struct destination *one, const struct transfer_note *end)
 {
 	bool decided = fetch->known || fetch->given;
 
@@ -199,7 +199,7 @@ void fetch_announced(struct fetch *fetch, struct fetch_one *one, const struct tr
 		fetch_join(fetch, one);
 		return;
 	}
-	one->state = FETCH_OFFERED;
+	one->phase = PHASE_ANSWERED;
 	one->turn = fetch->turns++;
 	if (one->turn == 0)
 		fetch->answered_ns = fetch_now(fetch);

@@ -8,8 +8,8 @@
 #include "transfer/fetch_talk.h"
 
 /* A server that has offered it announces this file. */
-void fetch_announced(struct fetch *fetch, struct fetch_one *one, const struct transfer_note *end);
-void fetch_listed(struct fetch *fetch, struct fetch_one *one, const struct nopal_message *message,
+void fetch_announced(struct fetch *fetch, struct destination *one, const struct transfer_note *end);
+void fetch_listed(struct fetch *fetch, struct destination *one, const struct nopal_message *message,
 		  const struct transfer_note *note);
 /* A server answered, left, or is silent: chooses a file, where none is known yet. */
 void fetch_choose(struct fetch *fetch);

@@ -15,7 +15,6 @@ enum {
 	FETCH_ABORTS_MAX = 3,
 };
 #define FETCH_AGAIN_NS (1 * NOPAL_SECOND)
-#define FETCH_PING_NS  NOPAL_SECOND		 /* of silence */
 #define FETCH_CLOSE_NS (300 * NOPAL_MILLISECOND) /* then sessions are cut, with parts under way */
 
 int64_t fetch_now(const struct fetch *fetch)
@@ -23,39 +22,31 @@ int64_t fetch_now(const struct fetch *fetch)
 	return nopal_world_now(fetch->world);
 }
 
-static unsigned fetch_index(const struct fetch *fetch, const struct fetch_one *one)
+static unsigned fetch_index(const struct fetch *fetch, const struct destination *one)
 {
 	return (unsigned)(one - fetch->ones);
 }
 
-static struct fetch_one *fetch_find(const struct fetch *fetch, uint64_t id)
+static bool fetch_is_there(const struct destination *one)
 {
-	for (unsigned i = 0; id && i < fetch->count; i++)
-		if (fetch->ones[i].id == id)
-			return &fetch->ones[i];
-	return NULL;
-}
-
-static bool fetch_is_there(const struct fetch_one *one)
-{
-	return one->state == FETCH_ASKED || one->state == FETCH_OFFERED ||
-	       one->state == FETCH_GIVING;
+	return one->phase == PHASE_ASKED || one->phase == PHASE_ANSWERED ||
+	       one->phase == PHASE_TAKING;
 }
 
 /* -------------------------------------------------------------- a server goes away */
 
 /* A server's wrong block is reported to the end. */
-static void fetch_row(const struct fetch *fetch, struct fetch_one *one, enum table_state state,
+static void fetch_row(const struct fetch *fetch, struct destination *one, enum table_state state,
 		      const char *why, const char *fix)
 {
 	if (!one->wrong)
-		table_set(one->row, state, why, fix, fetch_now(fetch) - fetch->started_ns);
+		destination_set(one, state, why, fix, fetch_now(fetch) - fetch->started_ns);
 }
 
 /* Nothing is asked of the server any more. */
-static void fetch_stop(struct fetch *fetch, struct fetch_one *one, enum fetch_state state)
+static void fetch_stop(struct fetch *fetch, struct destination *one, enum phase state)
 {
-	one->state = state;
+	one->phase = state;
 	one->offer.type = 0;
 	if (fetch->lister == one)
 		fetch->lister = NULL;
@@ -63,10 +54,10 @@ static void fetch_stop(struct fetch *fetch, struct fetch_one *one, enum fetch_st
 		fetch_plan_leave(&fetch->parts, fetch_index(fetch, one));
 }
 
-void fetch_leave_out(struct fetch *fetch, struct fetch_one *one, enum table_state state,
+void fetch_leave_out(struct fetch *fetch, struct destination *one, enum table_state state,
 		     const char *why, const char *fix)
 {
-	fetch_stop(fetch, one, FETCH_OUT);
+	fetch_stop(fetch, one, PHASE_OUT);
 	fetch_row(fetch, one, state, why, fix);
 	if (fetch->group && one->id)
 		nopal_destination_remove(fetch->group, one->id, true);
@@ -74,18 +65,18 @@ void fetch_leave_out(struct fetch *fetch, struct fetch_one *one, enum table_stat
 
 /* ------------------------------------------------------------- a server is asked */
 
-void fetch_say(struct fetch_one *one, struct transfer_note *note)
+void fetch_say(struct destination *one, struct transfer_note *note)
 {
 	note->file = FETCH_FILE;
 	transfer_say(&one->out, note);
 }
 
 /* WANTs, as many as the server is good for, and the session takes. */
-static void fetch_ask_one(struct fetch *fetch, struct fetch_one *one)
+static void fetch_ask_one(struct fetch *fetch, struct destination *one)
 {
 	struct range part;
 
-	while (one->state == FETCH_GIVING && one->out.session && !one->out.count &&
+	while (one->phase == PHASE_TAKING && one->out.session && !one->out.count &&
 	       fetch_plan_ask(&fetch->parts, fetch_index(fetch, one), fetch_now(fetch), &part)) {
 		struct transfer_note want = { .type = TRANSFER_WANT,
 					      .offset = part.from,
@@ -121,9 +112,9 @@ void fetch_begin(struct fetch *fetch)
 
 /* -------------------------------------------------------------- a server answers */
 
-void fetch_join(struct fetch *fetch, struct fetch_one *one)
+void fetch_join(struct fetch *fetch, struct destination *one)
 {
-	one->state = FETCH_GIVING;
+	one->phase = PHASE_TAKING;
 	fetch_row(fetch, one, TABLE_TAKING, NULL, NULL);
 	fetch_plan_join(&fetch->parts, fetch_index(fetch, one));
 	if (fetch->begun)
@@ -148,7 +139,7 @@ static uint64_t fetch_hash(const struct nopal_message *message)
 }
 
 /* The server is put aside; or left out, where this was one too many. */
-static void fetch_on_wrong(struct fetch *fetch, struct fetch_one *one, uint64_t offset,
+static void fetch_on_wrong(struct fetch *fetch, struct destination *one, uint64_t offset,
 			   uint64_t length)
 {
 	static const char *const fix =
@@ -165,7 +156,7 @@ static void fetch_on_wrong(struct fetch *fetch, struct fetch_one *one, uint64_t 
 }
 
 /* The answer to a request is a block, which is compared with its hash before any use. */
-static void fetch_on_block(struct fetch *fetch, struct fetch_one *one,
+static void fetch_on_block(struct fetch *fetch, struct destination *one,
 			   const struct nopal_message *message, uint64_t offset)
 {
 	uint64_t length = nopal_message_length(message) - TRANSFER_DATA_HEADER;
@@ -181,17 +172,17 @@ static void fetch_on_block(struct fetch *fetch, struct fetch_one *one,
 				       fetch_now(fetch));
 	}
 	if (came == FETCH_NEW) {
-		one->row->bytes += length;
+		one->bytes += length;
 		fetch->hooks->part(fetch->user, offset, message);
 	} else if (came == FETCH_TWICE) {
-		one->row->twice_bytes += length;
+		one->twice_bytes += length;
 	} else {
 		fetch_leave_out(fetch, one, TABLE_FAILED, "it sent bytes that it was not asked for",
 				NULL);
 	}
 }
 
-static void fetch_on_data(struct fetch *fetch, struct fetch_one *one,
+static void fetch_on_data(struct fetch *fetch, struct destination *one,
 			  const struct nopal_message *message, uint64_t offset)
 {
 	bool was_whole = fetch_plan_is_whole(&fetch->parts);
@@ -210,8 +201,8 @@ static void fetch_on_received(struct nopal_session *session, struct nopal_messag
 			      void *user)
 {
 	struct fetch *fetch = user;
-	struct fetch_one *one =
-		fetch_find(fetch, nopal_message_property(message, fetch->destination));
+	struct destination *one = destination_find(
+		fetch->ones, fetch->count, nopal_message_property(message, fetch->destination));
 	struct transfer_note note;
 
 	(void)session;
@@ -224,13 +215,13 @@ static void fetch_on_received(struct nopal_session *session, struct nopal_messag
 			live_judge_moved(fetch->judge);
 		if (note.file != FETCH_FILE || fetch->closing || !fetch_is_there(one))
 			return;
-		if (note.type == TRANSFER_OFFER && one->state == FETCH_ASKED)
+		if (note.type == TRANSFER_OFFER && one->phase == PHASE_ASKED)
 			one->offer = note;
-		else if (note.type == TRANSFER_END && one->state == FETCH_ASKED && one->offer.type)
+		else if (note.type == TRANSFER_END && one->phase == PHASE_ASKED && one->offer.type)
 			fetch_announced(fetch, one, &note);
 		else if (note.type == TRANSFER_HASHES)
 			fetch_listed(fetch, one, message, &note);
-		else if (note.type == TRANSFER_DATA && one->state == FETCH_GIVING && fetch->begun)
+		else if (note.type == TRANSFER_DATA && one->phase == PHASE_TAKING && fetch->begun)
 			fetch_on_data(fetch, one, message, note.offset);
 		else if (note.type == TRANSFER_ABORT)
 			fetch_leave_out(fetch, one, TABLE_FAILED, note.text, NULL);
@@ -245,7 +236,7 @@ static void fetch_on_received(struct nopal_session *session, struct nopal_messag
 }
 
 /* A server that refuses the composition, or the request, will do so the next time, too. */
-static void fetch_on_gone(struct fetch *fetch, struct fetch_one *one,
+static void fetch_on_gone(struct fetch *fetch, struct destination *one,
 			  const struct nopal_destination_info *info)
 {
 	const char *why = info->text, *fix = tool_ended_fix(info->end);
@@ -254,12 +245,12 @@ static void fetch_on_gone(struct fetch *fetch, struct fetch_one *one,
 
 	one->id = 0;
 	one->out = (struct transfer_outbox){ 0 };
-	if (one->state == FETCH_OUT || fetch->closing)
+	if (one->phase == PHASE_OUT || fetch->closing)
 		return;
 	if (info->end == NOPAL_ENDED_WELL)
 		why = "it closed the session";
 	/* `nopal serve` of version 1 aborts the session, as it does not know the request. */
-	if (info->end == NOPAL_ABORTED && one->state == FETCH_ASKED)
+	if (info->end == NOPAL_ABORTED && one->phase == PHASE_ASKED)
 		one->aborts++;
 	if (one->aborts == FETCH_ABORTS_MAX) {
 		out = true;
@@ -267,7 +258,7 @@ static void fetch_on_gone(struct fetch *fetch, struct fetch_one *one,
 		why = "it aborts the session when it is asked, as another version does";
 		fix = "take the same nopal on both sides, or ask it later";
 	}
-	fetch_stop(fetch, one, out ? FETCH_OUT : FETCH_AWAY);
+	fetch_stop(fetch, one, out ? PHASE_OUT : PHASE_AWAY);
 	one->again_ns = fetch_now(fetch) + FETCH_AGAIN_NS;
 	fetch_row(fetch, one, row, why, fix);
 	fetch_ask_all(fetch);
@@ -277,7 +268,7 @@ static void fetch_on_destination(struct nopal_session *session,
 				 const struct nopal_destination_info *info, void *user)
 {
 	struct fetch *fetch = user;
-	struct fetch_one *one = fetch_find(fetch, info->id);
+	struct destination *one = destination_find(fetch->ones, fetch->count, info->id);
 
 	if (info->ended && fetch->judge)
 		live_judge_destination_ended(fetch->judge, info);
@@ -290,9 +281,9 @@ static void fetch_on_destination(struct nopal_session *session,
 
 		one->out.session = session;
 		one->heard_ns = fetch->alive_ns = fetch_now(fetch);
-		if (fetch->closing || one->state != FETCH_OPENING)
+		if (fetch->closing || one->phase != PHASE_OPENING)
 			return;
-		one->state = FETCH_ASKED;
+		one->phase = PHASE_ASKED;
 		snprintf(ask.text, sizeof(ask.text), "%s", fetch->name);
 		fetch_say(one, &ask);
 	}
@@ -333,7 +324,7 @@ static const struct nopal_callbacks fetch_callbacks = {
 
 /* ----------------------------------------------------------------- time, and life */
 
-static void fetch_try(struct fetch *fetch, struct fetch_one *one)
+static void fetch_try(struct fetch *fetch, struct destination *one)
 {
 	int64_t id;
 
@@ -349,9 +340,8 @@ static void fetch_try(struct fetch *fetch, struct fetch_one *one)
 	id = nopal_destination_add(fetch->group, &one->address);
 	if (id < 0)
 		return;
-	one->id = (uint32_t)id;
-	one->out = (struct transfer_outbox){ .to = { fetch->destination, (uint64_t)id } };
-	one->state = FETCH_OPENING;
+	destination_name(one, fetch->destination, (uint32_t)id);
+	one->phase = PHASE_OPENING;
 }
 
 bool fetch_open(struct fetch *fetch)
@@ -369,7 +359,7 @@ static void fetch_judge(struct fetch *fetch)
 	unsigned out = 0;
 
 	for (unsigned i = 0; i < fetch->count; i++)
-		out += fetch->ones[i].state == FETCH_OUT;
+		out += fetch->ones[i].phase == PHASE_OUT;
 	if (out == fetch->count && fetch->known)
 		fetch->hooks->deserted(fetch->user, "no server is left that gives the rest",
 				       "the reason of each server is above; name another "
@@ -398,21 +388,19 @@ void fetch_tick(struct fetch *fetch)
 	}
 	nopal_batch_start(fetch->world);
 	for (unsigned i = 0; i < fetch->count; i++) {
-		struct transfer_note ping = { .type = TRANSFER_PING };
-		struct fetch_one *one = &fetch->ones[i];
+		struct destination *one = &fetch->ones[i];
 		int64_t now_ns = fetch_now(fetch);
 
-		if (one->state == FETCH_AWAY && now_ns >= one->again_ns)
+		if (one->phase == PHASE_AWAY && now_ns >= one->again_ns)
 			fetch_try(fetch, one);
 		if (fetch_is_there(one)) {
 			fetch->alive_ns = now_ns;
-			if (fetch->begun && one->state == FETCH_GIVING &&
+			if (fetch->begun && one->phase == PHASE_TAKING &&
 			    fetch_plan_is_useless(&fetch->parts, i)) {
 				fetch_leave_out(fetch, one, TABLE_FAILED,
 						"its bytes are not the file's", NULL);
-			} else if (now_ns - one->heard_ns >= FETCH_PING_NS && !one->out.count) {
-				one->heard_ns = now_ns;
-				fetch_say(one, &ping);
+			} else {
+				destination_ping(one, FETCH_FILE, now_ns);
 			}
 		}
 	}
@@ -433,12 +421,12 @@ void fetch_close(struct fetch *fetch)
 	fetch->closing_ns = fetch_now(fetch);
 	nopal_batch_start(fetch->world);
 	for (unsigned i = 0; i < fetch->count; i++) {
-		struct fetch_one *one = &fetch->ones[i];
+		struct destination *one = &fetch->ones[i];
 
-		if (one->row->state == TABLE_WAITING)
+		if (one->state == TABLE_WAITING)
 			fetch_row(fetch, one, fetch_is_there(one) ? TABLE_WAITING : TABLE_UNREACHED,
 				  NULL, NULL);
-		if (one->state == FETCH_GIVING)
+		if (one->phase == PHASE_TAKING)
 			fetch_row(fetch, one, TABLE_SHARE, NULL, NULL);
 		if (fetch_is_there(one))
 			fetch_say(one, &all);

@@ -38,29 +38,6 @@
 
 struct fetch;
 
-enum fetch_state {
-	FETCH_AWAY, /* to be tried, or to be tried again */
-	FETCH_OPENING,
-	FETCH_ASKED,
-	FETCH_OFFERED,
-	FETCH_GIVING,
-	FETCH_OUT, /* for good: the row says why */
-};
-
-struct fetch_one {
-	struct nopal_address address;
-	struct table_row *row;
-	uint32_t id; /* in the group; 0: there is no session */
-	enum fetch_state state;
-	struct transfer_outbox out;
-	struct transfer_note offer; /* of type OFFER, once it came */
-	uint64_t hash;		    /* that the server announced */
-	unsigned turn;		    /* its place among the announcements */
-	unsigned aborts;	    /* of sessions in state ASKED, one after another */
-	bool wrong;		    /* a block was wrong: the row is final */
-	int64_t again_ns, heard_ns;
-};
-
 /* Calls to the user of a fetch. */
 struct fetch_hooks {
 	/* The file is known: fetch->offer, fetch->hash, fetch->blocks.  Its user then calls
@@ -81,7 +58,7 @@ struct fetch {
 	struct nopal_world *world;
 	struct nopal_plan *plan;
 	const char *name;
-	struct fetch_one *ones;
+	struct destination *ones;
 	unsigned count;
 	int64_t wait_ns; /* longest time without any server */
 	const struct fetch_hooks *hooks;
@@ -94,14 +71,14 @@ struct fetch {
 	struct live_judge *judge;    /* of the group; NULL: none */
 	bool known, begun, closing;
 	struct transfer_note offer;
-	struct fetch_one *lister;  /* the server that is asked for the list; NULL: none */
-	struct file_blocks blocks; /* the part of the list that came */
-	unsigned turns;		   /* announcements so far */
+	struct destination *lister; /* the server that is asked for the list; NULL: none */
+	struct file_blocks blocks;  /* the part of the list that came */
+	unsigned turns;		    /* announcements so far */
 	struct fetch_plan parts;
 	int64_t started_ns, alive_ns, closing_ns, answered_ns, listed_ns;
 };
 
-/* Opens sessions to `ones`, whose addresses and rows are set.  False: no memory. */
+/* Opens sessions to `ones`, whose addresses are set.  False: no memory. */
 bool fetch_open(struct fetch *fetch);
 void fetch_tick(struct fetch *fetch);
 /* After `found`: this block of the file is on disk. */
@@ -116,10 +93,10 @@ void fetch_fini(struct fetch *fetch);
 /* For the choice of the file (fetch_choice.c). */
 
 int64_t fetch_now(const struct fetch *fetch);
-void fetch_say(struct fetch_one *one, struct transfer_note *note);
-void fetch_leave_out(struct fetch *fetch, struct fetch_one *one, enum table_state state,
+void fetch_say(struct destination *one, struct transfer_note *note);
+void fetch_leave_out(struct fetch *fetch, struct destination *one, enum table_state state,
 		     const char *why, const char *fix);
 /* The server has the file that is known. */
-void fetch_join(struct fetch *fetch, struct fetch_one *one);
+void fetch_join(struct fetch *fetch, struct destination *one);
 
 #endif

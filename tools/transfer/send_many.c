@@ -16,7 +16,6 @@ enum {
 	SEND_AHEAD_CHUNKS = 2, /* for each receiver */
 };
 #define SEND_TICK_NS  (200 * NOPAL_MILLISECOND)
-#define SEND_PING_NS  NOPAL_SECOND /* of silence */
 #define SEND_SPOKE_NS (2 * NOPAL_SECOND)
 #define SEND_AGAIN    "then the same command again: receivers with the file are left alone"
 
@@ -64,7 +63,7 @@ static bool send_many_rule(struct many *many)
 
 /* ------------------------------------------------------------------ callbacks */
 
-static void send_many_on_answer(struct many *many, struct many_one *one,
+static void send_many_on_answer(struct many *many, struct destination *one,
 				const struct transfer_note *note)
 {
 	uint64_t size = many->reader.source.size;
@@ -73,8 +72,8 @@ static void send_many_on_answer(struct many *many, struct many_one *one,
 	if (note->verdict == TRANSFER_NO) {
 		many_leave(many, one, TABLE_REFUSED, note->text, "mend that there, " SEND_AGAIN);
 	} else if (note->verdict == TRANSFER_YES) {
-		one->state = MANY_ANSWERED;
-		one->its_hash = note->hash;
+		one->phase = PHASE_ANSWERED;
+		one->hash = note->hash;
 		/* The beginning of a spread file is of no use. */
 		one->has = note->offset == size || (note->offset < size && !many->table.spread)
 				   ? note->offset
@@ -82,19 +81,19 @@ static void send_many_on_answer(struct many *many, struct many_one *one,
 	} else if (now_ns - one->offered_ns > TRANSFER_OFFER_FOR_NS) {
 		many_leave(many, one, TABLE_REFUSED, note->text, NULL);
 	} else {
-		one->state = MANY_WAITING;
+		one->phase = PHASE_WAITING;
 		one->again_ns = now_ns + TRANSFER_OFFER_AGAIN_NS;
 	}
 }
 
-static void send_many_on_result(struct many *many, struct many_one *one,
+static void send_many_on_result(struct many *many, struct destination *one,
 				const struct transfer_note *note)
 {
 	char why[TRANSFER_TEXT_ROOM];
 
-	if (note->verdict == TRANSFER_YES && one->state == MANY_ENDED) {
+	if (note->verdict == TRANSFER_YES && one->phase == PHASE_ENDED) {
 		many->judge.facts.bytes_seen = true;
-		one->row->bytes = many->reader.source.size;
+		one->bytes = many->reader.source.size;
 		many_leave(many, one, one->has_it ? TABLE_HERE : TABLE_COMPLETE, NULL, NULL);
 		return;
 	}
@@ -109,7 +108,8 @@ static void send_many_on_received(struct nopal_session *session, struct nopal_me
 				  void *user)
 {
 	struct many *many = user;
-	struct many_one *one = many_find(many, nopal_message_property(message, many->destination));
+	struct destination *one = destination_find(
+		many->ones, many->count, nopal_message_property(message, many->destination));
 	struct transfer_note note;
 
 	(void)session;
@@ -117,13 +117,13 @@ static void send_many_on_received(struct nopal_session *session, struct nopal_me
 		return;
 	if (transfer_received(message, &note)) {
 		one->heard_ns = one->spoke_ns = many_now(many);
-		if (note.file != many->reader.file || one->state == MANY_OUT)
+		if (note.file != many->reader.file || one->phase == PHASE_OUT)
 			return;
-		if (note.type == TRANSFER_ANSWER && one->state == MANY_OFFERED)
+		if (note.type == TRANSFER_ANSWER && one->phase == PHASE_ASKED)
 			send_many_on_answer(many, one, &note);
 		else if (note.type == TRANSFER_RESULT)
 			send_many_on_result(many, one, &note);
-		else if (note.type == TRANSFER_HELD && one->state == MANY_ENDED &&
+		else if (note.type == TRANSFER_HELD && one->phase == PHASE_ENDED &&
 			 many->stage == MANY_ENDING)
 			many_on_held(many, one, message);
 		else
@@ -138,14 +138,14 @@ static void send_many_on_received(struct nopal_session *session, struct nopal_me
 }
 
 /* The session of a receiver ended before the file was over for it. */
-static void send_many_lose(struct many *many, struct many_one *one,
+static void send_many_lose(struct many *many, struct destination *one,
 			   const struct nopal_destination_info *info)
 {
 	enum nopal_end end = info->end;
 	bool returns = end == NOPAL_PEER_LOST || end == NOPAL_GAVE_UP || end == NOPAL_ABORTED;
 
 	if (many->interrupted) {
-		many_over(many, one, one->row->state, "interrupted", NULL);
+		many_over(many, one, one->state, "interrupted", NULL);
 		return;
 	}
 	one->dead = true;
@@ -159,17 +159,17 @@ static void send_many_on_destination(struct nopal_session *session,
 				     const struct nopal_destination_info *info, void *user)
 {
 	struct many *many = user;
-	struct many_one *one;
+	struct destination *one;
 
 	/* Without a handshake a receiver is open before it has its id here. */
-	one = many_find(many, info->id);
+	one = destination_find(many->ones, many->count, info->id);
 	for (unsigned i = 0; i < many->count && !one; i++) {
-		struct many_one *at = &many->ones[i];
+		struct destination *at = &many->ones[i];
 
-		if (at->state != MANY_OPENING || at->id ||
+		if (at->phase != PHASE_OPENING || at->id ||
 		    !nopal_address_equal(&at->address, &info->address))
 			continue;
-		many_name(many, at, info->id);
+		destination_name(at, many->destination, info->id);
 		one = at;
 	}
 	if (info->ended)
@@ -181,7 +181,7 @@ static void send_many_on_destination(struct nopal_session *session,
 	if (!info->ended) {
 		one->out.session = session;
 		one->offered_ns = one->heard_ns;
-		if (one->state == MANY_OPENING)
+		if (one->phase == PHASE_OPENING)
 			many_offer(many, one);
 		return;
 	}
@@ -190,7 +190,7 @@ static void send_many_on_destination(struct nopal_session *session,
 	one->out.session = NULL;
 	one->out.count = 0;
 	many_forget_held(one);
-	if (one->state != MANY_OUT)
+	if (one->phase != PHASE_OUT)
 		send_many_lose(many, one, info);
 }
 
@@ -237,7 +237,7 @@ static const struct nopal_callbacks send_many_callbacks = {
 
 /* ------------------------------------------------------------------ one file */
 
-static void send_many_add(struct many *many, struct many_one *one)
+static void send_many_add(struct many *many, struct destination *one)
 {
 	int64_t id;
 
@@ -245,12 +245,12 @@ static void send_many_add(struct many *many, struct many_one *one)
 		many_over(many, one, TABLE_DIED, "it had died before", NULL);
 		return;
 	}
-	one->state = MANY_OPENING;
+	one->phase = PHASE_OPENING;
 	id = nopal_destination_add(many->group, &one->address);
 	if (id < 0)
 		many_over(many, one, TABLE_FAILED, strerror((int)-id), NULL);
-	else if (one->state == MANY_OPENING)
-		many_name(many, one, (uint32_t)id);
+	else if (one->phase == PHASE_OPENING)
+		destination_name(one, many->destination, (uint32_t)id);
 }
 
 static void send_many_forget(struct many *many)
@@ -267,14 +267,14 @@ static void send_many_forget(struct many *many)
 		.started_ns = many_now(many),
 	};
 	for (unsigned i = 0; i < many->count; i++) {
-		struct many_one *one = &many->ones[i];
+		struct destination *one = &many->ones[i];
 
-		one->id = 0;
-		one->has_it = false;
-		one->has = 0;
 		many_forget_held(one);
-		free(one->row->why);
-		*one->row = (struct table_row){ .peer = one->row->peer };
+		free(one->why);
+		*one = (struct destination){ .peer = one->peer,
+					     .address = one->address,
+					     .dead = one->dead,
+					     .phase = PHASE_OUT };
 	}
 }
 
@@ -355,9 +355,10 @@ static void send_many_miss(struct many *many, int64_t now_ns)
 	bool missed = false;
 
 	for (size_t i = 0; i < count && i < many->count; i++) {
-		struct many_one *one = many_find(many, many->infos[i].id);
+		struct destination *one =
+			destination_find(many->ones, many->count, many->infos[i].id);
 
-		if (!one || one->state != MANY_OFFERED ||
+		if (!one || one->phase != PHASE_ASKED ||
 		    !transfer_is_alone(many->infos[i].session, many->plan,
 				       now_ns - one->offered_ns))
 			continue;
@@ -373,9 +374,9 @@ static void send_many_miss(struct many *many, int64_t now_ns)
 static bool send_many_is_heard(const struct many *many, int64_t now_ns)
 {
 	for (unsigned i = 0; i < many->count; i++) {
-		const struct many_one *one = &many->ones[i];
+		const struct destination *one = &many->ones[i];
 
-		if (one->state > MANY_OPENING && one->state != MANY_TAKING &&
+		if (one->phase > PHASE_OPENING && one->phase != PHASE_TAKING &&
 		    now_ns - one->spoke_ns < SEND_SPOKE_NS)
 			return true;
 	}
@@ -397,30 +398,25 @@ static void send_many_tick(void *user)
 		moves = many->outcomes + many->reader.chunks;
 		many_measure_all(many);
 		for (unsigned i = 0; i < many->count; i++)
-			moves += many->ones[i].row->bytes;
+			moves += many->ones[i].bytes;
 		if (!live_judge_cuts_storm(judge, many->group)) {
 			if (moves != many->moves || many->stage == MANY_CHECKING ||
 			    send_many_is_heard(many, now_ns))
 				live_judge_moved(judge);
 			many->moves = moves;
-			if (live_judge_stands(judge) && !many_any(many, MANY_OPENING))
+			if (live_judge_stands(judge) && !many_any(many, PHASE_OPENING))
 				live_judge_cut_sender(judge, many->group);
 		}
 	}
 	for (unsigned i = 0; i < many->count && many->group; i++) {
-		const struct transfer_note ping = { .type = TRANSFER_PING };
+		struct destination *one = &many->ones[i];
 
 		/* Offers the file again, and pings a silent receiver: while the sender only waits,
 		 * nothing is on its way that could get lost. */
-		if (many->ones[i].state == MANY_WAITING && now_ns >= many->ones[i].again_ns) {
-			many_offer(many, &many->ones[i]);
-		} else if (many->ones[i].state > MANY_OPENING &&
-			   many->ones[i].state != MANY_TAKING &&
-			   now_ns - many->ones[i].heard_ns >= SEND_PING_NS &&
-			   !many->ones[i].out.count) {
-			many->ones[i].heard_ns = now_ns;
-			transfer_say(&many->ones[i].out, &ping);
-		}
+		if (one->phase == PHASE_WAITING && now_ns >= one->again_ns)
+			many_offer(many, one);
+		else if (one->phase > PHASE_OPENING && one->phase != PHASE_TAKING)
+			destination_ping(one, 0, now_ns);
 	}
 	if (many->group)
 		table_show(&many->table, now_ns);
@@ -467,9 +463,8 @@ static enum tool_exit send_many_run(struct many *many, const struct tool_call *c
 {
 	struct loop *loop = many->loop = loop_new(tool_value(call, "trace"));
 
-	many->ones = calloc(many->count, sizeof(*many->ones));
 	many->infos = calloc(many->count, sizeof(*many->infos));
-	if (!loop || !many->ones || !many->infos ||
+	if (!loop || !many->infos ||
 	    !table_init(&many->table, call->words + many->path_count, many->count) ||
 	    !live_judge_watch(&many->judges, loop_world(loop), many->plan))
 		return TOOL_ENVIRONMENT;
@@ -480,10 +475,9 @@ static enum tool_exit send_many_run(struct many *many, const struct tool_call *c
 	if (!many->step || !many->paced || !many->tick || !many->next ||
 	    !loop_on_interrupt(loop, send_many_on_interrupt, many))
 		return TOOL_ENVIRONMENT;
-	for (unsigned i = 0; i < many->count; i++) {
+	many->ones = many->table.rows;
+	for (unsigned i = 0; i < many->count; i++)
 		many->ones[i].address = peers[i];
-		many->ones[i].row = &many->table.rows[i];
-	}
 	many->endpoint = loop_endpoint_to_all(loop, peers, many->count);
 	if (!many->endpoint)
 		return TOOL_ENVIRONMENT;
@@ -522,7 +516,6 @@ enum tool_exit send_many(const struct tool_call *call, struct nopal_plan *plan, 
 	for (unsigned i = 0; many.ones && i < many.count; i++)
 		many_forget_held(&many.ones[i]);
 	table_fini(&many.table);
-	free(many.ones);
 	free(many.infos);
 	free(many.held);
 	return exit;

@@ -14,29 +14,15 @@ int64_t many_now(const struct many *many)
 	return nopal_world_now(loop_world(many->loop));
 }
 
-void many_name(const struct many *many, struct many_one *one, uint32_t id)
-{
-	one->id = id;
-	one->out = (struct transfer_outbox){ .to = { many->destination, id } };
-}
-
-struct many_one *many_find(const struct many *many, uint64_t id)
+bool many_any(const struct many *many, enum phase state)
 {
 	for (unsigned i = 0; i < many->count; i++)
-		if (many->ones[i].id == id && id)
-			return &many->ones[i];
-	return NULL;
-}
-
-bool many_any(const struct many *many, enum many_state state)
-{
-	for (unsigned i = 0; i < many->count; i++)
-		if (many->ones[i].state == state)
+		if (many->ones[i].phase == state)
 			return true;
 	return false;
 }
 
-static void many_say_start(const struct many *many, struct many_one *one, uint64_t offset)
+static void many_say_start(const struct many *many, struct destination *one, uint64_t offset)
 {
 	const struct transfer_note note = { .type = TRANSFER_START,
 					    .file = many->reader.file,
@@ -47,23 +33,23 @@ static void many_say_start(const struct many *many, struct many_one *one, uint64
 
 /* --------------------------------------------------- it is over for one of them */
 
-void many_over(struct many *many, struct many_one *one, enum table_state state, const char *why,
+void many_over(struct many *many, struct destination *one, enum table_state state, const char *why,
 	       const char *fix)
 {
-	one->state = MANY_OUT;
-	table_set(one->row, state, why, fix, many_now(many) - many->table.file.started_ns);
+	one->phase = PHASE_OUT;
+	destination_set(one, state, why, fix, many_now(many) - many->table.file.started_ns);
 }
 
 /* The session ends after the last note, or at once, where only its end tells a receiver with the
  * whole file that all is well. */
-void many_leave(struct many *many, struct many_one *one, enum table_state state, const char *why,
+void many_leave(struct many *many, struct destination *one, enum table_state state, const char *why,
 		const char *fix)
 {
 	bool at_once;
 
 	many_over(many, one, state, why, fix);
 	at_once = !transfer_plan_tells(many->plan) &&
-		  (table_is_whole(one->row) || state == TABLE_UNREACHED);
+		  (destination_is_whole(one) || state == TABLE_UNREACHED);
 	if (many->group && one->id)
 		nopal_destination_remove(many->group, one->id, at_once);
 }
@@ -75,7 +61,7 @@ static void many_fail(struct many *many)
 
 	many->table.file.error = many->reader.error;
 	for (unsigned i = 0; i < many->count; i++) {
-		if (many->ones[i].state == MANY_OUT)
+		if (many->ones[i].phase == PHASE_OUT)
 			continue;
 		transfer_say_text(&many->ones[i].out, note, many->reader.error);
 		many_leave(many, &many->ones[i], TABLE_FAILED, NULL, NULL);
@@ -87,7 +73,7 @@ static void many_close(struct many *many)
 {
 	many->stage = MANY_CLOSING;
 	for (unsigned i = 0; i < many->count; i++)
-		if (many->ones[i].state != MANY_OUT)
+		if (many->ones[i].phase != PHASE_OUT)
 			many_over(many, &many->ones[i], TABLE_SHARE, NULL, NULL);
 	if (!many->group)
 		return;
@@ -97,19 +83,19 @@ static void many_close(struct many *many)
 		nopal_session_close(many->group);
 }
 
-void many_offer(struct many *many, struct many_one *one)
+void many_offer(struct many *many, struct destination *one)
 {
 	struct transfer_note note;
 
 	reader_offer(&many->reader, &note);
-	one->state = MANY_OFFERED;
+	one->phase = PHASE_ASKED;
 	transfer_say(&one->out, &note);
 }
 
 /* -------------------------------------------------------------------- sending */
 
 /* Bytes of the file among the bytes that arrived: DATA follow the notes. */
-void many_measure(const struct many *many, struct many_one *one,
+void many_measure(const struct many *many, struct destination *one,
 		  const struct nopal_destination_info *info)
 {
 	uint64_t chunk = many->reader.chunk_bytes;
@@ -118,9 +104,8 @@ void many_measure(const struct many *many, struct many_one *one,
 	bytes = many->from + bytes / (chunk + TRANSFER_DATA_HEADER) * chunk;
 	if (bytes > many->reader.source.size)
 		bytes = many->reader.source.size;
-	if (many->stage >= MANY_SENDING && one->row->state == TABLE_TAKING &&
-	    bytes > one->row->bytes)
-		one->row->bytes = bytes;
+	if (many->stage >= MANY_SENDING && one->state == TABLE_TAKING && bytes > one->bytes)
+		one->bytes = bytes;
 	one->given = info->given_bytes;
 }
 
@@ -129,7 +114,8 @@ void many_measure_all(struct many *many)
 	size_t count = many->group ? nopal_destinations(many->group, many->infos, many->count) : 0;
 
 	for (size_t i = 0; i < count && i < many->count; i++) {
-		struct many_one *one = many_find(many, many->infos[i].id);
+		struct destination *one =
+			destination_find(many->ones, many->count, many->infos[i].id);
 
 		if (one)
 			many_measure(many, one, &many->infos[i]);
@@ -140,13 +126,13 @@ void many_measure_all(struct many *many)
 static void many_start(struct many *many)
 {
 	for (unsigned i = 0; i < many->count; i++) {
-		struct many_one *one = &many->ones[i];
+		struct destination *one = &many->ones[i];
 
-		if (one->state != MANY_ANSWERED)
+		if (one->phase != PHASE_ANSWERED)
 			continue;
-		one->state = MANY_TAKING;
-		one->row->state = TABLE_TAKING;
-		one->row->bytes = one->has;
+		one->phase = PHASE_TAKING;
+		one->state = TABLE_TAKING;
+		one->bytes = one->has;
 		many_say_start(many, one, one->has);
 	}
 	if (!many->group)
@@ -171,9 +157,9 @@ static void many_end(struct many *many)
 		/* A composition may leave out slow receivers; they have no file then. */
 		many_measure_all(many);
 		for (unsigned i = 0; i < many->count; i++) {
-			struct many_one *one = &many->ones[i];
+			struct destination *one = &many->ones[i];
 
-			if (one->state != MANY_TAKING || one->given >= one->notes + data)
+			if (one->phase != PHASE_TAKING || one->given >= one->notes + data)
 				continue;
 			many_leave(
 				many, one, TABLE_FAILED, "too slow for the others: it missed some",
@@ -181,11 +167,11 @@ static void many_end(struct many *many)
 		}
 	}
 	for (unsigned i = 0; i < many->count; i++) {
-		struct many_one *one = &many->ones[i];
+		struct destination *one = &many->ones[i];
 
-		if (one->state != MANY_TAKING)
+		if (one->phase != PHASE_TAKING)
 			continue;
-		one->state = MANY_ENDED;
+		one->phase = PHASE_ENDED;
 		transfer_say(&one->out, &many->end);
 	}
 	many_go_on(many);
@@ -252,9 +238,9 @@ static uint64_t check_mark(const struct many *many)
 	uint64_t mark = 0;
 
 	for (unsigned i = 0; i < many->count; i++) {
-		const struct many_one *one = &many->ones[i];
+		const struct destination *one = &many->ones[i];
 
-		if (one->state == MANY_ANSWERED && one->has > many->reader.source.offset &&
+		if (one->phase == PHASE_ANSWERED && one->has > many->reader.source.offset &&
 		    (!mark || one->has < mark))
 			mark = one->has;
 	}
@@ -281,12 +267,12 @@ static void check_settle(struct many *many)
 	many->table.file.hash = end.hash;
 	many->stage = MANY_SETTLING;
 	for (unsigned i = 0; i < many->count; i++) {
-		struct many_one *one = &many->ones[i];
+		struct destination *one = &many->ones[i];
 
-		if (one->state != MANY_ANSWERED || one->has < end.size || !end.size)
+		if (one->phase != PHASE_ANSWERED || one->has < end.size || !end.size)
 			continue;
 		one->has_it = true;
-		one->state = MANY_ENDED;
+		one->phase = PHASE_ENDED;
 		many_say_start(many, one, end.size);
 		transfer_say(&one->out, &end);
 	}
@@ -317,10 +303,9 @@ void many_check(void *user)
 		/* Compares the beginnings of this length; all go on where the first of them
 		 * ends. */
 		for (unsigned i = 0; i < many->count; i++) {
-			struct many_one *one = &many->ones[i];
+			struct destination *one = &many->ones[i];
 
-			if (one->state != MANY_ANSWERED || one->has != mark ||
-			    one->its_hash == hash)
+			if (one->phase != PHASE_ANSWERED || one->has != mark || one->hash == hash)
 				continue;
 			one->has = 0;
 			good = false;
@@ -339,7 +324,7 @@ void many_check(void *user)
 static void many_gathered(struct many *many)
 {
 	for (unsigned i = 0; i < many->count; i++)
-		if (many->ones[i].state == MANY_ANSWERED && !many->ones[i].has)
+		if (many->ones[i].phase == PHASE_ANSWERED && !many->ones[i].has)
 			check_anew(many);
 	if (!check_mark(many)) {
 		many_start(many);
@@ -351,14 +336,14 @@ static void many_gathered(struct many *many)
 
 /* --------------------------------------------------------------------- shares */
 
-void many_forget_held(struct many_one *one)
+void many_forget_held(struct destination *one)
 {
 	free(one->held);
 	one->held = NULL;
 	one->held_count = 0;
 }
 
-void many_on_held(struct many *many, struct many_one *one, const struct nopal_message *message)
+void many_on_held(struct many *many, struct destination *one, const struct nopal_message *message)
 {
 	const struct transfer_note end = { .type = TRANSFER_END,
 					   .file = many->reader.file,
@@ -380,11 +365,11 @@ void many_on_held(struct many *many, struct many_one *one, const struct nopal_me
 	}
 	memcpy(one->held, held, count * sizeof(*held));
 	one->held_count = count;
-	one->row->bytes = ranges_bytes(held, count);
-	if (one->row->bytes == many->reader.source.size)
+	one->bytes = ranges_bytes(held, count);
+	if (one->bytes == many->reader.source.size)
 		transfer_say(&one->out, &end); /* a file, after all */
 	else
-		one->state = MANY_TAKING;
+		one->phase = PHASE_TAKING;
 }
 
 /* The ranges that remaining receivers hold together, in order.  False: no memory. */
@@ -401,14 +386,14 @@ static bool many_unite(struct many *many)
 	many->held = held;
 	many->held_count = 0;
 	for (unsigned i = 0; i < many->count; i++) {
-		const struct many_one *one = &many->ones[i];
+		const struct destination *one = &many->ones[i];
 
-		if (table_is_whole(one->row) && many->reader.source.size)
+		if (destination_is_whole(one) && many->reader.source.size)
 			held[many->held_count++] =
 				(struct range){ .end = many->reader.source.size };
-		if (one->state == MANY_TAKING && one->held_count)
+		if (one->phase == PHASE_TAKING && one->held_count)
 			memcpy(held + many->held_count, one->held, one->held_count * sizeof(*held));
-		if (one->state == MANY_TAKING)
+		if (one->phase == PHASE_TAKING)
 			many->held_count += one->held_count;
 	}
 	ranges_sort(held, many->held_count);
@@ -421,7 +406,7 @@ static bool many_unite(struct many *many)
 /* Every byte is at a receiver, or is sent to the receivers that are left. */
 static void many_judge_shares(struct many *many)
 {
-	if (!many_unite(many) || !many_any(many, MANY_TAKING) ||
+	if (!many_unite(many) || !many_any(many, PHASE_TAKING) ||
 	    many->table.union_bytes == many->reader.source.size ||
 	    many->rounds == MANY_ROUNDS_MAX) {
 		many_close(many);
@@ -435,15 +420,15 @@ static void many_judge_shares(struct many *many)
 
 void many_go_on(struct many *many)
 {
-	bool left = many_any(many, MANY_ANSWERED) || many_any(many, MANY_TAKING) ||
-		    many_any(many, MANY_ENDED);
+	bool left = many_any(many, PHASE_ANSWERED) || many_any(many, PHASE_TAKING) ||
+		    many_any(many, PHASE_ENDED);
 	/* A note that follows DATA in a receiver's own session comes after them; not so DATA that
 	 * left through a channel, or to another receiver. */
 	bool is_drained = many->outcomes == many->reader.chunks ||
 			  !(many->table.spread || nopal_plan_provides(many->plan, "channel"));
 
-	if (many->stage == MANY_CLOSING || many_any(many, MANY_OPENING) ||
-	    many_any(many, MANY_OFFERED) || many_any(many, MANY_WAITING))
+	if (many->stage == MANY_CLOSING || many_any(many, PHASE_OPENING) ||
+	    many_any(many, PHASE_ASKED) || many_any(many, PHASE_WAITING))
 		return;
 	if (!left) {
 		if (many->table.spread)
@@ -453,10 +438,10 @@ void many_go_on(struct many *many)
 	}
 	if (many->stage == MANY_GATHERING)
 		many_gathered(many);
-	else if (many->stage == MANY_SETTLING && !many_any(many, MANY_ENDED))
+	else if (many->stage == MANY_SETTLING && !many_any(many, PHASE_ENDED))
 		many_start(many);
 	else if (many->stage == MANY_DRAINING && is_drained)
 		many_end(many);
-	else if (many->stage == MANY_ENDING && !many_any(many, MANY_ENDED))
+	else if (many->stage == MANY_ENDING && !many_any(many, PHASE_ENDED))
 		many_judge_shares(many);
 }

@@ -46,35 +46,6 @@ enum many_stage {
 	MANY_CLOSING,
 };
 
-/* The state of one receiver. */
-enum many_state {
-	MANY_OUT, /* the file is over for the receiver: its row says how */
-	MANY_OPENING,
-	MANY_OFFERED,
-	MANY_WAITING, /* to be offered the file again */
-	MANY_ANSWERED,
-	MANY_TAKING,
-	MANY_ENDED, /* END or SHARE left; an answer comes */
-};
-
-struct many_one {
-	struct nopal_address address;
-	struct table_row *row;
-	uint32_t id; /* in the group; 0: the receiver has left */
-	enum many_state state;
-	bool dead;    /* the receiver gets no more files */
-	bool has_it;  /* the whole file, from the beginning */
-	uint64_t has; /* bytes of the beginning that the receiver has, with this hash */
-	uint64_t its_hash;
-	struct transfer_outbox out;
-	uint64_t given; /* bytes of messages to the receiver, as of the last look */
-	uint64_t notes; /* bytes of `given` that are no DATA */
-	int64_t offered_ns, again_ns, heard_ns;
-	int64_t spoke_ns;   /* as heard_ns, without the pings of this side */
-	struct range *held; /* by the receiver, as it said */
-	size_t held_count;
-};
-
 struct many {
 	struct loop *loop;
 	struct nopal_plan *plan;
@@ -82,7 +53,7 @@ struct many {
 	struct nopal_session *group; /* NULL before and after its life */
 	struct table table;
 	struct reader reader;
-	struct many_one *ones;
+	struct destination *ones;	      /* rows of the table */
 	struct nopal_destination_info *infos; /* room for all */
 	unsigned count, destination;	      /* a property */
 	char **paths;
@@ -104,18 +75,14 @@ struct many {
 };
 
 int64_t many_now(const struct many *many);
-/* The receiver has this id in the group from now on. */
-void many_name(const struct many *many, struct many_one *one, uint32_t id);
-/* The receiver with this id in the group; NULL: none. */
-struct many_one *many_find(const struct many *many, uint64_t id);
-bool many_any(const struct many *many, enum many_state state);
+bool many_any(const struct many *many, enum phase state);
 /* The file is over for this receiver. */
-void many_over(struct many *many, struct many_one *one, enum table_state state, const char *why,
+void many_over(struct many *many, struct destination *one, enum table_state state, const char *why,
 	       const char *fix);
 /* The same, and its session ends when the last note has arrived. */
-void many_leave(struct many *many, struct many_one *one, enum table_state state, const char *why,
+void many_leave(struct many *many, struct destination *one, enum table_state state, const char *why,
 		const char *fix);
-void many_offer(struct many *many, struct many_one *one);
+void many_offer(struct many *many, struct destination *one);
 /* Something changed: is the stage over? */
 void many_go_on(struct many *many);
 /* Compares beginnings, a step at a time; `user` is the struct many. */
@@ -125,11 +92,11 @@ void many_pump(void *user);
 /* False: some notes still wait. */
 bool many_flush(struct many *many);
 /* Counts the bytes that have arrived at each receiver. */
-void many_measure(const struct many *many, struct many_one *one,
+void many_measure(const struct many *many, struct destination *one,
 		  const struct nopal_destination_info *info);
 void many_measure_all(struct many *many);
 /* A receiver says which ranges of a spread file it holds. */
-void many_on_held(struct many *many, struct many_one *one, const struct nopal_message *message);
-void many_forget_held(struct many_one *one);
+void many_on_held(struct many *many, struct destination *one, const struct nopal_message *message);
+void many_forget_held(struct destination *one);
 
 #endif

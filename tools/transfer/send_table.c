@@ -34,23 +34,6 @@ void table_fini(struct table *table)
 	free(table->rows);
 }
 
-void table_set(struct table_row *row, enum table_state state, const char *why, const char *fix,
-	       int64_t took_ns)
-{
-	free(row->why);
-	row->state = state;
-	row->why = why ? strdup(why) : NULL;
-	row->fix = fix;
-	row->took_ns = took_ns;
-}
-
-enum table_state table_state_of_end(enum nopal_end end)
-{
-	if (end == NOPAL_REFUSED || end == NOPAL_NOT_AUTHENTIC)
-		return TABLE_REFUSED;
-	return end == NOPAL_UNREACHABLE ? TABLE_UNREACHED : TABLE_DIED;
-}
-
 static const char *table_word(enum table_state state)
 {
 	static const char *const words[] = {
@@ -64,17 +47,12 @@ static const char *table_word(enum table_state state)
 	return words[state];
 }
 
-bool table_is_whole(const struct table_row *row)
-{
-	return row->state == TABLE_COMPLETE || row->state == TABLE_HERE;
-}
-
 static unsigned table_complete(const struct table *table)
 {
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < table->count; i++)
-		count += table_is_whole(&table->rows[i]);
+		count += destination_is_whole(&table->rows[i]);
 	return count;
 }
 
@@ -117,7 +95,7 @@ static void table_clear(struct table *table)
 	table->progress.line_open = false;
 }
 
-static void table_print_row(const struct table_row *row)
+static void table_print_row(const struct destination *row)
 {
 	char size[PROGRESS_RATE_ROOM];
 
@@ -137,7 +115,7 @@ static void table_print_row(const struct table_row *row)
 	fputc('\n', stderr);
 }
 
-static bool table_is_same(const struct table_row *a, const struct table_row *b)
+static bool table_is_same(const struct destination *a, const struct destination *b)
 {
 	return a->why && b->why && strcmp(a->why, b->why) == 0;
 }
@@ -214,7 +192,7 @@ static json_t *table_rows_json(const struct table *table)
 	json_t *array = json_array();
 
 	for (unsigned i = 0; i < table->count; i++) {
-		const struct table_row *row = &table->rows[i];
+		const struct destination *row = &table->rows[i];
 		json_t *object = json_pack(
 			"{s:o, s:s, s:o, s:o, s:I, s:I}", table->fetched ? "server" : "receiver",
 			progress_string(row->peer), "state", table_word(row->state), "why",
