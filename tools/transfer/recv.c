@@ -23,9 +23,11 @@ enum {
 	RECV_DECIMAL = 10,
 };
 
-static bool recv_folder(const struct tool_call *call, struct part_folder *folder)
+static bool recv_folder(const struct tool_call *call, struct recv_group *group)
 {
-	const char *path = tool_value(call, "output");
+	const char *output = tool_value(call, "output"), *path = output ? output : ".";
+	struct part_folder *folder = &group->folder;
+	enum reset_key kept = RESET_KEY_NONE;
 	int64_t limit;
 
 	if (!tool_quantity(call, "limit", NOPAL_SIZE, INT64_MAX, &limit))
@@ -33,26 +35,18 @@ static bool recv_folder(const struct tool_call *call, struct part_folder *folder
 	folder->limit = (uint64_t)limit;
 	folder->differs = "is there, and differs (recv --overwrite replaces it)";
 	folder->overwrite = tool_value(call, "overwrite") != NULL;
-	if (!path)
-		path = ".";
 	if (mkdir(path, RECV_FOLDER_MODE) == 0 || errno == EEXIST)
 		folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (folder->fd < 0)
+	if (folder->fd < 0) {
 		fprintf(stderr,
 			"error: %s: %s\n"
 			"  fix: give a folder that may be written with -o\n",
 			path, strerror(errno));
-	return folder->fd >= 0;
-}
-
-/* A reset key is kept where the user gave a folder for received files. */
-static bool recv_key(const struct tool_call *call, struct recv_group *group)
-{
-	const char *path = tool_value(call, "output");
-	enum reset_key kept = RESET_KEY_NONE;
-
-	if (path)
-		kept = reset_key_keep(group->folder.fd, path, group->reset_key);
+		return false;
+	}
+	/* A reset key is kept where the user gave a folder for received files. */
+	if (output)
+		kept = reset_key_keep(folder->fd, output, group->reset_key);
 	group->keeps_key = kept == RESET_KEY_KEPT;
 	return kept != RESET_KEY_REFUSED;
 }
@@ -132,7 +126,7 @@ static enum tool_exit recv_run(const struct tool_call *call)
 	pthread_mutex_init(&group.lock, NULL);
 	progress_init(&group.progress, call);
 	if (transfer_plan_fits(group.plan) && (!rendezvous || rendezvous_fits(group.plan)) &&
-	    recv_folder(call, &group.folder) && recv_key(call, &group)) {
+	    recv_folder(call, &group)) {
 		guests_house_init(&group.house, sessions, 0);
 		recv_claims_find(&group, (uint64_t)bytes_each);
 		exit = recv_with(call, &group);

@@ -29,38 +29,33 @@ static uint64_t recv_number(const struct incoming *incoming, uint64_t offset)
 	return incoming->first_number + offset / incoming->chunk_bytes;
 }
 
-/* The last chunk of a file may be short.  Messages numbered by another length are not judged. */
-static void recv_learn_chunk(struct incoming *incoming, uint64_t offset, uint64_t bytes)
-{
-	uint64_t size = incoming->offer.size;
-	bool last = offset >= size || bytes >= size - offset;
-
-	if (incoming->chunk_known || bytes == 0 || (last && bytes <= incoming->chunk_bytes))
-		return;
-	incoming->chunk_known = !last;
-	if (bytes == incoming->chunk_bytes)
-		return;
-	if (incoming->judge.beyond > incoming->first_number)
-		incoming->judge.facts.numbered = false;
-	incoming->chunk_bytes = bytes;
-}
-
 void recv_judge_note(struct incoming *incoming, const struct nopal_message *message,
 		     const struct transfer_note *note)
 {
-	uint64_t length = nopal_message_length(message);
+	uint64_t bytes = nopal_message_length(message) - TRANSFER_DATA_HEADER;
+	uint64_t size = incoming->offer.size;
+	bool last = note->offset >= size || bytes >= size - note->offset;
 
 	incoming->noted = true;
 	if (note->type == TRANSFER_OFFER)
 		incoming->first_number = incoming->judge.beyond;
 	else if (note->type == TRANSFER_START)
 		incoming->started_at = note->offset;
-	if (note->type == TRANSFER_DATA && incoming->part) {
-		recv_learn_chunk(incoming, note->offset, length - TRANSFER_DATA_HEADER);
-		live_judge_came(&incoming->judge, recv_number(incoming, note->offset));
-	} else if (note->type != TRANSFER_PING) {
-		live_judge_moved(&incoming->judge);
+	if (note->type != TRANSFER_DATA || !incoming->part) {
+		if (note->type != TRANSFER_PING)
+			live_judge_moved(&incoming->judge);
+		return;
 	}
+	/* The last chunk of a file may be short.  Messages numbered by another length are not
+	 * judged. */
+	if (!incoming->chunk_known && bytes > 0 && (!last || bytes > incoming->chunk_bytes)) {
+		incoming->chunk_known = !last;
+		if (bytes != incoming->chunk_bytes &&
+		    incoming->judge.beyond > incoming->first_number)
+			incoming->judge.facts.numbered = false;
+		incoming->chunk_bytes = bytes;
+	}
+	live_judge_came(&incoming->judge, recv_number(incoming, note->offset));
 }
 
 /* Nothing more of the file will come. */

@@ -119,36 +119,27 @@ static bool loops_open_one(struct receiver *receiver, const struct nopal_address
 				    &recv_session_callbacks, receiver) == 0;
 }
 
-static bool loops_open_all(struct recv_group *group, const struct nopal_address *local,
-			   struct nopal_problems *problems)
+bool recv_loops_open(const struct nopal_address *local, void *user, struct nopal_problems *problems)
 {
-	if (group->count > 1) {
-		group->shards = nopal_shards_open(local, group->count, problems);
-		if (!group->shards)
-			return false;
-	}
+	struct recv_group *group = user;
+	bool good;
+
+	group->receivers = calloc(group->loops, sizeof(*group->receivers));
+	group->count = group->receivers ? group->loops : 0;
 	for (unsigned i = 0; i < group->count; i++) {
 		group->receivers[i].group = group;
 		group->receivers[i].guests.house = &group->house;
 		group->receivers[i].called_fd = -1;
 	}
-	for (unsigned i = 0; i < group->count; i++) {
-		if (!loops_open_one(&group->receivers[i], local, problems))
-			return false;
-	}
-	return loop_on_interrupt(group->receivers[0].loop, loops_on_interrupt, group);
-}
-
-bool recv_loops_open(const struct nopal_address *local, void *user, struct nopal_problems *problems)
-{
-	struct recv_group *group = user;
-
-	group->receivers = calloc(group->loops, sizeof(*group->receivers));
-	group->count = group->receivers ? group->loops : 0;
-	if (group->count > 0 && loops_open_all(group, local, problems))
-		return true;
-	recv_loops_close(group);
-	return false;
+	if (group->count > 1)
+		group->shards = nopal_shards_open(local, group->count, problems);
+	good = group->count == 1 || group->shards;
+	for (unsigned i = 0; i < group->count && good; i++)
+		good = loops_open_one(&group->receivers[i], local, problems);
+	good = good && loop_on_interrupt(group->receivers[0].loop, loops_on_interrupt, group);
+	if (!good)
+		recv_loops_close(group);
+	return good;
 }
 
 /* In its own thread: sessions that live yet end here. */

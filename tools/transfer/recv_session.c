@@ -290,35 +290,6 @@ static void recv_on_data(struct incoming *incoming, const struct nopal_message *
 	recv_try_finish(incoming);
 }
 
-static void recv_on_note(struct incoming *incoming, const struct nopal_message *message,
-			 const struct transfer_note *note)
-{
-	if (note->type == TRANSFER_OFFER) {
-		recv_on_offer(incoming, note);
-		return;
-	}
-	if (note->file != incoming->offer.file || !incoming->part)
-		return;
-	if (note->type == TRANSFER_START) {
-		recv_on_start(incoming, note);
-	} else if (note->type == TRANSFER_DATA) {
-		recv_on_data(incoming, message, note);
-	} else if (note->type == TRANSFER_END &&
-		   (incoming->state == RECV_TAKING || incoming->state == RECV_ANSWERED)) {
-		incoming->end_known = true;
-		incoming->end_size = note->size;
-		incoming->end_hash = note->hash;
-		recv_try_finish(incoming);
-	} else if (note->type == TRANSFER_SHARE) {
-		incoming->share = RECV_SHARE_ASKED;
-		recv_try_share(incoming);
-	} else if (note->type == TRANSFER_ABORT) {
-		snprintf(incoming->error, sizeof(incoming->error), "the sender: %.200s",
-			 note->text);
-		recv_file_over(incoming, incoming->error);
-	}
-}
-
 /* ------------------------------------------------------------------ callbacks */
 
 static struct incoming *recv_incoming_new(struct receiver *receiver)
@@ -381,7 +352,29 @@ static void recv_on_received(struct nopal_session *session, struct nopal_message
 		return;
 	}
 	recv_judge_note(incoming, message, &note);
-	recv_on_note(incoming, message, &note);
+	if (note.type == TRANSFER_OFFER) {
+		recv_on_offer(incoming, &note);
+		return;
+	}
+	if (note.file != incoming->offer.file || !incoming->part)
+		return;
+	if (note.type == TRANSFER_START) {
+		recv_on_start(incoming, &note);
+	} else if (note.type == TRANSFER_DATA) {
+		recv_on_data(incoming, message, &note);
+	} else if (note.type == TRANSFER_END &&
+		   (incoming->state == RECV_TAKING || incoming->state == RECV_ANSWERED)) {
+		incoming->end_known = true;
+		incoming->end_size = note.size;
+		incoming->end_hash = note.hash;
+		recv_try_finish(incoming);
+	} else if (note.type == TRANSFER_SHARE) {
+		incoming->share = RECV_SHARE_ASKED;
+		recv_try_share(incoming);
+	} else if (note.type == TRANSFER_ABORT) {
+		snprintf(incoming->error, sizeof(incoming->error), "the sender: %.200s", note.text);
+		recv_file_over(incoming, incoming->error);
+	}
 }
 
 static void recv_on_writable(struct nopal_session *session, void *user)
