@@ -17,65 +17,45 @@ enum { SERVE_FILES_MAX = 256, SERVE_HASHES_MAX = 8 << 20 };
 /* -------------------------------------------------------------------- looking up */
 
 /* Every name in the path but the last one is that of a folder. */
-static int serve_file_walk(int folder, const char *path)
-{
-	char name[TRANSFER_TEXT_ROOM];
-	int at = folder;
-
-	while (path) {
-		struct stat now;
-		int next, error;
-
-		transfer_path_next(&path, name);
-		next = openat(at, name,
-			      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC |
-				      (path ? O_DIRECTORY : 0));
-		error = errno;
-		/* with O_DIRECTORY, the error of a link is ENOTDIR */
-		if (next < 0 && error == ENOTDIR &&
-		    fstatat(at, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(now.st_mode))
-			error = ELOOP;
-		if (at != folder)
-			close(at);
-		if (next < 0)
-			return -error;
-		at = next;
-	}
-	return at;
-}
-
 static int serve_file_find(int folder, const char *path, char *why)
 {
-	const char *refused = transfer_path_refused(path);
-	int fd;
+	const char *refused = transfer_path_refused(path), *rest = path, *cause;
+	char name[TRANSFER_TEXT_ROOM];
+	int at = folder, error = 0;
 
 	if (refused) {
 		/* the path is not repeated: any byte may be in it */
 		snprintf(why, TRANSFER_TEXT_ROOM, "%s", refused);
 		return -1;
 	}
-	fd = serve_file_walk(folder, path);
-	if (fd < 0) {
-		int error = -fd;
-		const char *cause = strerror(error);
+	while (rest && at >= 0) {
+		int above = at;
+		struct stat now;
 
-		if (error == ENOENT || error == ENOTDIR)
-			cause = "there is no such file";
-		else if (error == ELOOP)
-			cause = "links are not followed";
-		transfer_wrong(why, path, cause);
-		return -1;
+		transfer_path_next(&rest, name);
+		at = openat(above, name,
+			    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC |
+				    (rest ? O_DIRECTORY : 0));
+		error = errno;
+		/* with O_DIRECTORY, the error of a link is ENOTDIR */
+		if (at < 0 && error == ENOTDIR &&
+		    fstatat(above, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(now.st_mode))
+			error = ELOOP;
+		if (above != folder)
+			close(above);
 	}
-	return fd;
+	if (at >= 0)
+		return at;
+	cause = strerror(error);
+	if (error == ENOENT || error == ENOTDIR)
+		cause = "there is no such file";
+	else if (error == ELOOP)
+		cause = "links are not followed";
+	transfer_wrong(why, path, cause);
+	return -1;
 }
 
 /* --------------------------------------------------------------------- contents */
-
-static bool serve_file_is(const struct serve_file *a, const struct serve_file *b)
-{
-	return a->device == b->device && a->inode == b->inode && a->size == b->size &&
-	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
-}
 
 static void serve_file_free(struct serve_files *files, struct serve_file *file)
 {
@@ -139,7 +119,9 @@ struct serve_file *serve_file_open(struct serve_files *files, const char *name,
 	like.size = (uint64_t)now.st_size;
 	like.mtime_ns = source_ns(&now.st_mtim);
 	like.ctime_ns = source_ns(&now.st_ctim);
-	while (file && (file->state == SERVE_FILE_FAILED || !serve_file_is(file, &like)))
+	while (file && (file->state == SERVE_FILE_FAILED || file->device != like.device ||
+			file->inode != like.inode || file->size != like.size ||
+			file->mtime_ns != like.mtime_ns || file->ctime_ns != like.ctime_ns))
 		file = file->next;
 	if (!file)
 		file = serve_file_add(files, &like, ret_source, why);
@@ -168,49 +150,46 @@ void serve_file_close(struct serve_files *files, struct serve_file *file)
 
 /* ---------------------------------------------------------------------- reading */
 
-static bool serve_file_read_block(struct serve_file *file)
+/* Reads and hashes the next blocks; false: `why`. */
+static bool serve_file_read(struct serve_file *file)
 {
 	static uint8_t bytes[FILE_BLOCK_MAX];
 	struct file_blocks *blocks = &file->blocks;
-	struct range range = file_blocks_range(blocks, blocks->known);
 	struct source *source = &file->source;
-	size_t length;
+	uint64_t end = source->offset + TRANSFER_STEP_BYTES;
 
-	file_hash_init(&source->hash);
-	while (source->offset < range.end)
-		if (!source_read(source, bytes, (size_t)(range.end - source->offset), &length,
-				 file->why))
+	while (!file_blocks_are_known(blocks) && source->offset < end) {
+		struct range range = file_blocks_range(blocks, blocks->known);
+		size_t length;
+
+		file_hash_init(&source->hash);
+		while (source->offset < range.end)
+			if (!source_read(source, bytes, (size_t)(range.end - source->offset),
+					 &length, file->why))
+				return false;
+		if (!file_blocks_add(blocks, source_hash(source))) {
+			snprintf(file->why, sizeof(file->why), "the server: out of memory");
 			return false;
-	if (file_blocks_add(blocks, source_hash(source)))
-		return true;
-	snprintf(file->why, sizeof(file->why), "the server: out of memory");
-	return false;
+		}
+	}
+	return source_is_same(source, file->why);
 }
 
 struct serve_file *serve_file_step(struct serve_files *files)
 {
 	struct serve_file *file = files->list;
-	struct file_blocks *blocks;
-	uint64_t end;
 
 	while (file && file->state != SERVE_FILE_NEW)
 		file = file->next;
 	if (!file)
 		return NULL;
-	blocks = &file->blocks;
-	end = file->source.offset + TRANSFER_STEP_BYTES;
-	file->state = SERVE_FILE_FAILED; /* until reading has gone well */
-	while (!file_blocks_are_known(blocks) && file->source.offset < end)
-		if (!serve_file_read_block(file))
-			return file;
-	if (!source_is_same(&file->source, file->why))
-		return file;
-	file->state = SERVE_FILE_NEW;
-	if (!file_blocks_are_known(blocks))
-		return file;
-	file->state = SERVE_FILE_KNOWN;
-	file->hash = file_blocks_root(blocks);
-	source_close(&file->source);
+	if (!serve_file_read(file)) {
+		file->state = SERVE_FILE_FAILED;
+	} else if (file_blocks_are_known(&file->blocks)) {
+		file->state = SERVE_FILE_KNOWN;
+		file->hash = file_blocks_root(&file->blocks);
+		source_close(&file->source);
+	}
 	return file;
 }
 

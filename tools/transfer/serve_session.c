@@ -140,23 +140,7 @@ bool serve_step(struct serve *serve)
 
 /* -------------------------------------------------------------------- its parts */
 
-/* The part that is next, where the one before has left. */
-static bool serve_next(struct serve_session *to)
-{
-	const struct range *want = &to->wants[to->first];
-
-	if (to->reader.offset < to->reader.end)
-		return true;
-	if (!to->count)
-		return false;
-	to->reader.chunk_bytes = (uint32_t)(want->end - want->from);
-	reader_range(&to->reader, want->from, want->end);
-	to->first = (to->first + 1) % SERVE_WANTS;
-	to->count--;
-	to->bytes += to->reader.chunk_bytes;
-	return true;
-}
-
+/* Sends the parts that are asked for, one after the other. */
 static void serve_pump(struct serve_session *to)
 {
 	enum reader_stop stop = READER_ALL;
@@ -173,7 +157,18 @@ static void serve_pump(struct serve_session *to)
 				nopal_session_abort(to->out.session, strerror(-error));
 		}
 	}
-	while (stop == READER_ALL && transfer_flush(&to->out) && to->file && serve_next(to)) {
+	while (stop == READER_ALL && transfer_flush(&to->out) && to->file) {
+		if (to->reader.offset >= to->reader.end) {
+			const struct range *want = &to->wants[to->first];
+
+			if (!to->count)
+				return;
+			to->reader.chunk_bytes = (uint32_t)(want->end - want->from);
+			reader_range(&to->reader, want->from, want->end);
+			to->first = (to->first + 1) % SERVE_WANTS;
+			to->count--;
+			to->bytes += to->reader.chunk_bytes;
+		}
 		stop = reader_pump(&to->reader, &to->out.session, 0, &wait_ns);
 		if (stop == READER_FAILED ||
 		    !source_is_same(&to->reader.source, to->reader.error)) {
@@ -213,18 +208,6 @@ static void serve_on_list(struct serve_session *to, const struct transfer_note *
 	serve_pump(to);
 }
 
-static void serve_on_result(struct serve_session *to)
-{
-	char text[2 * TRANSFER_TEXT_ROOM];
-
-	if (!to->file)
-		return;
-	snprintf(text, sizeof(text), "%s: the file has arrived; %llu bytes from here", to->name,
-		 (unsigned long long)to->bytes);
-	serve_drop(to);
-	serve_say(to, text);
-}
-
 /* -------------------------------------------------------------------- callbacks */
 
 static void *serve_on_accepted(struct nopal_session *session, void *user)
@@ -254,23 +237,28 @@ static void serve_on_received(struct nopal_session *session, struct nopal_messag
 			      void *user)
 {
 	struct serve_session *to = user;
+	char text[2 * TRANSFER_TEXT_ROOM];
 	struct transfer_note note;
 
 	if (!to)
 		return;
 	to->heard_ns = serve_now(to);
-	if (!transfer_received(message, &note))
+	if (!transfer_received(message, &note)) {
 		nopal_session_abort(session, TRANSFER_STRANGER);
-	else if (note.type == TRANSFER_ASK)
+	} else if (note.type == TRANSFER_ASK) {
 		serve_on_ask(to, &note);
-	else if (note.file != to->reader.file)
+	} else if (note.file != to->reader.file) {
 		return;
-	else if (note.type == TRANSFER_WANT)
+	} else if (note.type == TRANSFER_WANT) {
 		serve_on_want(to, &note);
-	else if (note.type == TRANSFER_LIST)
+	} else if (note.type == TRANSFER_LIST) {
 		serve_on_list(to, &note);
-	else if (note.type == TRANSFER_RESULT)
-		serve_on_result(to);
+	} else if (note.type == TRANSFER_RESULT && to->file) {
+		snprintf(text, sizeof(text), "%s: the file has arrived; %llu bytes from here",
+			 to->name, (unsigned long long)to->bytes);
+		serve_drop(to);
+		serve_say(to, text);
+	}
 }
 
 static void serve_on_writable(struct nopal_session *session, void *user)
