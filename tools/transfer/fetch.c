@@ -144,21 +144,6 @@ static void fetching_on_part(void *user, uint64_t offset, const struct nopal_mes
 
 /* --------------------------------------------------- blocks that are here already */
 
-/* Compares the next block on disk; false: other bytes than the file's. */
-static bool fetching_compare(struct fetching *fetching)
-{
-	const struct file_blocks *blocks = &fetching->fetch.blocks;
-	uint64_t index = fetching->compared++, hash;
-	struct range block = file_blocks_range(blocks, index);
-
-	if (!part_block_hash(fetching->part, &block, &hash) || hash != blocks->hashes[index])
-		return false;
-	fetching->table.union_bytes += block.end - block.from;
-	if (!fetching->part->existing)
-		fetch_have(&fetching->fetch, index);
-	return true;
-}
-
 /* A step over the bytes on disk: an existing file under its own name is compared whole, an
  * unfinished one block by block. */
 static void fetching_check(void *user)
@@ -170,7 +155,15 @@ static void fetching_check(void *user)
 
 	while (fetching->stage == FETCH_CHECKING && max-- > 0 &&
 	       fetching->compared < blocks->count) {
-		if (!fetching_compare(fetching) && fetching->part->existing) {
+		uint64_t index = fetching->compared++, hash;
+		struct range block = file_blocks_range(blocks, index);
+
+		if (part_block_hash(fetching->part, &block, &hash) &&
+		    hash == blocks->hashes[index]) {
+			table->union_bytes += block.end - block.from;
+			if (!fetching->part->existing)
+				fetch_have(&fetching->fetch, index);
+		} else if (fetching->part->existing) {
 			/* Another file has the name: the unfinished one is compared instead. */
 			fetching->compared = table->union_bytes = 0;
 			if (!part_leave_existing(fetching->part, fetching->error))
@@ -283,35 +276,26 @@ static void fetching_on_interrupt(void *user)
 	fetching_over(fetching, "interrupted");
 }
 
-static bool fetching_setup(struct fetching *fetching, const struct tool_call *call,
-			   char *const *servers, const struct nopal_address *peers)
+static void fetching_run(struct fetching *fetching, const struct tool_call *call,
+			 char *const *servers, const struct nopal_address *peers)
 {
 	struct loop *loop = fetching->loop = loop_new(tool_value(call, "trace"));
 	struct fetch *fetch = &fetching->fetch;
-
-	if (!loop || !table_init(&fetching->table, servers, fetch->count))
-		return false;
-	fetch->ones = fetching->table.rows;
-	for (unsigned i = 0; i < fetch->count; i++)
-		fetch->ones[i].address = peers[i];
-	fetching->step = loop_event_new(loop, LOOP_TIMER, -1, fetching_check, fetching);
-	fetching->tick = loop_event_new(loop, LOOP_TIMER, -1, fetching_on_tick, fetching);
-	fetch->world = loop_world(loop);
-	return fetching->step && fetching->tick &&
-	       loop_on_interrupt(loop, fetching_on_interrupt, fetching);
-}
-
-static void fetching_run(struct fetching *fetching, const struct nopal_address *peers)
-{
-	struct fetch *fetch = &fetching->fetch;
 	struct table *table = &fetching->table;
 
-	fetch->endpoint = loop_endpoint_to_all(fetching->loop, peers, fetch->count);
-	if (!fetch->endpoint)
+	if (!loop || !table_init(table, servers, peers, fetch->count))
+		return;
+	fetch->ones = table->rows;
+	fetch->world = loop_world(loop);
+	fetching->step = loop_event_new(loop, LOOP_TIMER, -1, fetching_check, fetching);
+	fetching->tick = loop_event_new(loop, LOOP_TIMER, -1, fetching_on_tick, fetching);
+	if (!fetching->step || !fetching->tick ||
+	    !loop_on_interrupt(loop, fetching_on_interrupt, fetching))
+		return;
+	fetch->endpoint = loop_endpoint_to_all(loop, peers, fetch->count);
+	if (!fetch->endpoint || !live_judge_watch(&fetching->judges, fetch->world, fetch->plan))
 		return;
 	table->file.started_ns = table->shown_ns = fetching_now(fetching);
-	if (!live_judge_watch(&fetching->judges, fetch->world, fetch->plan))
-		return;
 	live_judge_begin(&fetching->judge, fetch->plan, fetch->world, &fetching->judges, false);
 	fetch->judge = &fetching->judge;
 	if (!fetch_open(fetch)) {
@@ -387,26 +371,6 @@ static bool fetch_output(const struct tool_call *call, const char *served,
 	return false;
 }
 
-static bool fetch_hash_given(const struct tool_call *call, struct fetch *fetch)
-{
-	const char *text = tool_value(call, "hash");
-	size_t digits;
-
-	if (!text)
-		return true;
-	digits = strspn(text, "0123456789abcdefABCDEF");
-	if (digits != WORDS_HASH_DIGITS || text[digits]) {
-		fprintf(stderr,
-			"error: --hash %s: no hash of a file\n"
-			"  fix: give the %d digits that `nopal serve` and `nopal fetch` print\n",
-			text, WORDS_HASH_DIGITS);
-		return false;
-	}
-	fetch->given = true;
-	fetch->hash = strtoull(text, NULL, WORDS_HASH_BASE);
-	return true;
-}
-
 /* The number of words that are names: at the end stand addresses, one at least, which have a colon;
  * the first word is a name whatever it has.  0: one of the words is wrong. */
 static int fetch_names(const struct tool_call *call)
@@ -452,10 +416,21 @@ static int fetch_names(const struct tool_call *call)
 static bool fetching_read(struct fetching *fetching, const struct tool_call *call)
 {
 	struct fetch *fetch = &fetching->fetch;
+	const char *hash = tool_value(call, "hash");
+	size_t digits = hash ? strspn(hash, "0123456789abcdefABCDEF") : 0;
 
+	if (hash && (digits != WORDS_HASH_DIGITS || hash[digits])) {
+		fprintf(stderr,
+			"error: --hash %s: no hash of a file\n"
+			"  fix: give the %d digits that `nopal serve` and `nopal fetch` print\n",
+			hash, WORDS_HASH_DIGITS);
+		return false;
+	}
+	fetch->given = hash != NULL;
+	fetch->hash = hash ? strtoull(hash, NULL, WORDS_HASH_BASE) : 0;
 	fetching->folder.differs = "is there, and differs (--overwrite replaces it)";
 	fetching->folder.overwrite = tool_value(call, "overwrite") != NULL;
-	if (!fetch_hash_given(call, fetch) || !live_judge_read(call, &fetching->judges) ||
+	if (!live_judge_read(call, &fetching->judges) ||
 	    !tool_quantity(call, "wait", NOPAL_TIME, FETCH_WAIT_NS, &fetch->wait_ns))
 		return false;
 	fetch->plan = tool_chosen_plan(call, "fetch");
@@ -487,8 +462,7 @@ static enum tool_exit fetch_one_from(const struct tool_call *call, int name, int
 	progress_init(&fetching.table.progress, call);
 	fetching.table.file.name = fetching.name;
 	fetching.table.file.plan = nopal_plan_info(fetch->plan)->name;
-	if (fetching_setup(&fetching, call, call->words + names, peers))
-		fetching_run(&fetching, peers);
+	fetching_run(&fetching, call, call->words + names, peers);
 	loop_event_free(fetching.step);
 	loop_event_free(fetching.job);
 	loop_event_free(fetching.tick);

@@ -115,33 +115,26 @@ static void choice_go_on(struct fetch *fetch)
 				"start `nopal serve` there again");
 }
 
-/* False: other hashes than those asked for. */
-static bool choice_take(struct fetch *fetch, const struct nopal_message *message,
-			const struct transfer_note *note)
+void fetch_listed(struct fetch *fetch, struct destination *one, const struct nopal_message *message,
+		  const struct transfer_note *note)
 {
 	struct file_blocks *blocks = &fetch->blocks;
 	uint64_t left = blocks->count - blocks->known;
 	uint64_t hashes[TRANSFER_HASHES_MAX];
-	size_t count = transfer_hashes(message, 0, hashes, TRANSFER_HASHES_MAX);
+	size_t count;
+	bool good;
 
-	if (left > TRANSFER_HASHES_MAX)
-		left = TRANSFER_HASHES_MAX;
-	if (note->offset != blocks->known || count != left ||
-	    nopal_message_length(message) != TRANSFER_DATA_HEADER + left * sizeof(hashes[0]))
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (!file_blocks_add(blocks, hashes[i]))
-			return false;
-	return true;
-}
-
-void fetch_listed(struct fetch *fetch, struct destination *one, const struct nopal_message *message,
-		  const struct transfer_note *note)
-{
 	if (fetch->known || one != fetch->lister)
 		return; /* the list comes too late */
 	fetch->listed_ns = fetch_now(fetch);
-	if (choice_take(fetch, message, note))
+	count = transfer_hashes(message, 0, hashes, TRANSFER_HASHES_MAX);
+	if (left > TRANSFER_HASHES_MAX)
+		left = TRANSFER_HASHES_MAX;
+	good = note->offset == blocks->known && count == left &&
+	       nopal_message_length(message) == TRANSFER_DATA_HEADER + left * sizeof(hashes[0]);
+	for (size_t i = 0; good && i < count; i++)
+		good = file_blocks_add(blocks, hashes[i]);
+	if (good)
 		choice_go_on(fetch);
 	else
 		fetch_leave_out(fetch, one, TABLE_FAILED,

@@ -119,16 +119,6 @@ static int64_t plan_due_ns(const struct fetch_plan *plan, const struct fetch_ser
 	return now_ns + (int64_t)parts * gap_ns;
 }
 
-/* The same of a part for which it is asked now. */
-static int64_t plan_due_next_ns(const struct fetch_plan *plan, const struct fetch_server *server,
-				int64_t now_ns)
-{
-	if (!server->rate)
-		return server->asked_count ? PLAN_NEVER : now_ns;
-	return plan_later(now_ns + server->round_ns,
-			  plan_due_ns(plan, server, server->asked_count + 1, now_ns));
-}
-
 /* --------------------------------------------------- servers come, servers go */
 
 void fetch_plan_join(struct fetch_plan *plan, unsigned server)
@@ -214,58 +204,29 @@ bool fetch_plan_is_useless(const struct fetch_plan *plan, unsigned server)
 
 /* --------------------------------------------------------------------- asking */
 
-/* The first free part in the file. */
-static bool plan_free_part(struct fetch_plan *plan, const struct fetch_server *me,
-			   uint64_t *ret_part)
-{
-	uint64_t part;
-
-	while (plan->lowest < plan->parts && plan->part[plan->lowest])
-		plan->lowest++;
-	part = plan->lowest;
-	while (part < plan->parts && (plan->part[part] || plan_was_wrong(me, part)))
-		part++;
-	*ret_part = part;
-	return part < plan->parts;
-}
-
-/* Of the parts that this server alone owes, the one that it would bring last, and that `me` may
- * bring; NULL: none. */
-static const struct fetch_asked *plan_last_of(const struct fetch_plan *plan,
-					      const struct fetch_server *server,
-					      const struct fetch_server *me, int64_t now_ns,
-					      int64_t *ret_due_ns)
-{
-	for (unsigned i = server->asked_count; i-- > 0;) {
-		const struct fetch_asked *asked = &server->asked[i];
-
-		if (asked->given_back || plan->part[asked->part] >= PLAN_COPIES ||
-		    plan_was_wrong(me, asked->part))
-			continue;
-		*ret_due_ns = plan_due_ns(plan, server, i + 1, now_ns);
-		return asked;
-	}
-	return NULL;
-}
-
-/* The part that another server would bring last of all, where this one brings it sooner. */
+/* The part that another server alone owes and would bring last of all, where this one may bring it,
+ * and sooner. */
 static bool plan_part_again(const struct fetch_plan *plan, const struct fetch_server *me,
 			    int64_t now_ns, uint64_t *ret_part)
 {
-	int64_t latest_ns = plan_due_next_ns(plan, me, now_ns), due_ns;
+	int64_t latest_ns = me->asked_count ? PLAN_NEVER : now_ns;
 	bool found = false;
 
+	if (me->rate)
+		latest_ns = plan_later(now_ns + me->round_ns,
+				       plan_due_ns(plan, me, me->asked_count + 1, now_ns));
 	for (unsigned i = 0; i < plan->servers; i++) {
 		const struct fetch_server *other = &plan->server[i];
-		const struct fetch_asked *last;
+		unsigned last = other == me ? 0 : other->asked_count;
 
-		if (other == me)
+		while (last > 0 && (other->asked[last - 1].given_back ||
+				    plan->part[other->asked[last - 1].part] >= PLAN_COPIES ||
+				    plan_was_wrong(me, other->asked[last - 1].part)))
+			last--;
+		if (!last || plan_due_ns(plan, other, last, now_ns) <= latest_ns)
 			continue;
-		last = plan_last_of(plan, other, me, now_ns, &due_ns);
-		if (!last || due_ns <= latest_ns)
-			continue;
-		latest_ns = due_ns;
-		*ret_part = last->part;
+		latest_ns = plan_due_ns(plan, other, last, now_ns);
+		*ret_part = other->asked[last - 1].part;
 		found = true;
 	}
 	return found;
@@ -286,10 +247,14 @@ bool fetch_plan_ask(struct fetch_plan *plan, unsigned server, int64_t now_ns,
 		return false;
 	if (me->wrong.count && plan_has_better(plan))
 		return false;
+	while (plan->lowest < plan->parts && plan->part[plan->lowest])
+		plan->lowest++;
+	part = plan->lowest; /* the first free part in the file */
+	while (part < plan->parts && (plan->part[part] || plan_was_wrong(me, part)))
+		part++;
 	/* A second copy is asked for only where the server would be idle before the next part. */
-	if (!plan_free_part(plan, me, &part) &&
-	    !(me->asked_count < plan_window(plan, me, me->round_ns) &&
-	      plan_part_again(plan, me, now_ns, &part)))
+	if (part == plan->parts && !(me->asked_count < plan_window(plan, me, me->round_ns) &&
+				     plan_part_again(plan, me, now_ns, &part)))
 		return false;
 	plan->part[part]++;
 	me->asked[me->asked_count] = (struct fetch_asked){

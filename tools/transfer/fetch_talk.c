@@ -156,22 +156,24 @@ static void fetch_on_wrong(struct fetch *fetch, struct destination *one, uint64_
 }
 
 /* The answer to a request is a block, which is compared with its hash before any use. */
-static void fetch_on_block(struct fetch *fetch, struct destination *one,
-			   const struct nopal_message *message, uint64_t offset)
+static void fetch_on_data(struct fetch *fetch, struct destination *one,
+			  const struct nopal_message *message, uint64_t offset)
 {
 	uint64_t length = nopal_message_length(message) - TRANSFER_DATA_HEADER;
+	bool was_whole = fetch_plan_is_whole(&fetch->parts);
 	enum fetch_came came = FETCH_UNASKED;
+	bool good = true;
 	uint64_t index;
 
 	if (file_blocks_find(&fetch->blocks, offset, length, &index)) {
-		if (fetch_hash(message) != fetch->blocks.hashes[index]) {
-			fetch_on_wrong(fetch, one, offset, length);
-			return;
-		}
-		came = fetch_plan_came(&fetch->parts, fetch_index(fetch, one), offset, length,
-				       fetch_now(fetch));
+		good = fetch_hash(message) == fetch->blocks.hashes[index];
+		if (good)
+			came = fetch_plan_came(&fetch->parts, fetch_index(fetch, one), offset,
+					       length, fetch_now(fetch));
 	}
-	if (came == FETCH_NEW) {
+	if (!good) {
+		fetch_on_wrong(fetch, one, offset, length);
+	} else if (came == FETCH_NEW) {
 		one->bytes += length;
 		fetch->hooks->part(fetch->user, offset, message);
 	} else if (came == FETCH_TWICE) {
@@ -180,14 +182,6 @@ static void fetch_on_block(struct fetch *fetch, struct destination *one,
 		fetch_leave_out(fetch, one, TABLE_FAILED, "it sent bytes that it was not asked for",
 				NULL);
 	}
-}
-
-static void fetch_on_data(struct fetch *fetch, struct destination *one,
-			  const struct nopal_message *message, uint64_t offset)
-{
-	bool was_whole = fetch_plan_is_whole(&fetch->parts);
-
-	fetch_on_block(fetch, one, message, offset);
 	if (fetch->closing)
 		return;
 	fetch_ask_all(fetch);

@@ -14,18 +14,6 @@
 #include "peer/live_judge.h"
 #include "transfer/send.h"
 
-/* The number of words that are files: at the end stand addresses, one at least, which have a colon
- * and are no files. */
-static int send_files(const struct tool_call *call)
-{
-	int files = call->word_count - 1;
-
-	while (files > 1 && strrchr(call->words[files - 1], ':') &&
-	       access(call->words[files - 1], F_OK))
-		files--;
-	return files;
-}
-
 static bool send_may_read(const struct tool_call *call, int files)
 {
 	for (int i = 0; i < files; i++) {
@@ -49,45 +37,40 @@ static bool send_may_read(const struct tool_call *call, int files)
 	return true;
 }
 
-static enum tool_exit send_with(const struct tool_call *call, struct nopal_plan *plan, int files,
-				const struct nopal_address *peers, int64_t rate_bps)
+static enum tool_exit send_run(const struct tool_call *call)
 {
-	bool to_many = nopal_plan_provides(plan, "fan_out");
-	int count = call->word_count;
+	int count = call->word_count, files = count - 1;
+	enum tool_exit exit = TOOL_BAD_INPUT;
+	struct nopal_plan *plan = NULL;
 	struct rendezvous rendezvous;
+	struct nopal_address *peers;
+	int64_t rate_bps;
+	bool to_many;
 
-	if (count - files > 1 && !to_many) {
+	/* At the end stand addresses, one at least, which have a colon and are no files. */
+	while (files > 1 && strrchr(call->words[files - 1], ':') &&
+	       access(call->words[files - 1], F_OK))
+		files--;
+	peers = calloc((size_t)(count - files), sizeof(*peers));
+	if (!peers)
+		return TOOL_ENVIRONMENT;
+	if (tool_destinations(call, files, peers) && send_may_read(call, files) &&
+	    tool_quantity(call, "rate", NOPAL_RATE, 0, &rate_bps))
+		plan = tool_chosen_plan(call, "bulk");
+	to_many = plan && nopal_plan_provides(plan, "fan_out");
+	if (plan && count - files > 1 && !to_many)
 		fprintf(stderr,
 			"error: %s and %s: config %s has one destination\n"
 			"  fix: take -c one_to_many_all, or _any, _quorum, _balance; or call "
 			"`nopal send` once for each\n",
 			call->words[count - 2], call->words[count - 1],
 			nopal_plan_info(plan)->name);
-		return TOOL_BAD_INPUT;
-	}
-	if (!transfer_plan_fits(plan) || !rendezvous_parse(call, peers, plan, &rendezvous))
-		return TOOL_BAD_INPUT;
-	return to_many ? send_many(call, plan, files, peers, rate_bps)
-		       : send_one(call, plan, files, peers, &rendezvous, rate_bps);
-}
-
-static enum tool_exit send_run(const struct tool_call *call)
-{
-	int files = send_files(call);
-	struct nopal_address *peers = calloc((size_t)(call->word_count - files), sizeof(*peers));
-	enum tool_exit exit = TOOL_BAD_INPUT;
-	struct nopal_plan *plan = NULL;
-	int64_t rate_bps;
-
-	if (!peers)
-		return TOOL_ENVIRONMENT;
-	if (tool_destinations(call, files, peers) && send_may_read(call, files) &&
-	    tool_quantity(call, "rate", NOPAL_RATE, 0, &rate_bps))
-		plan = tool_chosen_plan(call, "bulk");
-	if (plan) {
-		exit = send_with(call, plan, files, peers, rate_bps);
+	else if (plan && transfer_plan_fits(plan) &&
+		 rendezvous_parse(call, peers, plan, &rendezvous))
+		exit = to_many ? send_many(call, plan, files, peers, rate_bps)
+			       : send_one(call, plan, files, peers, &rendezvous, rate_bps);
+	if (plan)
 		nopal_plan_unref(plan);
-	}
 	free(peers);
 	return exit;
 }

@@ -224,7 +224,7 @@ static void send_many_on_ended(struct nopal_session *session, enum nopal_end end
 	live_judge_end(&many->judge, session, end);
 	many->group = NULL;
 	many->stage = MANY_CLOSING;
-	loop_event_start(many->next, 0);
+	loop_event_start(many->step, 0);
 }
 
 static const struct nopal_callbacks send_many_callbacks = {
@@ -287,7 +287,7 @@ static void send_many_begin(struct many *many)
 	send_many_forget(many);
 	if (!reader_open(&many->reader, (uint32_t)many->at, many->paths[many->at])) {
 		many->table.file.error = many->reader.error;
-		loop_event_start(many->next, 0);
+		loop_event_start(many->step, 0);
 		return;
 	}
 	many->table.file.total_bytes = many->reader.source.size;
@@ -306,7 +306,7 @@ static void send_many_begin(struct many *many)
 							       .user = many });
 	if (!many->group) {
 		many->table.file.error = "no session: out of memory";
-		loop_event_start(many->next, 0);
+		loop_event_start(many->step, 0);
 		return;
 	}
 	/* Of a spread file, enough pieces for all receivers must be under way. */
@@ -320,24 +320,30 @@ static void send_many_begin(struct many *many)
 	many_go_on(many);
 }
 
-/* The file has ended for all receivers. */
-static void send_many_next(void *user)
+/* Goes on with a file, or, when it has ended for all receivers, with the next one. */
+static void send_many_step(void *user)
 {
 	struct many *many = user;
+	struct table *table = &many->table;
 
+	if (many->group) {
+		if (many->stage == MANY_CHECKING)
+			many_check(many);
+		else
+			many_pump(many);
+		return;
+	}
 	if (many->interrupted)
-		many->table.file.error = "interrupted";
-	many->table.file.transport = nopal_endpoint_transport(many->endpoint);
-	many->judge.facts.all_receivers = table_is_kept(&many->table);
-	if (live_judge_is_broken(&many->judge, &many->table.progress) || many->table.file.error ||
-	    !table_is_kept(&many->table))
+		table->file.error = "interrupted";
+	table->file.transport = nopal_endpoint_transport(many->endpoint);
+	many->judge.facts.all_receivers = table_is_kept(table);
+	if (live_judge_is_broken(&many->judge, &table->progress) || table->file.error ||
+	    !table_is_kept(table))
 		many->exit = TOOL_FAILED;
-	many->table.file.judged = live_judge_result(&many->judge);
+	table->file.judged = live_judge_result(&many->judge);
 	live_judge_fini(&many->judge);
-	table_end(&many->table);
+	table_end(table);
 	reader_close(&many->reader);
-	loop_event_stop(many->step);
-	loop_event_stop(many->paced);
 	if (++many->at == many->path_count || many->interrupted)
 		loop_stop(many->loop);
 	else
@@ -465,19 +471,14 @@ static enum tool_exit send_many_run(struct many *many, const struct tool_call *c
 
 	many->infos = calloc(many->count, sizeof(*many->infos));
 	if (!loop || !many->infos ||
-	    !table_init(&many->table, call->words + many->path_count, many->count) ||
+	    !table_init(&many->table, call->words + many->path_count, peers, many->count) ||
 	    !live_judge_watch(&many->judges, loop_world(loop), many->plan))
 		return TOOL_ENVIRONMENT;
-	many->step = loop_event_new(loop, LOOP_TIMER, -1, many_check, many);
-	many->paced = loop_event_new(loop, LOOP_TIMER, -1, many_pump, many);
+	many->step = loop_event_new(loop, LOOP_TIMER, -1, send_many_step, many);
 	many->tick = loop_event_new(loop, LOOP_TIMER, -1, send_many_tick, many);
-	many->next = loop_event_new(loop, LOOP_TIMER, -1, send_many_next, many);
-	if (!many->step || !many->paced || !many->tick || !many->next ||
-	    !loop_on_interrupt(loop, send_many_on_interrupt, many))
+	if (!many->step || !many->tick || !loop_on_interrupt(loop, send_many_on_interrupt, many))
 		return TOOL_ENVIRONMENT;
 	many->ones = many->table.rows;
-	for (unsigned i = 0; i < many->count; i++)
-		many->ones[i].address = peers[i];
 	many->endpoint = loop_endpoint_to_all(loop, peers, many->count);
 	if (!many->endpoint)
 		return TOOL_ENVIRONMENT;
@@ -508,9 +509,7 @@ enum tool_exit send_many(const struct tool_call *call, struct nopal_plan *plan, 
 		return TOOL_BAD_INPUT;
 	exit = send_many_run(&many, call, peers);
 	loop_event_free(many.step);
-	loop_event_free(many.paced);
 	loop_event_free(many.tick);
-	loop_event_free(many.next);
 	if (many.loop)
 		loop_free(many.loop);
 	for (unsigned i = 0; many.ones && i < many.count; i++)

@@ -177,30 +177,6 @@ static void many_end(struct many *many)
 	many_go_on(many);
 }
 
-static void many_fed(struct many *many)
-{
-	struct transfer_note end;
-	struct range gap;
-
-	if (many->rounds && ranges_gap(many->held, many->held_count, many->reader.end,
-				       many->reader.source.size, &gap)) {
-		reader_range(&many->reader, gap.from, gap.end);
-		many_pump(many);
-		return;
-	}
-	if (!reader_end(&many->reader, &end)) {
-		many_fail(many);
-		return;
-	}
-	if (!many->rounds)
-		many->table.file.hash = end.hash;
-	many->end = end;
-	if (many->table.spread)
-		many->end.type = TRANSFER_SHARE;
-	many->stage = MANY_DRAINING;
-	many_go_on(many);
-}
-
 bool many_flush(struct many *many)
 {
 	bool flushed = true;
@@ -210,10 +186,11 @@ bool many_flush(struct many *many)
 	return flushed;
 }
 
-void many_pump(void *user)
+void many_pump(struct many *many)
 {
-	struct many *many = user;
+	struct transfer_note end;
 	enum reader_stop stop;
+	struct range gap;
 	int64_t wait_ns;
 
 	if (many->stage != MANY_SENDING || many->interrupted || !many_flush(many))
@@ -221,12 +198,26 @@ void many_pump(void *user)
 	stop = reader_pump(&many->reader, &many->group, MANY_DATA, &wait_ns);
 	if (stop == READER_PACED) {
 		/* The sender waits, and not for the receivers. */
-		loop_event_start(many->paced, wait_ns);
+		loop_event_start(many->step, wait_ns);
 		many->judge.moved_ns = many_now(many) + wait_ns;
-	} else if (stop == READER_FAILED) {
+	}
+	if (stop == READER_FULL || stop == READER_PACED)
+		return;
+	if (stop == READER_ALL && many->rounds &&
+	    ranges_gap(many->held, many->held_count, many->reader.end, many->reader.source.size,
+		       &gap)) {
+		reader_range(&many->reader, gap.from, gap.end);
+		many_pump(many);
+	} else if (stop == READER_FAILED || !reader_end(&many->reader, &end)) {
 		many_fail(many);
-	} else if (stop == READER_ALL) {
-		many_fed(many);
+	} else {
+		if (!many->rounds)
+			many->table.file.hash = end.hash;
+		many->end = end;
+		if (many->table.spread)
+			many->end.type = TRANSFER_SHARE;
+		many->stage = MANY_DRAINING;
+		many_go_on(many);
 	}
 }
 
@@ -279,15 +270,11 @@ static void check_settle(struct many *many)
 	many_go_on(many);
 }
 
-void many_check(void *user)
+void many_check(struct many *many)
 {
-	struct many *many = user;
 	struct reader *reader = &many->reader;
-	uint64_t mark;
+	uint64_t mark = check_mark(many);
 
-	if (!many->group || many->stage != MANY_CHECKING)
-		return;
-	mark = check_mark(many);
 	if (!mark) {
 		check_settle(many);
 		return;
@@ -317,20 +304,6 @@ void many_check(void *user)
 		if (!good)
 			check_anew(many);
 	}
-	loop_event_start(many->step, 0);
-}
-
-/* All have answered. */
-static void many_gathered(struct many *many)
-{
-	for (unsigned i = 0; i < many->count; i++)
-		if (many->ones[i].phase == PHASE_ANSWERED && !many->ones[i].has)
-			check_anew(many);
-	if (!check_mark(many)) {
-		many_start(many);
-		return;
-	}
-	many->stage = MANY_CHECKING;
 	loop_event_start(many->step, 0);
 }
 
@@ -420,8 +393,8 @@ static void many_judge_shares(struct many *many)
 
 void many_go_on(struct many *many)
 {
-	bool left = many_any(many, PHASE_ANSWERED) || many_any(many, PHASE_TAKING) ||
-		    many_any(many, PHASE_ENDED);
+	bool ended = many_any(many, PHASE_ENDED);
+	bool left = ended || many_any(many, PHASE_ANSWERED) || many_any(many, PHASE_TAKING);
 	/* A note that follows DATA in a receiver's own session comes after them; not so DATA that
 	 * left through a channel, or to another receiver. */
 	bool is_drained = many->outcomes == many->reader.chunks ||
@@ -430,18 +403,22 @@ void many_go_on(struct many *many)
 	if (many->stage == MANY_CLOSING || many_any(many, PHASE_OPENING) ||
 	    many_any(many, PHASE_ASKED) || many_any(many, PHASE_WAITING))
 		return;
-	if (!left) {
-		if (many->table.spread)
-			many_unite(many);
-		many_close(many);
-		return;
-	}
-	if (many->stage == MANY_GATHERING)
-		many_gathered(many);
-	else if (many->stage == MANY_SETTLING && !many_any(many, PHASE_ENDED))
-		many_start(many);
-	else if (many->stage == MANY_DRAINING && is_drained)
-		many_end(many);
-	else if (many->stage == MANY_ENDING && !many_any(many, PHASE_ENDED))
+	if (!left || (many->stage == MANY_ENDING && !ended)) {
 		many_judge_shares(many);
+	} else if (many->stage == MANY_GATHERING) {
+		/* All have answered. */
+		for (unsigned i = 0; i < many->count; i++)
+			if (many->ones[i].phase == PHASE_ANSWERED && !many->ones[i].has)
+				check_anew(many);
+		if (!check_mark(many)) {
+			many_start(many);
+			return;
+		}
+		many->stage = MANY_CHECKING;
+		loop_event_start(many->step, 0);
+	} else if (many->stage == MANY_SETTLING && !ended) {
+		many_start(many);
+	} else if (many->stage == MANY_DRAINING && is_drained) {
+		many_end(many);
+	}
 }

@@ -71,7 +71,7 @@ struct many {
 	uint64_t moves;		 /* as of the last tick */
 	struct live_judge_options judges;
 	enum tool_exit exit;
-	struct loop_event *step, *paced, *tick, *next;
+	struct loop_event *step, *tick;
 };
 
 int64_t many_now(const struct many *many);
@@ -85,10 +85,10 @@ void many_leave(struct many *many, struct destination *one, enum table_state sta
 void many_offer(struct many *many, struct destination *one);
 /* Something changed: is the stage over? */
 void many_go_on(struct many *many);
-/* Compares beginnings, a step at a time; `user` is the struct many. */
-void many_check(void *user);
-/* Sends as much as the group takes; `user` is the struct many. */
-void many_pump(void *user);
+/* Compares beginnings, a step at a time. */
+void many_check(struct many *many);
+/* Sends as much as the group takes. */
+void many_pump(struct many *many);
 /* False: some notes still wait. */
 bool many_flush(struct many *many);
 /* Counts the bytes that have arrived at each receiver. */

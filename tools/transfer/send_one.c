@@ -59,7 +59,7 @@ struct sender {
 	bool noted;    /* a note of the protocol has come */
 	int64_t pings; /* that left here */
 	int64_t moves; /* see send_is_stuck() */
-	struct loop_event *step, *paced, *again, *ping;
+	struct loop_event *step, *ping;
 };
 
 static int64_t send_now(const struct sender *sender)
@@ -68,7 +68,7 @@ static int64_t send_now(const struct sender *sender)
 }
 
 static void send_next_file(struct sender *sender);
-static void send_pump(void *user);
+static void send_pump(struct sender *sender);
 
 /* ------------------------------------------------------- a file ends, somehow */
 
@@ -83,7 +83,6 @@ static void send_file_over(struct sender *sender, const char *error)
 	progress_end(&sender->progress, &sender->file, send_now(sender));
 	reader_close(&sender->reader);
 	loop_event_stop(sender->step);
-	loop_event_stop(sender->paced);
 	sender->at++;
 	send_next_file(sender);
 }
@@ -106,14 +105,6 @@ static void send_offer(struct sender *sender)
 	reader_offer(&sender->reader, &note);
 	sender->state = SEND_OFFERED;
 	transfer_say(&sender->out, &note);
-}
-
-static void send_again(void *user)
-{
-	struct sender *sender = user;
-
-	if (sender->state == SEND_WAITING)
-		send_offer(sender);
 }
 
 static void send_begin_file(struct sender *sender, const char *name)
@@ -155,7 +146,7 @@ static void send_next_file(struct sender *sender)
 	send_offer(sender);
 }
 
-/* ------------------------------------------------------------------ checking */
+/* ------------------------------------------------------------------ starting */
 
 static void send_start(struct sender *sender, uint64_t offset)
 {
@@ -168,22 +159,6 @@ static void send_start(struct sender *sender, uint64_t offset)
 	sender->state = SEND_SENDING;
 	transfer_say(&sender->out, &note);
 	send_pump(sender);
-}
-
-/* Compares the receiver's bytes with the beginning of this file, a step at a time. */
-static void send_check(void *user)
-{
-	struct sender *sender = user;
-
-	live_judge_moved(&sender->judge);
-	if (!reader_hash(&sender->reader, sender->check_to))
-		send_file_fails(sender);
-	else if (sender->reader.source.offset < sender->check_to)
-		loop_event_start(sender->step, 0);
-	else if (source_hash(&sender->reader.source) == sender->check_hash)
-		send_start(sender, sender->check_to);
-	else
-		send_start(sender, 0);
 }
 
 static void send_on_answer(struct sender *sender, const struct transfer_note *note)
@@ -200,7 +175,7 @@ static void send_on_answer(struct sender *sender, const struct transfer_note *no
 			return;
 		}
 		sender->state = SEND_WAITING;
-		loop_event_start(sender->again, TRANSFER_OFFER_AGAIN_NS);
+		loop_event_start(sender->step, TRANSFER_OFFER_AGAIN_NS);
 	} else if (note->offset == 0 || note->offset > sender->file.total_bytes) {
 		send_start(sender, 0);
 	} else {
@@ -213,9 +188,8 @@ static void send_on_answer(struct sender *sender, const struct transfer_note *no
 
 /* ------------------------------------------------------------------- sending */
 
-static void send_pump(void *user)
+static void send_pump(struct sender *sender)
 {
-	struct sender *sender = user;
 	enum reader_stop stop;
 	int64_t wait_ns;
 
@@ -237,11 +211,36 @@ static void send_pump(void *user)
 		transfer_say(&sender->out, &note);
 	} else if (stop == READER_PACED) {
 		/* The sender waits, and not for the receiver. */
-		loop_event_start(sender->paced, wait_ns);
+		loop_event_start(sender->step, wait_ns);
 		sender->judge.moved_ns = send_now(sender) + wait_ns;
 	} else if (stop == READER_FAILED) {
 		send_file_fails(sender);
 	}
+}
+
+/* The time has come to go on with the file. */
+static void send_step(void *user)
+{
+	struct sender *sender = user;
+
+	if (sender->state == SEND_WAITING) {
+		send_offer(sender);
+		return;
+	}
+	if (sender->state != SEND_CHECKING) {
+		send_pump(sender);
+		return;
+	}
+	/* Compares the receiver's bytes with the beginning of this file, a step at a time. */
+	live_judge_moved(&sender->judge);
+	if (!reader_hash(&sender->reader, sender->check_to))
+		send_file_fails(sender);
+	else if (sender->reader.source.offset < sender->check_to)
+		loop_event_start(sender->step, 0);
+	else if (source_hash(&sender->reader.source) == sender->check_hash)
+		send_start(sender, sender->check_to);
+	else
+		send_start(sender, 0);
 }
 
 /* ------------------------------------------------------------------ callbacks */
@@ -437,12 +436,9 @@ static enum tool_exit send_go(struct sender *sender, const struct tool_call *cal
 	if (!loop)
 		return TOOL_ENVIRONMENT;
 	reader_init(&sender->reader, loop_world(loop), transfer_chunk_bytes(sender->plan));
-	sender->step = loop_event_new(loop, LOOP_TIMER, -1, send_check, sender);
-	sender->paced = loop_event_new(loop, LOOP_TIMER, -1, send_pump, sender);
-	sender->again = loop_event_new(loop, LOOP_TIMER, -1, send_again, sender);
+	sender->step = loop_event_new(loop, LOOP_TIMER, -1, send_step, sender);
 	sender->ping = loop_event_new(loop, LOOP_TIMER, -1, send_on_ping, sender);
-	if (!sender->step || !sender->paced || !sender->again || !sender->ping ||
-	    !loop_on_interrupt(loop, send_on_interrupt, sender) ||
+	if (!sender->step || !sender->ping || !loop_on_interrupt(loop, send_on_interrupt, sender) ||
 	    !live_judge_watch(&sender->judges, loop_world(loop), sender->plan))
 		return TOOL_ENVIRONMENT;
 	sender->endpoint = rendezvous_endpoint(&sender->rendezvous, loop, peer);
@@ -480,8 +476,6 @@ enum tool_exit send_one(const struct tool_call *call, struct nopal_plan *plan, i
 	progress_init(&sender.progress, call);
 	exit = send_go(&sender, call, peer);
 	loop_event_free(sender.step);
-	loop_event_free(sender.paced);
-	loop_event_free(sender.again);
 	loop_event_free(sender.ping);
 	live_judge_fini(&sender.judge);
 	if (sender.loop) {

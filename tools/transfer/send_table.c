@@ -18,12 +18,15 @@ enum {
 #define TABLE_JSONL_NS	  INT64_C(1000000000)
 #define TABLE_NS_PER_S	  1e9
 
-bool table_init(struct table *table, char *const *peers, unsigned count)
+bool table_init(struct table *table, char *const *peers, const struct nopal_address *addresses,
+		unsigned count)
 {
 	table->rows = calloc(count, sizeof(*table->rows));
 	table->count = table->rows ? count : 0;
-	for (unsigned i = 0; i < table->count; i++)
+	for (unsigned i = 0; i < table->count; i++) {
 		table->rows[i].peer = peers[i];
+		table->rows[i].address = addresses[i];
+	}
 	return table->rows != NULL;
 }
 

@@ -24,7 +24,8 @@ struct table {
 };
 
 /* Rows of these peers, whose names are borrowed.  False: no memory. */
-bool table_init(struct table *table, char *const *peers, unsigned count);
+bool table_init(struct table *table, char *const *peers, const struct nopal_address *addresses,
+		unsigned count);
 void table_fini(struct table *table);
 /* Shows the table, a few times a second at most. */
 void table_show(struct table *table, int64_t now_ns);
