@@ -3,6 +3,7 @@
  * reader.c -- a file becomes DATA notes of a session, one or to many.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "file/reader.h"
@@ -21,7 +22,8 @@ bool reader_open(struct reader *reader, uint32_t file, const char *path)
 {
 	reader->file = file;
 	reader->offset = reader->end = reader->chunks = 0;
-	return source_open(&reader->source, path, reader->error);
+	return source_take(&reader->source, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), path,
+			   reader->error);
 }
 
 void reader_close(struct reader *reader)
@@ -32,16 +34,27 @@ void reader_close(struct reader *reader)
 	reader->chunk = NULL;
 }
 
-void reader_offer(const struct reader *reader, struct transfer_note *ret_note)
+void reader_offer(const struct reader *reader, struct transfer_outbox *out)
 {
-	*ret_note = (struct transfer_note){
+	const struct source *source = &reader->source;
+	const struct transfer_note note = {
 		.type = TRANSFER_OFFER,
 		.file = reader->file,
-		.size = reader->source.size,
-		.mtime_ns = reader->source.mtime_ns,
+		.id = transfer_id(source->name, source->size, source->mtime_ns),
+		.size = source->size,
+		.mtime_ns = source->mtime_ns,
 	};
-	snprintf(ret_note->text, sizeof(ret_note->text), "%s", reader->source.name);
-	ret_note->id = transfer_id(ret_note->text, ret_note->size, ret_note->mtime_ns);
+
+	transfer_say_text(out, note, source->name);
+}
+
+void reader_start(const struct reader *reader, struct transfer_outbox *out, uint64_t offset)
+{
+	const struct transfer_note note = { .type = TRANSFER_START,
+					    .file = reader->file,
+					    .offset = offset };
+
+	transfer_say(out, &note);
 }
 
 void reader_from(struct reader *reader, uint64_t offset, const struct file_hash *before)
@@ -141,6 +154,6 @@ bool reader_end(struct reader *reader, struct transfer_note *ret_note)
 	*ret_note = (struct transfer_note){ .type = TRANSFER_END,
 					    .file = reader->file,
 					    .size = reader->source.size,
-					    .hash = source_hash(&reader->source) };
+					    .hash = file_hash_value(&reader->source.hash) };
 	return source_is_same(&reader->source, reader->error);
 }

@@ -40,7 +40,9 @@ void reader_init(struct reader *reader, struct nopal_world *world, uint32_t chun
 /* False: `error` says why. */
 bool reader_open(struct reader *reader, uint32_t file, const char *path);
 void reader_close(struct reader *reader);
-void reader_offer(const struct reader *reader, struct transfer_note *ret_note);
+/* Says OFFER, or START at this offset. */
+void reader_offer(const struct reader *reader, struct transfer_outbox *out);
+void reader_start(const struct reader *reader, struct transfer_outbox *out, uint64_t offset);
 /* Before any of it leaves: reads on and hashes, a step at a time, and not beyond `end`.  False:
  * `error` says why. */
 bool reader_hash(struct reader *reader, uint64_t end);

@@ -22,11 +22,6 @@ int64_t source_ns(const struct timespec *time)
 	return (int64_t)time->tv_sec * SOURCE_NS_PER_S + time->tv_nsec;
 }
 
-bool source_open(struct source *source, const char *path, char *why)
-{
-	return source_take(source, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), path, why);
-}
-
 bool source_take(struct source *source, int fd, const char *path, char *why)
 {
 	const char *slash = strrchr(path, '/');
@@ -84,9 +79,4 @@ bool source_is_same(const struct source *source, char *why)
 	if ((uint64_t)now.st_size != source->size || source_ns(&now.st_mtim) != source->mtime_ns)
 		return transfer_wrong(why, source->name, "it changed while it was sent");
 	return true;
-}
-
-uint64_t source_hash(const struct source *source)
-{
-	return file_hash_value(&source->hash);
 }

@@ -21,9 +21,8 @@ struct source {
 	struct file_hash hash;
 };
 
-/* False: `why` (TRANSFER_TEXT_ROOM) has the reason. */
-bool source_open(struct source *source, const char *path, char *why);
-/* The same of an open file, whose descriptor belongs to the source from now on. */
+/* The file's open descriptor belongs to the source from now on; a negative one is the error in
+ * errno.  False: `why` (TRANSFER_TEXT_ROOM) has the reason. */
 bool source_take(struct source *source, int fd, const char *path, char *why);
 void source_close(struct source *source);
 /* Reads on; false: `why`. */
@@ -33,6 +32,5 @@ void source_rewind(struct source *source);
 int64_t source_ns(const struct timespec *time);
 /* Has the file still the size and time with which it was opened?  False: `why`. */
 bool source_is_same(const struct source *source, char *why);
-uint64_t source_hash(const struct source *source); /* of the bytes before `offset` */
 
 #endif

@@ -105,19 +105,6 @@ static void note_get(struct nopal_reader *reader, enum note_field field, struct 
 	}
 }
 
-/* Are the numbers of a note within their ranges? */
-static bool note_is_sound(const struct transfer_note *note)
-{
-	if (note->type == TRANSFER_OFFER)
-		return note->size <= INT64_MAX &&
-		       note->id == transfer_id(note->text, note->size, note->mtime_ns);
-	if (note->type == TRANSFER_WANT)
-		return note->size >= 1 && note->size <= TRANSFER_CHUNK_BYTES;
-	if (note->type == TRANSFER_LIST)
-		return note->size >= 1 && note->size <= TRANSFER_HASHES_MAX;
-	return true;
-}
-
 /* Do more bytes follow the note in its message? */
 static bool transfer_is_long(enum transfer_type type)
 {
@@ -140,8 +127,15 @@ bool transfer_decode(const uint8_t *bytes, size_t length, struct transfer_note *
 			break;
 		}
 	}
-	if (reader.bad || !note_is_sound(&note) ||
-	    (nopal_read_left(&reader) && !transfer_is_long(note.type)))
+	/* Are the numbers within their ranges? */
+	if (note.type == TRANSFER_OFFER)
+		reader.bad |= note.size > INT64_MAX ||
+			      note.id != transfer_id(note.text, note.size, note.mtime_ns);
+	else if (note.type == TRANSFER_WANT)
+		reader.bad |= note.size < 1 || note.size > TRANSFER_CHUNK_BYTES;
+	else if (note.type == TRANSFER_LIST)
+		reader.bad |= note.size < 1 || note.size > TRANSFER_HASHES_MAX;
+	if (reader.bad || (nopal_read_left(&reader) && !transfer_is_long(note.type)))
 		return false;
 	*ret_note = note;
 	return true;

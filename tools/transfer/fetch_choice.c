@@ -15,16 +15,6 @@ static bool choice_is_same(const struct destination *one, const struct destinati
 	return one->offer.size == other->offer.size && one->hash == other->hash;
 }
 
-static unsigned choice_votes(const struct fetch *fetch, const struct destination *like)
-{
-	unsigned votes = 0;
-
-	for (unsigned i = 0; i < fetch->count; i++)
-		votes += fetch->ones[i].phase == PHASE_ANSWERED &&
-			 choice_is_same(&fetch->ones[i], like);
-	return votes;
-}
-
 /* The first of the servers that announce the most common file; NULL: none announces any. */
 static struct destination *choice_leader(const struct fetch *fetch, unsigned *ret_votes)
 {
@@ -33,9 +23,14 @@ static struct destination *choice_leader(const struct fetch *fetch, unsigned *re
 	*ret_votes = 0;
 	for (unsigned i = 0; i < fetch->count; i++) {
 		struct destination *one = &fetch->ones[i];
-		unsigned votes = choice_votes(fetch, one);
+		unsigned votes = 0;
 
-		if (one->phase != PHASE_ANSWERED || votes < *ret_votes ||
+		if (one->phase != PHASE_ANSWERED)
+			continue;
+		for (unsigned j = 0; j < fetch->count; j++)
+			votes += fetch->ones[j].phase == PHASE_ANSWERED &&
+				 choice_is_same(&fetch->ones[j], one);
+		if (votes < *ret_votes ||
 		    (votes == *ret_votes && leader && leader->turn < one->turn))
 			continue;
 		leader = one;
@@ -71,10 +66,26 @@ static void choice_refuse(struct fetch *fetch, struct destination *one)
 
 /* --------------------------------------------------------------------- the list */
 
-static void choice_made(struct fetch *fetch)
+/* Asks for the next part of the list, or compares the whole list: then the file is known. */
+static void choice_go_on(struct fetch *fetch)
 {
-	struct file_blocks *blocks = &fetch->blocks;
+	const struct file_blocks *blocks = &fetch->blocks;
+	struct transfer_note list = { .type = TRANSFER_LIST,
+				      .offset = blocks->known,
+				      .size = blocks->count - blocks->known };
 
+	if (list.size > TRANSFER_HASHES_MAX)
+		list.size = TRANSFER_HASHES_MAX;
+	if (list.size) {
+		fetch_say(fetch->lister, &list);
+		return;
+	}
+	if (file_blocks_root(blocks) != fetch->hash) {
+		fetch_leave_out(fetch, fetch->lister, TABLE_FAILED,
+				"its list of hashes does not belong to the hash that it announced",
+				"start `nopal serve` there again");
+		return;
+	}
 	if (!fetch_plan_init(&fetch->parts, blocks->size, blocks->block_bytes, fetch->count)) {
 		fetch->hooks->deserted(fetch->user, "out of memory",
 				       "fetch it on a machine with more");
@@ -93,26 +104,6 @@ static void choice_made(struct fetch *fetch)
 	}
 	fetch->lister = NULL;
 	fetch->hooks->found(fetch->user);
-}
-
-/* Asks for the next part of the list, or compares the whole list. */
-static void choice_go_on(struct fetch *fetch)
-{
-	const struct file_blocks *blocks = &fetch->blocks;
-	struct transfer_note list = { .type = TRANSFER_LIST,
-				      .offset = blocks->known,
-				      .size = blocks->count - blocks->known };
-
-	if (list.size > TRANSFER_HASHES_MAX)
-		list.size = TRANSFER_HASHES_MAX;
-	if (list.size)
-		fetch_say(fetch->lister, &list);
-	else if (file_blocks_root(blocks) == fetch->hash)
-		choice_made(fetch);
-	else
-		fetch_leave_out(fetch, fetch->lister, TABLE_FAILED,
-				"its list of hashes does not belong to the hash that it announced",
-				"start `nopal serve` there again");
 }
 
 void fetch_listed(struct fetch *fetch, struct destination *one, const struct nopal_message *message,

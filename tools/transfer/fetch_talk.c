@@ -230,13 +230,31 @@ static void fetch_on_received(struct nopal_session *session, struct nopal_messag
 }
 
 /* A server that refuses the composition, or the request, will do so the next time, too. */
-static void fetch_on_gone(struct fetch *fetch, struct destination *one,
-			  const struct nopal_destination_info *info)
+static void fetch_on_destination(struct nopal_session *session,
+				 const struct nopal_destination_info *info, void *user)
 {
+	struct fetch *fetch = user;
+	struct destination *one = destination_find(fetch->ones, fetch->count, info->id);
 	const char *why = info->text, *fix = tool_ended_fix(info->end);
 	enum table_state row = table_state_of_end(info->end);
 	bool out = info->end == NOPAL_REFUSED;
 
+	if (info->ended && fetch->judge)
+		live_judge_destination_ended(fetch->judge, info);
+	if (!one)
+		return;
+	if (!info->ended) {
+		struct transfer_note ask = { .type = TRANSFER_ASK };
+
+		one->out.session = session;
+		one->heard_ns = fetch->alive_ns = fetch_now(fetch);
+		if (fetch->closing || one->phase != PHASE_OPENING)
+			return;
+		one->phase = PHASE_ASKED;
+		snprintf(ask.text, sizeof(ask.text), "%s", fetch->name);
+		fetch_say(one, &ask);
+		return;
+	}
 	one->id = 0;
 	one->out = (struct transfer_outbox){ 0 };
 	if (one->phase == PHASE_OUT || fetch->closing)
@@ -256,31 +274,6 @@ static void fetch_on_gone(struct fetch *fetch, struct destination *one,
 	one->again_ns = fetch_now(fetch) + FETCH_AGAIN_NS;
 	fetch_row(fetch, one, row, why, fix);
 	fetch_ask_all(fetch);
-}
-
-static void fetch_on_destination(struct nopal_session *session,
-				 const struct nopal_destination_info *info, void *user)
-{
-	struct fetch *fetch = user;
-	struct destination *one = destination_find(fetch->ones, fetch->count, info->id);
-
-	if (info->ended && fetch->judge)
-		live_judge_destination_ended(fetch->judge, info);
-	if (!one)
-		return;
-	if (info->ended) {
-		fetch_on_gone(fetch, one, info);
-	} else {
-		struct transfer_note ask = { .type = TRANSFER_ASK };
-
-		one->out.session = session;
-		one->heard_ns = fetch->alive_ns = fetch_now(fetch);
-		if (fetch->closing || one->phase != PHASE_OPENING)
-			return;
-		one->phase = PHASE_ASKED;
-		snprintf(ask.text, sizeof(ask.text), "%s", fetch->name);
-		fetch_say(one, &ask);
-	}
 }
 
 static void fetch_on_writable(struct nopal_session *session, void *user)
@@ -350,27 +343,24 @@ bool fetch_open(struct fetch *fetch)
 /* Ends the fetch where no server is left to wait for. */
 static void fetch_judge(struct fetch *fetch)
 {
-	unsigned out = 0;
+	static const char *const words[][2] = {
+		{ "no server answers",
+		  "start `nopal serve` there first, or wait longer with --wait" },
+		{ "all servers are gone", "start one of them again, and give the same command" },
+		{ "no server gives it", "the reason of each server is above; names are as they are "
+					"below the served folder" },
+		{ "no server is left that gives the rest",
+		  "the reason of each server is above; name another one that has the file, too" },
+	};
+	unsigned out = 0, which = fetch->known ? 1 : 0;
 
 	for (unsigned i = 0; i < fetch->count; i++)
 		out += fetch->ones[i].phase == PHASE_OUT;
-	if (out == fetch->count && fetch->known)
-		fetch->hooks->deserted(fetch->user, "no server is left that gives the rest",
-				       "the reason of each server is above; name another "
-				       "one that has the file, too");
-	else if (out == fetch->count)
-		fetch->hooks->deserted(fetch->user, "no server gives it",
-				       "the reason of each server is above; names are as they "
-				       "are below the served folder");
+	if (out == fetch->count)
+		which += 2;
 	else if (fetch_now(fetch) - fetch->alive_ns <= fetch->wait_ns)
 		return;
-	else if (fetch->known)
-		fetch->hooks->deserted(fetch->user, "all servers are gone",
-				       "start one of them again, and give the same command");
-	else
-		fetch->hooks->deserted(fetch->user, "no server answers",
-				       "start `nopal serve` there first, or "
-				       "wait longer with --wait");
+	fetch->hooks->deserted(fetch->user, words[which][0], words[which][1]);
 }
 
 void fetch_tick(struct fetch *fetch)

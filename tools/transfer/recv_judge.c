@@ -80,7 +80,7 @@ const char *recv_judge_look(struct incoming *incoming)
 		return NULL;
 	if (!session || !live_judge_stands(judge))
 		return NULL;
-	if (incoming->state != RECV_TAKING || !incoming->end_known || incoming->part->job)
+	if (incoming->state != RECV_TAKING || !incoming->end.type || incoming->part->job)
 		return NULL;
 	live_judge_stuck(judge, session, "the end of the file has come, and no more of it");
 	recv_judge_file(incoming);

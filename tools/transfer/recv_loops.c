@@ -67,14 +67,6 @@ void recv_loops_want(struct receiver *receiver, uint64_t id)
 	}
 }
 
-static void loops_on_ping(void *user)
-{
-	struct receiver *receiver = user;
-
-	recv_session_ping(receiver);
-	loop_event_start(receiver->ping, PROGRESS_LOOK_NS);
-}
-
 static void loops_on_interrupt(void *user)
 {
 	struct recv_group *group = user;
@@ -105,7 +97,8 @@ static bool loops_open_one(struct receiver *receiver, const struct nopal_address
 		return false;
 	if (group->keeps_key)
 		nopal_endpoint_set_reset_key(receiver->endpoint, group->reset_key);
-	receiver->ping = loop_event_new(receiver->loop, LOOP_TIMER, -1, loops_on_ping, receiver);
+	receiver->ping =
+		loop_event_new(receiver->loop, LOOP_TIMER, -1, recv_session_ping, receiver);
 	receiver->called = loop_event_new(receiver->loop, LOOP_READABLE, receiver->called_fd,
 					  loops_on_called, receiver);
 	if (!receiver->ping || !receiver->called)

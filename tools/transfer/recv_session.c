@@ -99,15 +99,15 @@ static void recv_try_finish(struct incoming *incoming)
 {
 	struct part *part = incoming->part;
 
-	if (!incoming->end_known || incoming->state != RECV_TAKING)
+	if (!incoming->end.type || incoming->state != RECV_TAKING)
 		return;
-	if (incoming->end_size != incoming->offer.size) {
+	if (incoming->end.size != incoming->offer.size) {
 		recv_result(incoming, "the sender's file changed its size");
 		return;
 	}
 	if (part->whole < part->size || part->job != PART_NO_JOB)
 		return;
-	if (file_hash_value(&part->hash) != incoming->end_hash) {
+	if (file_hash_value(&part->hash) != incoming->end.hash) {
 		incoming->judge.facts.garbled = true;
 		recv_result(incoming, TRANSFER_HASH_DIFFERS);
 		return;
@@ -191,59 +191,45 @@ void recv_session_give_up(struct receiver *receiver, uint64_t id)
 	}
 }
 
-static enum transfer_verdict recv_open_part(struct incoming *incoming)
-{
-	struct receiver *receiver = incoming->receiver;
-	enum transfer_verdict verdict;
-
-	_Static_assert(sizeof(incoming->error) >= GUESTS_WHY_ROOM, "a reason");
-	if (!guests_seat(&receiver->guests, &incoming->guest, incoming->error))
-		return TRANSFER_NO;
-	verdict = part_open(&receiver->group->folder, &incoming->offer, &incoming->part,
-			    incoming->error);
-	if (verdict != TRANSFER_YES)
-		return verdict;
-	/* The part is open: may its address have it, and is there memory to work on it? */
-	if (recv_claim(incoming)) {
-		incoming->job = loop_event_new(receiver->loop, LOOP_READABLE,
-					       incoming->part->done_fd, recv_on_job, incoming);
-		if (incoming->job) {
-			loop_event_start(incoming->job, 0);
-			return verdict;
-		}
-		snprintf(incoming->error, sizeof(incoming->error), "out of memory");
-	}
-	recv_forget_part(incoming, true);
-	return TRANSFER_NO;
-}
-
 static void recv_on_offer(struct incoming *incoming, const struct transfer_note *note)
 {
-	enum transfer_verdict verdict;
+	struct receiver *receiver = incoming->receiver;
+	enum transfer_verdict verdict = TRANSFER_NO;
 
 	recv_forget_part(incoming, true);
 	incoming->offer = *note;
 	incoming->file = (struct progress_file){
 		.name = incoming->offer.text,
-		.plan = nopal_plan_info(incoming->receiver->group->plan)->name,
+		.plan = nopal_plan_info(receiver->group->plan)->name,
 		.peer = incoming->guest.address,
 		.total_bytes = incoming->offer.size,
-		.started_ns = recv_now(incoming->receiver),
+		.started_ns = recv_now(receiver),
 	};
-	incoming->end_known = false;
+	incoming->end.type = 0;
 	incoming->share = RECV_WHOLE;
-	verdict = recv_open_part(incoming);
-	if (verdict == TRANSFER_YES) {
-		incoming->state = RECV_CHECKING;
-		recv_step(incoming);
-		return;
+	_Static_assert(sizeof(incoming->error) >= GUESTS_WHY_ROOM, "a reason");
+	if (guests_seat(&receiver->guests, &incoming->guest, incoming->error))
+		verdict = part_open(&receiver->group->folder, &incoming->offer, &incoming->part,
+				    incoming->error);
+	/* The part is open: may its address have it, and is there memory to work on it? */
+	if (verdict == TRANSFER_YES && recv_claim(incoming)) {
+		incoming->job = loop_event_new(receiver->loop, LOOP_READABLE,
+					       incoming->part->done_fd, recv_on_job, incoming);
+		if (incoming->job) {
+			loop_event_start(incoming->job, 0);
+			incoming->state = RECV_CHECKING;
+			recv_step(incoming);
+			return;
+		}
+		snprintf(incoming->error, sizeof(incoming->error), "out of memory");
 	}
-	recv_answer(incoming, verdict, 0, 0);
+	recv_forget_part(incoming, true);
+	recv_answer(incoming, verdict == TRANSFER_LATER ? TRANSFER_LATER : TRANSFER_NO, 0, 0);
 	if (verdict == TRANSFER_LATER) {
 		/* The same file on another session whose peer says nothing: its sender was probably
 		 * started again, and its new port may have led it to another loop. */
-		recv_session_give_up(incoming->receiver, incoming->offer.id);
-		recv_loops_want(incoming->receiver, incoming->offer.id);
+		recv_session_give_up(receiver, incoming->offer.id);
+		recv_loops_want(receiver, incoming->offer.id);
 	} else {
 		recv_file_over(incoming, incoming->error);
 	}
@@ -364,9 +350,7 @@ static void recv_on_received(struct nopal_session *session, struct nopal_message
 		recv_on_data(incoming, message, &note);
 	} else if (note.type == TRANSFER_END &&
 		   (incoming->state == RECV_TAKING || incoming->state == RECV_ANSWERED)) {
-		incoming->end_known = true;
-		incoming->end_size = note.size;
-		incoming->end_hash = note.hash;
+		incoming->end = note;
 		recv_try_finish(incoming);
 	} else if (note.type == TRANSFER_SHARE) {
 		incoming->share = RECV_SHARE_ASKED;
@@ -482,12 +466,8 @@ bool recv_session_rendezvous(struct receiver *receiver, const struct nopal_addre
 
 	if (!incoming)
 		return false;
-	session = nopal_session_open(&(struct nopal_open){ .endpoint = receiver->endpoint,
-							   .plan = receiver->group->plan,
-							   .peer = peer,
-							   .callbacks = &recv_session_callbacks,
-							   .user = incoming,
-							   .rendezvous = true });
+	session = rendezvous_open(&(struct rendezvous){ .wanted = true }, receiver->endpoint,
+				  receiver->group->plan, peer, &recv_session_callbacks, incoming);
 	if (session)
 		guests_enter(&receiver->guests, &incoming->guest, session);
 	else
@@ -495,9 +475,10 @@ bool recv_session_rendezvous(struct receiver *receiver, const struct nopal_addre
 	return session != NULL;
 }
 
-void recv_session_ping(struct receiver *receiver)
+void recv_session_ping(void *user)
 {
 	struct transfer_note note = { .type = TRANSFER_PING };
+	struct receiver *receiver = user;
 	int64_t now_ns = recv_now(receiver);
 	struct incoming *next;
 	const char *stuck;
@@ -515,4 +496,5 @@ void recv_session_ping(struct receiver *receiver)
 		    now_ns - at->heard_ns >= (at->part ? PROGRESS_LOOK_NS : RECV_PING_NS))
 			transfer_say(&at->out, &note);
 	}
+	loop_event_start(receiver->ping, PROGRESS_LOOK_NS);
 }

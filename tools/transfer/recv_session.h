@@ -69,8 +69,7 @@ struct incoming {
 	struct part *part;
 	struct transfer_note offer;
 	enum recv_share share;
-	bool end_known;
-	uint64_t end_size, end_hash;
+	struct transfer_note end; /* of type END, once it came */
 	struct progress_file file;
 	struct live_judge judge;
 	bool noted;	       /* a note of the protocol has come */
@@ -90,9 +89,9 @@ struct incoming {
 extern const struct nopal_callbacks recv_session_callbacks;
 /* Opens towards a sender that opens towards the receiver.  False: no session. */
 bool recv_session_rendezvous(struct receiver *receiver, const struct nopal_address *peer);
-/* Calls silent peers, so that the composition finds out whether they live, and ends files of which
- * nothing came. */
-void recv_session_ping(struct receiver *receiver);
+/* Of the receiver `user`, again and again: calls silent peers, so that the composition finds out
+ * whether they live, and ends files of which nothing came. */
+void recv_session_ping(void *user);
 /* Ends the session that has this file, where its peer says nothing. */
 void recv_session_give_up(struct receiver *receiver, uint64_t id);
 

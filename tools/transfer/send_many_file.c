@@ -22,15 +22,6 @@ bool many_any(const struct many *many, enum phase state)
 	return false;
 }
 
-static void many_say_start(const struct many *many, struct destination *one, uint64_t offset)
-{
-	const struct transfer_note note = { .type = TRANSFER_START,
-					    .file = many->reader.file,
-					    .offset = offset };
-
-	transfer_say(&one->out, &note);
-}
-
 /* --------------------------------------------------- it is over for one of them */
 
 void many_over(struct many *many, struct destination *one, enum table_state state, const char *why,
@@ -69,27 +60,10 @@ static void many_fail(struct many *many)
 	many_go_on(many);
 }
 
-static void many_close(struct many *many)
-{
-	many->stage = MANY_CLOSING;
-	for (unsigned i = 0; i < many->count; i++)
-		if (many->ones[i].phase != PHASE_OUT)
-			many_over(many, &many->ones[i], TABLE_SHARE, NULL, NULL);
-	if (!many->group)
-		return;
-	if (many->table.spread && !transfer_plan_tells(many->plan))
-		nopal_session_abort(many->group, "all was sent");
-	else
-		nopal_session_close(many->group);
-}
-
 void many_offer(struct many *many, struct destination *one)
 {
-	struct transfer_note note;
-
-	reader_offer(&many->reader, &note);
 	one->phase = PHASE_ASKED;
-	transfer_say(&one->out, &note);
+	reader_offer(&many->reader, &one->out);
 }
 
 /* -------------------------------------------------------------------- sending */
@@ -133,7 +107,7 @@ static void many_start(struct many *many)
 		one->phase = PHASE_TAKING;
 		one->state = TABLE_TAKING;
 		one->bytes = one->has;
-		many_say_start(many, one, one->has);
+		reader_start(&many->reader, &one->out, one->has);
 	}
 	if (!many->group)
 		return;
@@ -264,7 +238,7 @@ static void check_settle(struct many *many)
 			continue;
 		one->has_it = true;
 		one->phase = PHASE_ENDED;
-		many_say_start(many, one, end.size);
+		reader_start(&many->reader, &one->out, end.size);
 		transfer_say(&one->out, &end);
 	}
 	many_go_on(many);
@@ -284,7 +258,7 @@ void many_check(struct many *many)
 		return;
 	}
 	if (reader->source.offset == mark) {
-		uint64_t hash = source_hash(&reader->source);
+		uint64_t hash = file_hash_value(&reader->source.hash);
 		bool good = true;
 
 		/* Compares the beginnings of this length; all go on where the first of them
@@ -376,19 +350,27 @@ static bool many_unite(struct many *many)
 
 /* ------------------------------------------------------------------- next stage */
 
-/* Every byte is at a receiver, or is sent to the receivers that are left. */
+/* Every byte is at a receiver, or is sent to the receivers that are left; else the file ends. */
 static void many_judge_shares(struct many *many)
 {
-	if (!many_unite(many) || !many_any(many, PHASE_TAKING) ||
-	    many->table.union_bytes == many->reader.source.size ||
-	    many->rounds == MANY_ROUNDS_MAX) {
-		many_close(many);
+	if (many_unite(many) && many_any(many, PHASE_TAKING) &&
+	    many->table.union_bytes != many->reader.source.size && many->rounds < MANY_ROUNDS_MAX) {
+		many->rounds++;
+		many->stage = MANY_SENDING;
+		reader_range(&many->reader, 0, 0);
+		many_pump(many);
 		return;
 	}
-	many->rounds++;
-	many->stage = MANY_SENDING;
-	reader_range(&many->reader, 0, 0);
-	many_pump(many);
+	many->stage = MANY_CLOSING;
+	for (unsigned i = 0; i < many->count; i++)
+		if (many->ones[i].phase != PHASE_OUT)
+			many_over(many, &many->ones[i], TABLE_SHARE, NULL, NULL);
+	if (!many->group)
+		return;
+	if (many->table.spread && !transfer_plan_tells(many->plan))
+		nopal_session_abort(many->group, "all was sent");
+	else
+		nopal_session_close(many->group);
 }
 
 void many_go_on(struct many *many)

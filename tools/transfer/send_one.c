@@ -100,11 +100,8 @@ static void send_file_fails(struct sender *sender)
 
 static void send_offer(struct sender *sender)
 {
-	struct transfer_note note;
-
-	reader_offer(&sender->reader, &note);
 	sender->state = SEND_OFFERED;
-	transfer_say(&sender->out, &note);
+	reader_offer(&sender->reader, &sender->out);
 }
 
 static void send_begin_file(struct sender *sender, const char *name)
@@ -150,14 +147,10 @@ static void send_next_file(struct sender *sender)
 
 static void send_start(struct sender *sender, uint64_t offset)
 {
-	struct transfer_note note = { .type = TRANSFER_START,
-				      .file = (uint32_t)sender->at,
-				      .offset = offset };
-
 	reader_from(&sender->reader, offset, NULL);
 	sender->file.resumed_bytes = offset;
 	sender->state = SEND_SENDING;
-	transfer_say(&sender->out, &note);
+	reader_start(&sender->reader, &sender->out, offset);
 	send_pump(sender);
 }
 
@@ -237,7 +230,7 @@ static void send_step(void *user)
 		send_file_fails(sender);
 	else if (sender->reader.source.offset < sender->check_to)
 		loop_event_start(sender->step, 0);
-	else if (source_hash(&sender->reader.source) == sender->check_hash)
+	else if (file_hash_value(&sender->reader.source.hash) == sender->check_hash)
 		send_start(sender, sender->check_to);
 	else
 		send_start(sender, 0);

@@ -167,7 +167,7 @@ static bool serve_file_read(struct serve_file *file)
 			if (!source_read(source, bytes, (size_t)(range.end - source->offset),
 					 &length, file->why))
 				return false;
-		if (!file_blocks_add(blocks, source_hash(source))) {
+		if (!file_blocks_add(blocks, file_hash_value(&source->hash))) {
 			snprintf(file->why, sizeof(file->why), "the server: out of memory");
 			return false;
 		}

@@ -78,8 +78,7 @@ static void serve_answer(struct serve_session *to)
 		return;
 	}
 	to->offered = true;
-	reader_offer(&to->reader, &note);
-	transfer_say(&to->out, &note);
+	reader_offer(&to->reader, &to->out);
 	note = (struct transfer_note){ .type = TRANSFER_END,
 				       .file = to->reader.file,
 				       .size = to->file->size,
