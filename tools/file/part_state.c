@@ -65,7 +65,6 @@ static bool state_read(int folder, const char *name, struct state *ret_state)
 	char text[PART_STATE_ROOM], owner[PART_HEX_DIGITS + 1] = "";
 	ssize_t length;
 	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	uint8_t *ret_owner;
 
 	if (fd < 0)
 		return false;
@@ -77,16 +76,11 @@ static bool state_read(int folder, const char *name, struct state *ret_state)
 	if (sscanf(text, "nopal-part 1 %16llx %20llu %20llu %32[0-9a-f]", &ret_state->id,
 		   &ret_state->size, &ret_state->offset, owner) < 3)
 		return false;
-	ret_owner = ret_state->owner;
-	if (strspn(owner, "0123456789abcdef") != PART_HEX_DIGITS) {
-		ret_state->owned = false;
-	} else {
-		for (int i = 0; i < PART_OWNER_BYTES; i++) {
-			char byte[] = { owner[2 * i], owner[2 * i + 1], '\0' };
+	ret_state->owned = strspn(owner, "0123456789abcdef") == PART_HEX_DIGITS;
+	for (int i = 0; ret_state->owned && i < PART_OWNER_BYTES; i++) {
+		char byte[] = { owner[2 * i], owner[2 * i + 1], '\0' };
 
-			ret_owner[i] = (uint8_t)strtoul(byte, NULL, PART_HEX_BASE);
-		}
-		ret_state->owned = true;
+		ret_state->owner[i] = (uint8_t)strtoul(byte, NULL, PART_HEX_BASE);
 	}
 	return true;
 }

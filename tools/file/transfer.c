@@ -423,37 +423,27 @@ bool transfer_is_alone(const struct nopal_session *session, const struct nopal_p
 	       nopal_session_counters(session)->datagrams_in == 0;
 }
 
-bool transfer_plan_fits(const struct nopal_plan *plan)
+bool transfer_plan_fits(const struct nopal_plan *plan, bool many)
 {
+	const char *fix = "take -c fetch, or one with a layer per_destination, fan_out and "
+			  "messages of 257 KiB";
+	uint64_t limit = nopal_plan_info(plan)->message_limit;
 	const char *refused = NULL;
 
-	if (!nopal_plan_provides(plan, "reliability"))
-		refused = "does not resend lost data, and a file arrives whole";
-	else if (nopal_plan_info(plan)->message_limit < TRANSFER_NOTE_LONGEST)
-		refused = "takes only messages that are too short for an offer";
-	if (refused)
-		fprintf(stderr,
-			"error: config %s %s\n"
-			"  fix: take a reliable one, as `bulk`; or `nopal stream` for data that "
-			"may get lost\n",
-			nopal_plan_info(plan)->name, refused);
-	return refused == NULL;
-}
-
-bool transfer_plan_fits_many(const struct nopal_plan *plan)
-{
-	const char *refused = NULL;
-
-	if (!nopal_plan_provides(plan, "fan_out"))
+	if (many && !nopal_plan_provides(plan, "fan_out")) {
 		refused = "has one destination, and a file is fetched from several";
-	else if (nopal_plan_info(plan)->message_limit < TRANSFER_CHUNK_BYTES + TRANSFER_DATA_HEADER)
+	} else if (many && limit < TRANSFER_CHUNK_BYTES + TRANSFER_DATA_HEADER) {
 		refused = "takes only messages that are shorter than a part of a long file";
-	if (!refused)
-		return transfer_plan_fits(plan);
-	fprintf(stderr,
-		"error: config %s %s\n"
-		"  fix: take -c fetch, or one with a layer per_destination, "
-		"fan_out and messages of 257 KiB\n",
-		nopal_plan_info(plan)->name, refused);
-	return false;
+	} else {
+		fix = "take a reliable one, as `bulk`; or `nopal stream` for data that may get "
+		      "lost";
+		if (!nopal_plan_provides(plan, "reliability"))
+			refused = "does not resend lost data, and a file arrives whole";
+		else if (limit < TRANSFER_NOTE_LONGEST)
+			refused = "takes only messages that are too short for an offer";
+	}
+	if (refused)
+		fprintf(stderr, "error: config %s %s\n  fix: %s\n", nopal_plan_info(plan)->name,
+			refused, fix);
+	return refused == NULL;
 }

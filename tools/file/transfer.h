@@ -139,10 +139,9 @@ bool transfer_is_alone(const struct nopal_session *session, const struct nopal_p
 #define TRANSFER_HASH_DIFFERS "the hash of the whole file differs"
 /* The reason of an abort after a message that is no note. */
 #define TRANSFER_STRANGER "the peer speaks no file protocol"
-/* Is a session of this plan fit for files?  False: a problem was printed. */
-bool transfer_plan_fits(const struct nopal_plan *plan);
-/* And for one file from several servers?  The same. */
-bool transfer_plan_fits_many(const struct nopal_plan *plan);
+/* Is a session of this plan fit for files; or `many`, for one file from several servers?  False: a
+ * problem was printed. */
+bool transfer_plan_fits(const struct nopal_plan *plan, bool many);
 /* Notes on their way to the session: they wait where its send buffer is full. */
 struct transfer_outbox {
 	struct nopal_session *session; /* NULL: it is gone, notes are dropped */

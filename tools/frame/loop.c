@@ -105,6 +105,11 @@ struct nopal_world *loop_world(struct loop *loop)
 	return loop->world;
 }
 
+int64_t loop_now(const struct loop *loop)
+{
+	return nopal_world_now(loop->world);
+}
+
 void loop_run(struct loop *loop)
 {
 	event_base_loop(loop->base, EVLOOP_NO_EXIT_ON_EMPTY);

@@ -19,6 +19,7 @@ typedef void loop_call(void *user);
 struct loop *loop_new(const char *trace);
 void loop_free(struct loop *loop); /* and its world */
 struct nopal_world *loop_world(struct loop *loop);
+int64_t loop_now(const struct loop *loop); /* of its world */
 /* Ends the world and its sessions before the rest, and reports a trace that was not written
  * whole. */
 void loop_end_world(struct loop *loop);

@@ -101,17 +101,26 @@ bool guests_claim(struct guests_house *house, const struct guests_key *key, uint
 	return good;
 }
 
-void guests_release(struct guests_house *house, const struct guests_key *key, uint64_t bytes)
+/* The account goes with the last of its seats and bytes. */
+static void account_give_back(struct guests_house *house, const struct guests_key *key,
+			      unsigned seats, uint64_t bytes)
 {
 	struct guests_account *account;
 
 	pthread_mutex_lock(&house->lock);
 	account = account_of(house, key);
 	if (account) {
+		account->seats -= seats;
+		house->seats -= seats;
 		account->bytes -= bytes < account->bytes ? bytes : account->bytes;
 		account_settle(house, account);
 	}
 	pthread_mutex_unlock(&house->lock);
+}
+
+void guests_release(struct guests_house *house, const struct guests_key *key, uint64_t bytes)
+{
+	account_give_back(house, key, 0, bytes);
 }
 
 /* -------------------------------------------------------------------- sessions */
@@ -201,19 +210,8 @@ bool guests_seat(struct guests *guests, struct guest *guest, char ret_why[GUESTS
 void guests_leave(struct guests *guests, struct guest *guest)
 {
 	guests_waits_no_more(guests, guest);
-	if (guest->seated) {
-		struct guests_house *house = guests->house;
-		struct guests_account *account;
-
-		pthread_mutex_lock(&house->lock);
-		account = account_of(house, &guest->key); /* exists, as it has a seat */
-		if (account) {
-			account->seats--;
-			house->seats--;
-			account_settle(house, account);
-		}
-		pthread_mutex_unlock(&house->lock);
-	}
+	if (guest->seated)
+		account_give_back(guests->house, &guest->key, 1, 0);
 	*(guest->newer ? &guest->newer->older : &guests->newest) = guest->older;
 	*(guest->older ? &guest->older->newer : &guests->oldest) = guest->newer;
 }

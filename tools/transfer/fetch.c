@@ -49,11 +49,6 @@ struct fetching {
 	struct loop_event *step, *job, *tick;
 };
 
-static int64_t fetching_now(const struct fetching *fetching)
-{
-	return nopal_world_now(loop_world(fetching->loop));
-}
-
 /* --------------------------------------------------------------- the file ends */
 
 static void fetching_stop(struct fetching *fetching)
@@ -74,7 +69,7 @@ static void fetching_over(struct fetching *fetching, const char *error)
 	table->file.error = error;
 	table->file.transport = nopal_endpoint_transport(fetching->fetch.endpoint);
 	fetching->exit = error ? TOOL_FAILED : TOOL_GOOD;
-	table->ended_ns = fetching_now(fetching);
+	table->ended_ns = loop_now(fetching->loop);
 	loop_event_free(fetching->job);
 	fetching->job = NULL;
 	loop_event_stop(fetching->step);
@@ -139,7 +134,7 @@ static void fetching_on_part(void *user, uint64_t offset, const struct nopal_mes
 		return;
 	}
 	fetching->table.union_bytes += nopal_message_length(message) - TRANSFER_DATA_HEADER;
-	part_save_sometimes(fetching->part, fetching_now(fetching));
+	part_save_sometimes(fetching->part, loop_now(fetching->loop));
 }
 
 /* --------------------------------------------------- blocks that are here already */
@@ -162,7 +157,7 @@ static void fetching_check(void *user)
 		    hash == blocks->hashes[index]) {
 			table->union_bytes += block.end - block.from;
 			if (!fetching->part->existing)
-				fetch_have(&fetching->fetch, index);
+				fetch_plan_have(&fetching->fetch.parts, index);
 		} else if (fetching->part->existing) {
 			/* Another file has the name: the unfinished one is compared instead. */
 			fetching->compared = table->union_bytes = 0;
@@ -246,7 +241,7 @@ static const struct fetch_hooks fetching_hooks = {
 static void fetching_on_tick(void *user)
 {
 	struct fetching *fetching = user;
-	int64_t now_ns = fetching_now(fetching);
+	int64_t now_ns = loop_now(fetching->loop);
 	struct live_judge *judge = &fetching->judge;
 	struct nopal_session *group;
 
@@ -295,7 +290,7 @@ static void fetching_run(struct fetching *fetching, const struct tool_call *call
 	fetch->endpoint = loop_endpoint_to_all(loop, peers, fetch->count);
 	if (!fetch->endpoint || !live_judge_watch(&fetching->judges, fetch->world, fetch->plan))
 		return;
-	table->file.started_ns = table->shown_ns = fetching_now(fetching);
+	table->file.started_ns = table->shown_ns = loop_now(fetching->loop);
 	live_judge_begin(&fetching->judge, fetch->plan, fetch->world, &fetching->judges, false);
 	fetch->judge = &fetching->judge;
 	if (!fetch_open(fetch)) {
@@ -436,7 +431,7 @@ static bool fetching_read(struct fetching *fetching, const struct tool_call *cal
 	fetch->plan = tool_chosen_plan(call, "fetch");
 	if (!fetch->plan)
 		return false;
-	if (transfer_plan_fits_many(fetch->plan) &&
+	if (transfer_plan_fits(fetch->plan, true) &&
 	    fetch_output(call, fetch->name, &fetching->folder, fetching->name))
 		return true;
 	nopal_plan_unref(fetch->plan);

@@ -181,17 +181,6 @@ static bool plan_was_wrong(const struct fetch_server *server, uint64_t part)
 	return false;
 }
 
-static bool plan_has_better(const struct fetch_plan *plan)
-{
-	for (unsigned i = 0; i < plan->servers; i++) {
-		const struct fetch_server *server = &plan->server[i];
-
-		if (server->there && !server->silent && !server->wrong.count)
-			return true;
-	}
-	return false;
-}
-
 bool fetch_plan_is_useless(const struct fetch_plan *plan, unsigned server)
 {
 	const struct fetch_server *me = &plan->server[server];
@@ -245,8 +234,12 @@ bool fetch_plan_ask(struct fetch_plan *plan, unsigned server, int64_t now_ns,
 	ahead_ns = plan_later(PLAN_AHEAD_NS, me->round_ns);
 	if (me->asked_count >= plan_window(plan, me, me->round_ns + ahead_ns))
 		return false;
-	if (me->wrong.count && plan_has_better(plan))
-		return false;
+	for (unsigned i = 0; me->wrong.count && i < plan->servers; i++) {
+		const struct fetch_server *better = &plan->server[i];
+
+		if (better->there && !better->silent && !better->wrong.count)
+			return false;
+	}
 	while (plan->lowest < plan->parts && plan->part[plan->lowest])
 		plan->lowest++;
 	part = plan->lowest; /* the first free part in the file */

@@ -95,11 +95,6 @@ static void fetch_ask_all(struct fetch *fetch)
 		fetch_ask_one(fetch, &fetch->ones[i]);
 }
 
-void fetch_have(struct fetch *fetch, uint64_t index)
-{
-	fetch_plan_have(&fetch->parts, index);
-}
-
 void fetch_begin(struct fetch *fetch)
 {
 	fetch->begun = true;

@@ -41,7 +41,7 @@ struct fetch;
 /* Calls to the user of a fetch. */
 struct fetch_hooks {
 	/* The file is known: fetch->offer, fetch->hash, fetch->blocks.  Its user then calls
-	 * fetch_have() for each block on disk, and fetch_begin(), now or later. */
+	 * fetch_plan_have() for each block on disk, and fetch_begin(), now or later. */
 	void (*found)(void *user);
 	/* A new block of the file. */
 	void (*part)(void *user, uint64_t offset, const struct nopal_message *message);
@@ -81,8 +81,6 @@ struct fetch {
 /* Opens sessions to `ones`, whose addresses are set.  False: no memory. */
 bool fetch_open(struct fetch *fetch);
 void fetch_tick(struct fetch *fetch);
-/* After `found`: this block of the file is on disk. */
-void fetch_have(struct fetch *fetch, uint64_t index);
 /* Asks for all blocks that are not here. */
 void fetch_begin(struct fetch *fetch);
 /* Tells all servers that no more is wanted, and ends their sessions. */

@@ -125,7 +125,7 @@ static enum tool_exit recv_run(const struct tool_call *call)
 		return TOOL_BAD_INPUT;
 	pthread_mutex_init(&group.lock, NULL);
 	progress_init(&group.progress, call);
-	if (transfer_plan_fits(group.plan) && (!rendezvous || rendezvous_fits(group.plan)) &&
+	if (transfer_plan_fits(group.plan, false) && (!rendezvous || rendezvous_fits(group.plan)) &&
 	    recv_folder(call, &group)) {
 		guests_house_init(&group.house, sessions, 0);
 		recv_claims_find(&group, (uint64_t)bytes_each);

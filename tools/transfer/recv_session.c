@@ -29,11 +29,6 @@
 /* An empty part is removed then: a first message takes less. */
 #define RECV_GROW_NS (600 * NOPAL_SECOND)
 
-static int64_t recv_now(const struct receiver *receiver)
-{
-	return nopal_world_now(loop_world(receiver->loop));
-}
-
 /* ------------------------------------------------------- a file ends, somehow */
 
 static void recv_forget_part(struct incoming *incoming, bool keep)
@@ -62,7 +57,7 @@ static void recv_file_over(struct incoming *incoming, const char *error)
 	if (!error)
 		recv_judge_file(incoming);
 	file->judged = live_judge_json(&incoming->judge, incoming->out.session);
-	progress_end(&receiver->group->progress, file, recv_now(receiver));
+	progress_end(&receiver->group->progress, file, loop_now(receiver->loop));
 	if (error)
 		incoming->files_bad++;
 	else
@@ -174,13 +169,13 @@ static void recv_step(void *user)
 		return;
 	}
 	incoming->state = RECV_ANSWERED;
-	incoming->answered_ns = recv_now(incoming->receiver);
+	incoming->answered_ns = loop_now(incoming->receiver->loop);
 	recv_answer(incoming, TRANSFER_YES, offset, hash);
 }
 
 void recv_session_give_up(struct receiver *receiver, uint64_t id)
 {
-	int64_t now_ns = recv_now(receiver);
+	int64_t now_ns = loop_now(receiver->loop);
 
 	for (struct incoming *other = receiver->incomings; other; other = other->next) {
 		if (!other->part || !other->out.session || other->state == RECV_COMMITTING ||
@@ -203,7 +198,7 @@ static void recv_on_offer(struct incoming *incoming, const struct transfer_note 
 		.plan = nopal_plan_info(receiver->group->plan)->name,
 		.peer = incoming->guest.address,
 		.total_bytes = incoming->offer.size,
-		.started_ns = recv_now(receiver),
+		.started_ns = loop_now(receiver->loop),
 	};
 	incoming->end.type = 0;
 	incoming->share = RECV_WHOLE;
@@ -303,7 +298,7 @@ static void *recv_on_accepted(struct nopal_session *session, void *user)
 	if (incoming) {
 		guests_enter(&receiver->guests, &incoming->guest, session);
 		incoming->out.session = session;
-		incoming->heard_ns = recv_now(receiver);
+		incoming->heard_ns = loop_now(receiver->loop);
 		recv_judge_begin(incoming);
 	}
 	return incoming;
@@ -318,7 +313,7 @@ static void recv_on_opened(struct nopal_session *session, void *user)
 		return;
 	}
 	incoming->out.session = session;
-	incoming->heard_ns = recv_now(incoming->receiver);
+	incoming->heard_ns = loop_now(incoming->receiver->loop);
 	if (!incoming->judge.plan)
 		recv_judge_begin(incoming);
 }
@@ -331,7 +326,7 @@ static void recv_on_received(struct nopal_session *session, struct nopal_message
 
 	if (!incoming)
 		return;
-	incoming->heard_ns = recv_now(incoming->receiver);
+	incoming->heard_ns = loop_now(incoming->receiver->loop);
 	if (!transfer_received(message, &note)) {
 		incoming->judge.facts.garbled = incoming->noted;
 		nopal_session_abort(session, TRANSFER_STRANGER);
@@ -390,32 +385,33 @@ static void recv_say_end(struct incoming *incoming, bool shared, enum nopal_end 
 			 const char *text)
 {
 	struct progress *progress = &incoming->receiver->group->progress;
-	int64_t now_ns = recv_now(incoming->receiver);
+	struct progress_file *file = &incoming->file;
+	const struct part *part = incoming->part;
 	char error[TRANSFER_TEXT_ROOM];
 
 	snprintf(error, sizeof(error), "session ended: %.200s",
 		 end == NOPAL_ENDED_WELL ? "the sender closed it"
 		 : text			 ? text
 					 : "broken");
-	if (shared && end == NOPAL_ENDED_WELL) {
-		incoming->file.share = true;
-		incoming->files_good++;
-		progress_end(progress, &incoming->file, now_ns);
+	if (!part) {
+		if (end != NOPAL_ENDED_WELL && !incoming->guest.sent_away)
+			progress_say(progress, "%s: %s", incoming->guest.address, error);
 		return;
 	}
-	if (incoming->part) {
-		incoming->file.error = error;
-		incoming->file.bytes = incoming->part->whole;
-		incoming->file.transport = nopal_endpoint_transport(incoming->receiver->endpoint);
-		progress_end(progress, &incoming->file, now_ns);
-	} else if (end != NOPAL_ENDED_WELL && !incoming->guest.sent_away) {
-		progress_say(progress, "%s: %s", incoming->guest.address, error);
+	file->share = shared && end == NOPAL_ENDED_WELL;
+	if (file->share) {
+		incoming->files_good++;
+	} else {
+		file->error = error;
+		file->bytes = part->whole;
+		file->transport = nopal_endpoint_transport(incoming->receiver->endpoint);
 	}
-	if (incoming->part && incoming->part->whole > 0)
+	progress_end(progress, file, loop_now(incoming->receiver->loop));
+	if (!file->share && part->whole > 0)
 		progress_say(progress,
 			     "%s: %llu of %llu bytes are kept; they go on when the file is sent "
 			     "again",
-			     incoming->offer.text, (unsigned long long)incoming->part->whole,
+			     incoming->offer.text, (unsigned long long)part->whole,
 			     (unsigned long long)incoming->offer.size);
 }
 
@@ -479,7 +475,7 @@ void recv_session_ping(void *user)
 {
 	struct transfer_note note = { .type = TRANSFER_PING };
 	struct receiver *receiver = user;
-	int64_t now_ns = recv_now(receiver);
+	int64_t now_ns = loop_now(receiver->loop);
 	struct incoming *next;
 	const char *stuck;
 

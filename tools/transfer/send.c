@@ -65,7 +65,7 @@ static enum tool_exit send_run(const struct tool_call *call)
 			"`nopal send` once for each\n",
 			call->words[count - 2], call->words[count - 1],
 			nopal_plan_info(plan)->name);
-	else if (plan && transfer_plan_fits(plan) &&
+	else if (plan && transfer_plan_fits(plan, false) &&
 		 rendezvous_parse(call, peers, plan, &rendezvous))
 		exit = to_many ? send_many(call, plan, files, peers, rate_bps)
 			       : send_one(call, plan, files, peers, &rendezvous, rate_bps);

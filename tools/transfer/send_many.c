@@ -67,7 +67,7 @@ static void send_many_on_answer(struct many *many, struct destination *one,
 				const struct transfer_note *note)
 {
 	uint64_t size = many->reader.source.size;
-	int64_t now_ns = many_now(many);
+	int64_t now_ns = loop_now(many->loop);
 
 	if (note->verdict == TRANSFER_NO) {
 		many_leave(many, one, TABLE_REFUSED, note->text, "mend that there, " SEND_AGAIN);
@@ -116,7 +116,7 @@ static void send_many_on_received(struct nopal_session *session, struct nopal_me
 	if (!one)
 		return;
 	if (transfer_received(message, &note)) {
-		one->heard_ns = one->spoke_ns = many_now(many);
+		one->heard_ns = one->spoke_ns = loop_now(many->loop);
 		if (note.file != many->reader.file || one->phase == PHASE_OUT)
 			return;
 		if (note.type == TRANSFER_ANSWER && one->phase == PHASE_ASKED)
@@ -177,7 +177,7 @@ static void send_many_on_destination(struct nopal_session *session,
 	if (!one)
 		return;
 	live_judge_moved(&many->judge);
-	one->heard_ns = many_now(many);
+	one->heard_ns = loop_now(many->loop);
 	if (!info->ended) {
 		one->out.session = session;
 		one->offered_ns = one->heard_ns;
@@ -260,11 +260,11 @@ static void send_many_forget(struct many *many)
 	many->rounds = 0;
 	many->from = 0;
 	many->table.union_bytes = 0;
-	many->table.shown_ns = many_now(many);
+	many->table.shown_ns = loop_now(many->loop);
 	many->table.file = (struct progress_file){
 		.name = many->reader.source.name,
 		.plan = nopal_plan_info(many->plan)->name,
-		.started_ns = many_now(many),
+		.started_ns = loop_now(many->loop),
 	};
 	for (unsigned i = 0; i < many->count; i++) {
 		struct destination *one = &many->ones[i];
@@ -392,7 +392,7 @@ static bool send_many_is_heard(const struct many *many, int64_t now_ns)
 static void send_many_tick(void *user)
 {
 	struct many *many = user;
-	int64_t now_ns = many_now(many);
+	int64_t now_ns = loop_now(many->loop);
 
 	send_many_miss(many, now_ns);
 	if (many->group) {

@@ -9,11 +9,6 @@
 
 enum { MANY_ROUNDS_MAX = 16 };
 
-int64_t many_now(const struct many *many)
-{
-	return nopal_world_now(loop_world(many->loop));
-}
-
 bool many_any(const struct many *many, enum phase state)
 {
 	for (unsigned i = 0; i < many->count; i++)
@@ -28,7 +23,7 @@ void many_over(struct many *many, struct destination *one, enum table_state stat
 	       const char *fix)
 {
 	one->phase = PHASE_OUT;
-	destination_set(one, state, why, fix, many_now(many) - many->table.file.started_ns);
+	destination_set(one, state, why, fix, loop_now(many->loop) - many->table.file.started_ns);
 }
 
 /* The session ends after the last note, or at once, where only its end tells a receiver with the
@@ -173,7 +168,7 @@ void many_pump(struct many *many)
 	if (stop == READER_PACED) {
 		/* The sender waits, and not for the receivers. */
 		loop_event_start(many->step, wait_ns);
-		many->judge.moved_ns = many_now(many) + wait_ns;
+		many->judge.moved_ns = loop_now(many->loop) + wait_ns;
 	}
 	if (stop == READER_FULL || stop == READER_PACED)
 		return;

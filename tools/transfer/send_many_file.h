@@ -74,7 +74,6 @@ struct many {
 	struct loop_event *step, *tick;
 };
 
-int64_t many_now(const struct many *many);
 bool many_any(const struct many *many, enum phase state);
 /* The file is over for this receiver. */
 void many_over(struct many *many, struct destination *one, enum table_state state, const char *why,

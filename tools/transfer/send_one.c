@@ -62,11 +62,6 @@ struct sender {
 	struct loop_event *step, *ping;
 };
 
-static int64_t send_now(const struct sender *sender)
-{
-	return nopal_world_now(loop_world(sender->loop));
-}
-
 static void send_next_file(struct sender *sender);
 static void send_pump(struct sender *sender);
 
@@ -80,7 +75,7 @@ static void send_file_over(struct sender *sender, const char *error)
 		sender->exit = TOOL_FAILED;
 	sender->file.transport = nopal_endpoint_transport(sender->endpoint);
 	sender->file.judged = live_judge_json(&sender->judge, sender->out.session);
-	progress_end(&sender->progress, &sender->file, send_now(sender));
+	progress_end(&sender->progress, &sender->file, loop_now(sender->loop));
 	reader_close(&sender->reader);
 	loop_event_stop(sender->step);
 	sender->at++;
@@ -109,7 +104,7 @@ static void send_begin_file(struct sender *sender, const char *name)
 	sender->file = (struct progress_file){
 		.name = name,
 		.plan = nopal_plan_info(sender->plan)->name,
-		.started_ns = send_now(sender),
+		.started_ns = loop_now(sender->loop),
 	};
 }
 
@@ -133,7 +128,7 @@ static void send_next_file(struct sender *sender)
 		send_close(sender);
 		return;
 	}
-	sender->offered_ns = send_now(sender);
+	sender->offered_ns = loop_now(sender->loop);
 	send_begin_file(sender, sender->reader.source.name);
 	if (!reader_open(&sender->reader, (uint32_t)sender->at, sender->paths[sender->at])) {
 		send_file_over(sender, sender->reader.error);
@@ -161,7 +156,7 @@ static void send_on_answer(struct sender *sender, const struct transfer_note *no
 			 note->text);
 		send_file_over(sender, sender->reader.error);
 	} else if (note->verdict == TRANSFER_LATER) {
-		if (send_now(sender) - sender->offered_ns > TRANSFER_OFFER_FOR_NS) {
+		if (loop_now(sender->loop) - sender->offered_ns > TRANSFER_OFFER_FOR_NS) {
 			snprintf(sender->reader.error, sizeof(sender->reader.error), "%s",
 				 note->text);
 			send_file_fails(sender);
@@ -191,7 +186,7 @@ static void send_pump(struct sender *sender)
 		return;
 	stop = reader_pump(&sender->reader, &sender->out.session, 0, &wait_ns);
 	sender->file.bytes = sender->reader.offset;
-	progress_show(&sender->progress, &sender->file, send_now(sender));
+	progress_show(&sender->progress, &sender->file, loop_now(sender->loop));
 	if (stop == READER_ALL) {
 		struct transfer_note note;
 
@@ -205,7 +200,7 @@ static void send_pump(struct sender *sender)
 	} else if (stop == READER_PACED) {
 		/* The sender waits, and not for the receiver. */
 		loop_event_start(sender->step, wait_ns);
-		sender->judge.moved_ns = send_now(sender) + wait_ns;
+		sender->judge.moved_ns = loop_now(sender->loop) + wait_ns;
 	} else if (stop == READER_FAILED) {
 		send_file_fails(sender);
 	}
@@ -270,7 +265,7 @@ static void send_on_received(struct nopal_session *session, struct nopal_message
 		return;
 	}
 	sender->noted = true;
-	sender->heard_ns = send_now(sender);
+	sender->heard_ns = loop_now(sender->loop);
 	if (note.file != (uint32_t)sender->at || sender->state == SEND_OPENING ||
 	    sender->state == SEND_CLOSING)
 		return;
@@ -312,7 +307,7 @@ static void send_broke(struct sender *sender, enum nopal_end end, const char *te
 		sender->file.bytes = sender->reader.offset;
 		sender->file.error = error;
 		sender->file.transport = nopal_endpoint_transport(sender->endpoint);
-		progress_end(&sender->progress, &sender->file, send_now(sender));
+		progress_end(&sender->progress, &sender->file, loop_now(sender->loop));
 	} else {
 		progress_say(&sender->progress, "error: %s", error);
 	}
@@ -383,8 +378,9 @@ static bool send_is_stuck(struct sender *sender)
 	moves = (int64_t)(counters->transmissions - counters->resends +
 			  counters->messages_arrived) -
 		2 * sender->pings;
-	if (moves > sender->moves || (counters->messages_sent - told <= SEND_PINGS_AWAY &&
-				      send_now(sender) - sender->heard_ns < 2 * PROGRESS_LOOK_NS))
+	if (moves > sender->moves ||
+	    (counters->messages_sent - told <= SEND_PINGS_AWAY &&
+	     loop_now(sender->loop) - sender->heard_ns < 2 * PROGRESS_LOOK_NS))
 		live_judge_moved(&sender->judge);
 	if (moves > sender->moves)
 		sender->moves = moves;
@@ -403,7 +399,7 @@ static void send_on_ping(void *user)
 	progress_say_silence(&sender->progress, sender->out.session, &sender->said_silent);
 	sender->alone = sender->out.session && sender->state == SEND_OFFERED &&
 			transfer_is_alone(sender->out.session, sender->plan,
-					  send_now(sender) - sender->offered_ns);
+					  loop_now(sender->loop) - sender->offered_ns);
 	if (sender->alone) {
 		nopal_session_abort(sender->out.session, TRANSFER_ALONE);
 		return;
@@ -411,7 +407,8 @@ static void send_on_ping(void *user)
 	if (send_is_stuck(sender))
 		return;
 	if (sender->out.session && sender->state != SEND_OPENING && sender->state != SEND_SENDING &&
-	    send_now(sender) - sender->heard_ns >= PROGRESS_LOOK_NS && sender->out.count == 0) {
+	    loop_now(sender->loop) - sender->heard_ns >= PROGRESS_LOOK_NS &&
+	    sender->out.count == 0) {
 		sender->pings++;
 		transfer_say(&sender->out, &note);
 	}

@@ -115,7 +115,7 @@ static enum tool_exit serve_run(const struct tool_call *call)
 		return TOOL_BAD_INPUT;
 	}
 	serve->plan = tool_chosen_plan(call, "fetch");
-	if (serve->plan && transfer_plan_fits_many(serve->plan)) {
+	if (serve->plan && transfer_plan_fits(serve->plan, true)) {
 		progress_init(&serving.progress, call);
 		serve_init(serve, sessions);
 		exit = serve_with(call, &serving);

@@ -177,34 +177,33 @@ static void serve_pump(struct serve_session *to)
 	}
 }
 
+/* A WANT, or a LIST. */
 static void serve_on_want(struct serve_session *to, const struct transfer_note *note)
 {
 	struct range want = { note->offset, note->offset + note->size };
+	const struct file_blocks *blocks;
+	const char *wrong = NULL;
 
 	if (!to->offered)
 		return;
-	if (want.end > to->file->size || want.end < want.from ||
-	    note->size > to->file->blocks.block_bytes || to->count == SERVE_WANTS) {
-		nopal_session_abort(to->out.session, "it wants bytes that are not in the file");
-		return;
+	blocks = &to->file->blocks;
+	if (note->type == TRANSFER_LIST) {
+		if (to->list.size || note->offset > blocks->count ||
+		    note->size > blocks->count - note->offset)
+			wrong = "it wants hashes of blocks that are not in the file";
+		else
+			to->list = *note;
+	} else if (want.end > to->file->size || want.end < want.from ||
+		   note->size > blocks->block_bytes || to->count == SERVE_WANTS) {
+		wrong = "it wants bytes that are not in the file";
+	} else {
+		to->wants[(to->first + to->count) % SERVE_WANTS] = want;
+		to->count++;
 	}
-	to->wants[(to->first + to->count) % SERVE_WANTS] = want;
-	to->count++;
-	serve_pump(to);
-}
-
-static void serve_on_list(struct serve_session *to, const struct transfer_note *note)
-{
-	if (!to->offered)
-		return;
-	if (to->list.size || note->offset > to->file->blocks.count ||
-	    note->size > to->file->blocks.count - note->offset) {
-		nopal_session_abort(to->out.session,
-				    "it wants hashes of blocks that are not in the file");
-		return;
-	}
-	to->list = *note;
-	serve_pump(to);
+	if (wrong)
+		nopal_session_abort(to->out.session, wrong);
+	else
+		serve_pump(to);
 }
 
 /* -------------------------------------------------------------------- callbacks */
@@ -248,10 +247,8 @@ static void serve_on_received(struct nopal_session *session, struct nopal_messag
 		serve_on_ask(to, &note);
 	} else if (note.file != to->reader.file) {
 		return;
-	} else if (note.type == TRANSFER_WANT) {
+	} else if (note.type == TRANSFER_WANT || note.type == TRANSFER_LIST) {
 		serve_on_want(to, &note);
-	} else if (note.type == TRANSFER_LIST) {
-		serve_on_list(to, &note);
 	} else if (note.type == TRANSFER_RESULT && to->file) {
 		snprintf(text, sizeof(text), "%s: the file has arrived; %llu bytes from here",
 			 to->name, (unsigned long long)to->bytes);
