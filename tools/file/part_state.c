@@ -189,39 +189,9 @@ uint64_t part_keep_what_came(const struct part *part)
 
 /* ---------------------------------------------------------------------- the folder */
 
-static void sweep_one(int folder, const char *name, part_sweep_found *found, void *user)
-{
-	size_t length = strlen(name), suffix = strlen(TRANSFER_PART_SUFFIX);
-	char state_name[TRANSFER_TEXT_ROOM];
-	struct state state;
-	struct stat now;
-	int fd;
-
-	if (length <= suffix + strlen(TRANSFER_PREFIX) ||
-	    length - suffix + strlen(TRANSFER_STATE_SUFFIX) >= TRANSFER_TEXT_ROOM ||
-	    strncmp(name, TRANSFER_PREFIX, strlen(TRANSFER_PREFIX)) != 0 ||
-	    strcmp(name + length - suffix, TRANSFER_PART_SUFFIX) != 0)
-		return; /* no part */
-	snprintf(state_name, sizeof(state_name), "%.*s%s", (int)(length - suffix), name,
-		 TRANSFER_STATE_SUFFIX);
-	fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	if (fstat(fd, &now) || !S_ISREG(now.st_mode) || flock(fd, LOCK_EX | LOCK_NB)) {
-		close(fd); /* another transfer has it open */
-		return;
-	}
-	if (now.st_size == 0) {
-		unlinkat(folder, name, 0);
-		unlinkat(folder, state_name, 0);
-	} else if (state_read(folder, state_name, &state) && state.owned) {
-		found(user, state.owner, disk_bytes(&now));
-	}
-	close(fd);
-}
-
 void part_sweep(int folder, part_sweep_found *found, void *user)
 {
+	size_t prefix = strlen(TRANSFER_PREFIX), suffix = strlen(TRANSFER_PART_SUFFIX);
 	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *open = again < 0 ? NULL : fdopendir(again);
 	const struct dirent *entry;
@@ -231,7 +201,34 @@ void part_sweep(int folder, part_sweep_found *found, void *user)
 			close(again);
 		return;
 	}
-	while ((entry = readdir(open)))
-		sweep_one(folder, entry->d_name, found, user);
+	while ((entry = readdir(open))) {
+		const char *name = entry->d_name;
+		size_t length = strlen(name);
+		char state_name[TRANSFER_TEXT_ROOM];
+		struct state state;
+		struct stat now;
+		int fd;
+
+		if (length <= prefix + suffix ||
+		    length - suffix + strlen(TRANSFER_STATE_SUFFIX) >= sizeof(state_name) ||
+		    strncmp(name, TRANSFER_PREFIX, prefix) != 0 ||
+		    strcmp(name + length - suffix, TRANSFER_PART_SUFFIX) != 0)
+			continue;
+		snprintf(state_name, sizeof(state_name), "%.*s%s", (int)(length - suffix), name,
+			 TRANSFER_STATE_SUFFIX);
+		fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		/* A part that another transfer has open is locked, and left alone. */
+		if (fd >= 0 && fstat(fd, &now) == 0 && S_ISREG(now.st_mode) &&
+		    flock(fd, LOCK_EX | LOCK_NB) == 0) {
+			if (now.st_size == 0) {
+				unlinkat(folder, name, 0);
+				unlinkat(folder, state_name, 0);
+			} else if (state_read(folder, state_name, &state) && state.owned) {
+				found(user, state.owner, disk_bytes(&now));
+			}
+		}
+		if (fd >= 0)
+			close(fd);
+	}
 	closedir(open);
 }
