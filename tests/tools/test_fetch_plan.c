@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file/ranges.h"
 #include "transfer/fetch_plan.h"
 #include "support/test.h"
 
@@ -62,7 +63,7 @@ static void open_network(uint64_t size, unsigned count)
 	net.size = size;
 	net.count = count;
 	net.have = calloc(size / PART + 2, 1);
-	assert_true(fetch_plan_init(&net.plan, size, PART, count));
+	assert_true(fetch_plan_init(&net.plan, (size + PART - 1) / PART, PART, count));
 	for (unsigned i = 0; i < count; i++)
 		net.server[i] = (struct server){ .rate = 10 * MBIT,
 						 .round_ns = 20 * MS,
@@ -86,14 +87,17 @@ static bool is_up(const struct server *server)
 static void ask(unsigned index)
 {
 	struct server *server = &net.server[index];
-	struct range range;
+	uint64_t part;
 
-	while (fetch_plan_ask(&net.plan, index, net.now_ns, &range)) {
+	while (fetch_plan_ask(&net.plan, index, net.now_ns, &part)) {
+		struct range range = { part * PART, (part + 1) * PART };
 		int64_t begin_ns = net.now_ns + server->round_ns / 2;
 
+		if (range.end > net.size)
+			range.end = net.size;
 		assert_true(server->count < QUEUE);
-		assert_true(!server->bad || server->bad[range.from / PART] != KNOWN);
-		server->again += net.plan.part[range.from / PART] > 1;
+		assert_true(!server->bad || server->bad[part] != KNOWN);
+		server->again += net.plan.part[part] > 1;
 		if (server->busy_ns > begin_ns)
 			begin_ns = server->busy_ns;
 		server->busy_ns = begin_ns + (int64_t)((range.end - range.from) * (uint64_t)SECOND /
@@ -134,12 +138,11 @@ static void take(unsigned index, const struct range *range)
 	if (server->bad && server->bad[part]) {
 		server->bad[part] = KNOWN;
 		server->wrong++;
-		if (!fetch_plan_wrong(&net.plan, index, range->from, range->end - range->from))
+		if (!fetch_plan_wrong(&net.plan, index, part))
 			leave(index);
 		return;
 	}
-	switch (fetch_plan_came(&net.plan, index, range->from, range->end - range->from,
-				net.now_ns)) {
+	switch (fetch_plan_came(&net.plan, index, part, range->end - range->from, net.now_ns)) {
 	case FETCH_NEW:
 		net.have[part]++;
 		keep(range);
@@ -437,17 +440,17 @@ TEST(test_the_same_bad_place_everywhere)
 /* A server may be wrong so often, and no more; also where it goes and comes back. */
 TEST(test_enough_is_enough)
 {
-	struct range range;
+	uint64_t part;
 	unsigned wrong = 0;
 
 	open_network(100 * PART, 1);
 	for (;;) {
 		fetch_plan_join(&net.plan, 0);
-		assert_true(fetch_plan_ask(&net.plan, 0, 0, &range));
-		assert_int_equal(range.from, wrong * PART);
-		if (!fetch_plan_wrong(&net.plan, 0, range.from, PART))
+		assert_true(fetch_plan_ask(&net.plan, 0, 0, &part));
+		assert_int_equal(part, wrong);
+		if (!fetch_plan_wrong(&net.plan, 0, part))
 			break;
-		assert_false(fetch_plan_wrong(&net.plan, 0, range.from, PART));
+		assert_false(fetch_plan_wrong(&net.plan, 0, part));
 		wrong++;
 	}
 	assert_int_equal(wrong, FETCH_WRONG_MAX);
@@ -469,14 +472,13 @@ TEST(test_an_honest_one_comes_late)
 
 TEST(test_what_nobody_asked_for_is_told)
 {
-	struct range range;
+	uint64_t part;
 
 	open_network(10 * PART, 2);
 	fetch_plan_join(&net.plan, 0);
-	assert_false(fetch_plan_ask(&net.plan, 1, 0, &range));
-	assert_true(fetch_plan_ask(&net.plan, 0, 0, &range));
-	assert_int_equal(fetch_plan_came(&net.plan, 0, 5 * PART, PART, MS), FETCH_UNASKED);
-	assert_int_equal(fetch_plan_came(&net.plan, 0, 0, PART - 1, MS), FETCH_UNASKED);
+	assert_false(fetch_plan_ask(&net.plan, 1, 0, &part));
+	assert_true(fetch_plan_ask(&net.plan, 0, 0, &part));
+	assert_int_equal(fetch_plan_came(&net.plan, 0, 5, PART, MS), FETCH_UNASKED);
 	assert_int_equal(fetch_plan_came(&net.plan, 1, 0, PART, MS), FETCH_UNASKED);
 	assert_int_equal(fetch_plan_came(&net.plan, 0, 0, PART, MS), FETCH_NEW);
 	assert_int_equal(fetch_plan_came(&net.plan, 0, 0, PART, MS), FETCH_UNASKED);

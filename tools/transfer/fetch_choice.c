@@ -86,7 +86,7 @@ static void choice_go_on(struct fetch *fetch)
 				"start `nopal serve` there again");
 		return;
 	}
-	if (!fetch_plan_init(&fetch->parts, blocks->size, blocks->block_bytes, fetch->count)) {
+	if (!fetch_plan_init(&fetch->parts, blocks->count, blocks->block_bytes, fetch->count)) {
 		fetch->hooks->deserted(fetch->user, "out of memory",
 				       "fetch it on a machine with more");
 		return;

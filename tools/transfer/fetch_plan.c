@@ -24,12 +24,9 @@ enum {
 #define PLAN_FIRST_NS  (2 * PLAN_NS_PER_S) /* silence of a new server */
 #define PLAN_NEVER     INT64_MAX
 
-bool fetch_plan_init(struct fetch_plan *plan, uint64_t size, uint32_t part_bytes, unsigned servers)
+bool fetch_plan_init(struct fetch_plan *plan, uint64_t parts, uint32_t part_bytes, unsigned servers)
 {
-	uint64_t parts = (size + part_bytes - 1) / part_bytes;
-
 	*plan = (struct fetch_plan){
-		.size = size,
 		.part_bytes = part_bytes,
 		.parts = parts,
 		.servers = servers,
@@ -61,16 +58,6 @@ void fetch_plan_have(struct fetch_plan *plan, uint64_t part)
 bool fetch_plan_is_whole(const struct fetch_plan *plan)
 {
 	return plan->here == plan->parts;
-}
-
-static struct range plan_range(const struct fetch_plan *plan, uint64_t part)
-{
-	struct range range = { .from = part * plan->part_bytes };
-
-	range.end = range.from + plan->part_bytes;
-	if (range.end > plan->size)
-		range.end = plan->size;
-	return range;
 }
 
 /* ------------------------------------------------------------------- estimates */
@@ -221,8 +208,7 @@ static bool plan_part_again(const struct fetch_plan *plan, const struct fetch_se
 	return found;
 }
 
-bool fetch_plan_ask(struct fetch_plan *plan, unsigned server, int64_t now_ns,
-		    struct range *ret_part)
+bool fetch_plan_ask(struct fetch_plan *plan, unsigned server, int64_t now_ns, uint64_t *ret_part)
 {
 	struct fetch_server *me = &plan->server[server];
 	uint64_t part;
@@ -258,24 +244,20 @@ bool fetch_plan_ask(struct fetch_plan *plan, unsigned server, int64_t now_ns,
 		.brought = me->brought,
 	};
 	me->asked_count++;
-	*ret_part = plan_range(plan, part);
+	*ret_part = part;
 	return true;
 }
 
 /* --------------------------------------------------------------------- arriving */
 
-static bool plan_find(const struct fetch_plan *plan, const struct fetch_server *server,
-		      uint64_t offset, uint64_t length, unsigned *ret_index)
+/* The place of the part among those that the server was asked for, or their count. */
+static unsigned plan_find(const struct fetch_server *server, uint64_t part)
 {
-	for (unsigned i = 0; i < server->asked_count; i++) {
-		struct range range = plan_range(plan, server->asked[i].part);
+	unsigned i = 0;
 
-		if (range.from != offset)
-			continue;
-		*ret_index = i;
-		return range.end - range.from == length;
-	}
-	return false;
+	while (i < server->asked_count && server->asked[i].part != part)
+		i++;
+	return i;
 }
 
 static void plan_forget(struct fetch_server *server, unsigned index)
@@ -285,16 +267,16 @@ static void plan_forget(struct fetch_server *server, unsigned index)
 		(server->asked_count - index) * sizeof(server->asked[0]));
 }
 
-enum fetch_came fetch_plan_came(struct fetch_plan *plan, unsigned server, uint64_t offset,
+enum fetch_came fetch_plan_came(struct fetch_plan *plan, unsigned server, uint64_t part,
 				uint64_t length, int64_t now_ns)
 {
 	struct fetch_server *from = &plan->server[server];
+	unsigned index = plan_find(from, part);
 	struct fetch_asked asked;
-	unsigned index;
 	int64_t took_ns, since_ns;
 	uint64_t rate;
 
-	if (!plan_find(plan, from, offset, length, &index))
+	if (index == from->asked_count)
 		return FETCH_UNASKED;
 	asked = from->asked[index];
 	plan_forget(from, index);
@@ -321,23 +303,22 @@ enum fetch_came fetch_plan_came(struct fetch_plan *plan, unsigned server, uint64
 		from->rate -= (from->rate - rate) / PLAN_SLOW;
 	if (!from->rate)
 		from->rate = 1;
-	if (plan->part[asked.part] == PLAN_HERE)
+	if (plan->part[part] == PLAN_HERE)
 		return FETCH_TWICE;
-	plan->part[asked.part] = PLAN_HERE;
-	plan->here++;
+	fetch_plan_have(plan, part);
 	return FETCH_NEW;
 }
 
-bool fetch_plan_wrong(struct fetch_plan *plan, unsigned server, uint64_t offset, uint64_t length)
+bool fetch_plan_wrong(struct fetch_plan *plan, unsigned server, uint64_t part)
 {
 	struct fetch_server *from = &plan->server[server];
 	struct fetch_wrong *wrong = &from->wrong;
-	unsigned index;
+	unsigned index = plan_find(from, part);
 
-	if (!plan_find(plan, from, offset, length, &index) || wrong->count == FETCH_WRONG_MAX)
+	if (index == from->asked_count || wrong->count == FETCH_WRONG_MAX)
 		return false;
-	if (!plan_was_wrong(from, from->asked[index].part))
-		wrong->part[wrong->count++] = from->asked[index].part;
+	if (!plan_was_wrong(from, part))
+		wrong->part[wrong->count++] = part;
 	plan_give_back(plan, from);
 	plan_forget(from, index);
 	return true;

@@ -21,7 +21,8 @@
 #ifndef NOPAL_FETCH_PLAN_H
 #define NOPAL_FETCH_PLAN_H
 
-#include "file/ranges.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 enum {
 	FETCH_SERVERS_MAX = 64,
@@ -56,8 +57,7 @@ struct fetch_server {
 };
 
 struct fetch_plan {
-	uint64_t size; /* of the file */
-	uint32_t part_bytes;
+	uint32_t part_bytes;	      /* of all parts but the last */
 	uint64_t parts, here, lowest; /* no part below the lowest is free */
 	uint8_t *part;		      /* how many servers are asked for it; or it is here */
 	unsigned servers, window_max;
@@ -70,8 +70,9 @@ enum fetch_came {
 	FETCH_UNASKED, /* this server was not asked for it */
 };
 
-/* Without servers, and without parts.  False: no memory. */
-bool fetch_plan_init(struct fetch_plan *plan, uint64_t size, uint32_t part_bytes, unsigned servers);
+/* Without servers, and without any of the parts.  False: no memory. */
+bool fetch_plan_init(struct fetch_plan *plan, uint64_t parts, uint32_t part_bytes,
+		     unsigned servers);
 void fetch_plan_fini(struct fetch_plan *plan);
 /* Before any request: this part is here, from an earlier run. */
 void fetch_plan_have(struct fetch_plan *plan, uint64_t part);
@@ -79,13 +80,12 @@ void fetch_plan_join(struct fetch_plan *plan, unsigned server);
 /* Parts that the server was asked for are free again. */
 void fetch_plan_leave(struct fetch_plan *plan, unsigned server);
 /* The next part to ask the server for; false: none now. */
-bool fetch_plan_ask(struct fetch_plan *plan, unsigned server, int64_t now_ns,
-		    struct range *ret_part);
-enum fetch_came fetch_plan_came(struct fetch_plan *plan, unsigned server, uint64_t offset,
+bool fetch_plan_ask(struct fetch_plan *plan, unsigned server, int64_t now_ns, uint64_t *ret_part);
+enum fetch_came fetch_plan_came(struct fetch_plan *plan, unsigned server, uint64_t part,
 				uint64_t length, int64_t now_ns);
 /* The same of a wrong part: the part is free again, and its server is put aside.  False: the server
  * was not asked for it, or this was one wrong part too many. */
-bool fetch_plan_wrong(struct fetch_plan *plan, unsigned server, uint64_t offset, uint64_t length);
+bool fetch_plan_wrong(struct fetch_plan *plan, unsigned server, uint64_t part);
 /* Does the server owe nothing, and has it brought all missing parts wrong? */
 bool fetch_plan_is_useless(const struct fetch_plan *plan, unsigned server);
 /* Called now and then: parts that silent servers owe are free again. */

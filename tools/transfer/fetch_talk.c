@@ -74,13 +74,14 @@ void fetch_say(struct destination *one, struct transfer_note *note)
 /* WANTs, as many as the server is good for, and the session takes. */
 static void fetch_ask_one(struct fetch *fetch, struct destination *one)
 {
-	struct range part;
+	uint64_t part;
 
 	while (one->phase == PHASE_TAKING && one->out.session && !one->out.count &&
 	       fetch_plan_ask(&fetch->parts, fetch_index(fetch, one), fetch_now(fetch), &part)) {
+		struct range block = file_blocks_range(&fetch->blocks, part);
 		struct transfer_note want = { .type = TRANSFER_WANT,
-					      .offset = part.from,
-					      .size = part.end - part.from };
+					      .offset = block.from,
+					      .size = block.end - block.from };
 
 		fetch_say(one, &want);
 	}
@@ -134,19 +135,19 @@ static uint64_t fetch_hash(const struct nopal_message *message)
 }
 
 /* The server is put aside; or left out, where this was one too many. */
-static void fetch_on_wrong(struct fetch *fetch, struct destination *one, uint64_t offset,
-			   uint64_t length)
+static void fetch_on_wrong(struct fetch *fetch, struct destination *one, uint64_t part)
 {
 	static const char *const fix =
 		"look at the file there, or its disk, and start `nopal serve` again";
+	struct range block = file_blocks_range(&fetch->blocks, part);
 	char why[TRANSFER_TEXT_ROOM];
 
 	snprintf(why, sizeof(why),
 		 "bytes %llu to %llu from it are not the file's, and were thrown away",
-		 (unsigned long long)offset, (unsigned long long)(offset + length - 1));
+		 (unsigned long long)block.from, (unsigned long long)(block.end - 1));
 	fetch_row(fetch, one, TABLE_FAILED, why, fix);
 	one->wrong = true;
-	if (!fetch_plan_wrong(&fetch->parts, fetch_index(fetch, one), offset, length))
+	if (!fetch_plan_wrong(&fetch->parts, fetch_index(fetch, one), part))
 		fetch_leave_out(fetch, one, TABLE_FAILED, why, fix);
 }
 
@@ -163,11 +164,11 @@ static void fetch_on_data(struct fetch *fetch, struct destination *one,
 	if (file_blocks_find(&fetch->blocks, offset, length, &index)) {
 		good = fetch_hash(message) == fetch->blocks.hashes[index];
 		if (good)
-			came = fetch_plan_came(&fetch->parts, fetch_index(fetch, one), offset,
+			came = fetch_plan_came(&fetch->parts, fetch_index(fetch, one), index,
 					       length, fetch_now(fetch));
 	}
 	if (!good) {
-		fetch_on_wrong(fetch, one, offset, length);
+		fetch_on_wrong(fetch, one, index);
 	} else if (came == FETCH_NEW) {
 		one->bytes += length;
 		fetch->hooks->part(fetch->user, offset, message);
