@@ -23,6 +23,27 @@ void destination_name(struct destination *one, unsigned property, uint32_t id)
 	one->out = (struct transfer_outbox){ .to = { property, id } };
 }
 
+void destination_offer(struct destination *one, const struct reader *reader)
+{
+	one->phase = PHASE_ASKED;
+	reader_offer(reader, &one->out);
+}
+
+bool destination_takes(const struct destination *one, const struct transfer_note *result,
+		       struct judge_facts *facts, char *why)
+{
+	bool yes = result->verdict == TRANSFER_YES;
+
+	if (yes && one->phase == PHASE_ENDED) {
+		facts->bytes_seen = true;
+		return true;
+	}
+	facts->garbled |= strcmp(result->text, TRANSFER_HASH_DIFFERS) == 0;
+	snprintf(why, TRANSFER_TEXT_ROOM, "the receiver: %.200s",
+		 yes ? "done before the end" : result->text);
+	return false;
+}
+
 void destination_ping(struct destination *one, uint32_t file, int64_t now_ns)
 {
 	const struct transfer_note ping = { .type = TRANSFER_PING, .file = file };

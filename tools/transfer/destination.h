@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * destination.h -- a peer of a file: a receiver of `nopal send`, or a server of `nopal fetch`.  Its
- * session is one of a group, and its row stands in the table of send_table.h.
+ * destination.h -- a peer of a file: a receiver of `nopal send`, or a server of `nopal fetch`.  Where
+ * there are several, its session is one of a group, and its row stands in the table of
+ * send_table.h.
  */
 #ifndef NOPAL_DESTINATION_H
 #define NOPAL_DESTINATION_H
 
-#include "file/transfer.h"
+#include "file/reader.h"
+#include "judge/judge.h"
 
 /* The row's word about the peer. */
 enum table_state {
@@ -21,7 +23,7 @@ enum table_state {
 	TABLE_FAILED,
 };
 
-/* The notes between this side and the peer, as they are drawn in send_many_file.h and
+/* The notes between this side and the peer, as they are drawn in send_one.c, send_many_file.h and
  * fetch_talk.h. */
 enum phase {
 	PHASE_AWAY, /* to be tried, or to be tried again */
@@ -70,6 +72,11 @@ struct destination {
 struct destination *destination_find(struct destination *ones, unsigned count, uint64_t id);
 /* The peer has this id in the group from now on, and its notes this `property`. */
 void destination_name(struct destination *one, unsigned property, uint32_t id);
+/* Offers the file to a receiver. */
+void destination_offer(struct destination *one, const struct reader *reader);
+/* The RESULT of a receiver: true: it has the file; false: `why` (TRANSFER_TEXT_ROOM). */
+bool destination_takes(const struct destination *one, const struct transfer_note *result,
+		       struct judge_facts *facts, char *why);
 /* Asks a peer that was silent for a second whether it lives; in a note about this file. */
 void destination_ping(struct destination *one, uint32_t file, int64_t now_ns);
 /* The state of the row is known from now on; `why` (or NULL) is copied, `fix` (or NULL)

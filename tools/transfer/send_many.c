@@ -91,17 +91,13 @@ static void send_many_on_result(struct many *many, struct destination *one,
 {
 	char why[TRANSFER_TEXT_ROOM];
 
-	if (note->verdict == TRANSFER_YES && one->phase == PHASE_ENDED) {
-		many->judge.facts.bytes_seen = true;
+	if (destination_takes(one, note, &many->judge.facts, why)) {
 		one->bytes = many->reader.source.size;
 		many_leave(many, one, one->has_it ? TABLE_HERE : TABLE_COMPLETE, NULL, NULL);
-		return;
+	} else {
+		many_measure_all(many);
+		many_leave(many, one, TABLE_FAILED, why, "mend that there, " SEND_AGAIN);
 	}
-	many->judge.facts.garbled |= strcmp(note->text, TRANSFER_HASH_DIFFERS) == 0;
-	snprintf(why, sizeof(why), "the receiver: %.200s",
-		 note->verdict == TRANSFER_YES ? "done before the end" : note->text);
-	many_measure_all(many);
-	many_leave(many, one, TABLE_FAILED, why, "mend that there, " SEND_AGAIN);
 }
 
 static void send_many_on_received(struct nopal_session *session, struct nopal_message *message,
@@ -182,7 +178,7 @@ static void send_many_on_destination(struct nopal_session *session,
 		one->out.session = session;
 		one->offered_ns = one->heard_ns;
 		if (one->phase == PHASE_OPENING)
-			many_offer(many, one);
+			destination_offer(one, &many->reader);
 		return;
 	}
 	many_measure(many, one, info);
@@ -420,7 +416,7 @@ static void send_many_tick(void *user)
 		/* Offers the file again, and pings a silent receiver: while the sender only waits,
 		 * nothing is on its way that could get lost. */
 		if (one->phase == PHASE_WAITING && now_ns >= one->again_ns)
-			many_offer(many, one);
+			destination_offer(one, &many->reader);
 		else if (one->phase > PHASE_OPENING && one->phase != PHASE_TAKING)
 			destination_ping(one, 0, now_ns);
 	}

@@ -55,12 +55,6 @@ static void many_fail(struct many *many)
 	many_go_on(many);
 }
 
-void many_offer(struct many *many, struct destination *one)
-{
-	one->phase = PHASE_ASKED;
-	reader_offer(&many->reader, &one->out);
-}
-
 /* -------------------------------------------------------------------- sending */
 
 /* Bytes of the file among the bytes that arrived: DATA follow the notes. */

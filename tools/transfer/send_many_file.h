@@ -81,7 +81,6 @@ void many_over(struct many *many, struct destination *one, enum table_state stat
 /* The same, and its session ends when the last note has arrived. */
 void many_leave(struct many *many, struct destination *one, enum table_state state, const char *why,
 		const char *fix);
-void many_offer(struct many *many, struct destination *one);
 /* Something changed: is the stage over? */
 void many_go_on(struct many *many);
 /* Compares beginnings, a step at a time. */

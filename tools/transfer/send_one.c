@@ -2,10 +2,10 @@
 /*
  * send_one.c -- files from `nopal send` to one receiver, in one session.
  *
- *   OPENING -> OFFERED -> CHECKING -> SENDING -> ENDED -> next file ... -> close
- *                 ^  |    (compares    (DATA)    (waits for RESULT)
- *                 |  v     the bytes
- *                WAITING   there)
+ *   OPENING -> ASKED -> ANSWERED -> TAKING -> ENDED -> next file ... -> OUT: the session closes
+ *               ^  |    (compares   (DATA)    (waits for RESULT)
+ *               |  v     the bytes
+ *              WAITING   there)
  *
  * A file is read once, straight into the buffers that leave, and hashed on the way.  The file may
  * not change meanwhile: size and time are compared again before the END.  The composition decides
@@ -18,6 +18,7 @@
 #include "file/reader.h"
 #include "frame/loop.h"
 #include "peer/live_judge.h"
+#include "transfer/destination.h"
 #include "transfer/send.h"
 
 enum {
@@ -25,34 +26,20 @@ enum {
 	SEND_PINGS_AWAY = 2,   /* whose outcome is open */
 };
 
-enum send_state {
-	SEND_OPENING,
-	SEND_OFFERED,
-	SEND_WAITING, /* to offer the file again */
-	SEND_CHECKING,
-	SEND_SENDING,
-	SEND_ENDED, /* END left; RESULT comes */
-	SEND_CLOSING,
-};
-
 struct sender {
 	struct loop *loop;
 	struct nopal_plan *plan;
 	struct nopal_endpoint *endpoint;
-	struct transfer_outbox out;
+	struct destination to;
 	struct progress progress;
 	struct progress_file file;
 	char **paths;
-	const char *peer;
 	struct rendezvous rendezvous;
 	int path_count, at; /* the file that is on its way */
-	enum send_state state;
 	enum tool_exit exit;
 	bool interrupted, over;
 	bool alone; /* no answer comes, where no handshake tells that */
 	struct reader reader;
-	uint64_t check_to, check_hash;
-	int64_t offered_ns, heard_ns;
 	bool said_silent;
 	struct live_judge judge;
 	struct live_judge_options judges;
@@ -74,7 +61,7 @@ static void send_file_over(struct sender *sender, const char *error)
 	if (error)
 		sender->exit = TOOL_FAILED;
 	sender->file.transport = nopal_endpoint_transport(sender->endpoint);
-	sender->file.judged = live_judge_json(&sender->judge, sender->out.session);
+	sender->file.judged = live_judge_json(&sender->judge, sender->to.out.session);
 	progress_end(&sender->progress, &sender->file, loop_now(sender->loop));
 	reader_close(&sender->reader);
 	loop_event_stop(sender->step);
@@ -87,17 +74,11 @@ static void send_file_fails(struct sender *sender)
 {
 	const struct transfer_note note = { .type = TRANSFER_ABORT, .file = (uint32_t)sender->at };
 
-	transfer_say_text(&sender->out, note, sender->reader.error);
+	transfer_say_text(&sender->to.out, note, sender->reader.error);
 	send_file_over(sender, sender->reader.error);
 }
 
 /* ------------------------------------------------------------------ offering */
-
-static void send_offer(struct sender *sender)
-{
-	sender->state = SEND_OFFERED;
-	reader_offer(&sender->reader, &sender->out);
-}
 
 static void send_begin_file(struct sender *sender, const char *name)
 {
@@ -111,31 +92,31 @@ static void send_begin_file(struct sender *sender, const char *name)
 /* All results are here; a note of this side may be under way yet. */
 static void send_close(struct sender *sender)
 {
-	sender->state = SEND_CLOSING;
-	if (!transfer_flush(&sender->out))
+	sender->to.phase = PHASE_OUT;
+	if (!transfer_flush(&sender->to.out))
 		return;
 	if (sender->exit == TOOL_GOOD && !transfer_plan_tells(sender->plan))
-		nopal_session_abort(sender->out.session, "all was sent");
+		nopal_session_abort(sender->to.out.session, "all was sent");
 	else
-		nopal_session_close(sender->out.session);
+		nopal_session_close(sender->to.out.session);
 }
 
 static void send_next_file(struct sender *sender)
 {
-	if (!sender->out.session)
+	if (!sender->to.out.session)
 		return;
 	if (sender->at == sender->path_count) {
 		send_close(sender);
 		return;
 	}
-	sender->offered_ns = loop_now(sender->loop);
+	sender->to.offered_ns = loop_now(sender->loop);
 	send_begin_file(sender, sender->reader.source.name);
 	if (!reader_open(&sender->reader, (uint32_t)sender->at, sender->paths[sender->at])) {
 		send_file_over(sender, sender->reader.error);
 		return;
 	}
 	sender->file.total_bytes = sender->reader.source.size;
-	send_offer(sender);
+	destination_offer(&sender->to, &sender->reader);
 }
 
 /* ------------------------------------------------------------------ starting */
@@ -144,8 +125,8 @@ static void send_start(struct sender *sender, uint64_t offset)
 {
 	reader_from(&sender->reader, offset, NULL);
 	sender->file.resumed_bytes = offset;
-	sender->state = SEND_SENDING;
-	reader_start(&sender->reader, &sender->out, offset);
+	sender->to.phase = PHASE_TAKING;
+	reader_start(&sender->reader, &sender->to.out, offset);
 	send_pump(sender);
 }
 
@@ -156,20 +137,20 @@ static void send_on_answer(struct sender *sender, const struct transfer_note *no
 			 note->text);
 		send_file_over(sender, sender->reader.error);
 	} else if (note->verdict == TRANSFER_LATER) {
-		if (loop_now(sender->loop) - sender->offered_ns > TRANSFER_OFFER_FOR_NS) {
+		if (loop_now(sender->loop) - sender->to.offered_ns > TRANSFER_OFFER_FOR_NS) {
 			snprintf(sender->reader.error, sizeof(sender->reader.error), "%s",
 				 note->text);
 			send_file_fails(sender);
 			return;
 		}
-		sender->state = SEND_WAITING;
+		sender->to.phase = PHASE_WAITING;
 		loop_event_start(sender->step, TRANSFER_OFFER_AGAIN_NS);
 	} else if (note->offset == 0 || note->offset > sender->file.total_bytes) {
 		send_start(sender, 0);
 	} else {
-		sender->state = SEND_CHECKING;
-		sender->check_to = note->offset;
-		sender->check_hash = note->hash;
+		sender->to.phase = PHASE_ANSWERED;
+		sender->to.has = note->offset;
+		sender->to.hash = note->hash;
 		loop_event_start(sender->step, 0);
 	}
 }
@@ -181,10 +162,10 @@ static void send_pump(struct sender *sender)
 	enum reader_stop stop;
 	int64_t wait_ns;
 
-	if (sender->state != SEND_SENDING || !sender->out.session || sender->interrupted ||
-	    !transfer_flush(&sender->out))
+	if (sender->to.phase != PHASE_TAKING || !sender->to.out.session || sender->interrupted ||
+	    !transfer_flush(&sender->to.out))
 		return;
-	stop = reader_pump(&sender->reader, &sender->out.session, 0, &wait_ns);
+	stop = reader_pump(&sender->reader, &sender->to.out.session, 0, &wait_ns);
 	sender->file.bytes = sender->reader.offset;
 	progress_show(&sender->progress, &sender->file, loop_now(sender->loop));
 	if (stop == READER_ALL) {
@@ -195,8 +176,8 @@ static void send_pump(struct sender *sender)
 			return;
 		}
 		sender->file.hash = note.hash;
-		sender->state = SEND_ENDED;
-		transfer_say(&sender->out, &note);
+		sender->to.phase = PHASE_ENDED;
+		transfer_say(&sender->to.out, &note);
 	} else if (stop == READER_PACED) {
 		/* The sender waits, and not for the receiver. */
 		loop_event_start(sender->step, wait_ns);
@@ -211,22 +192,22 @@ static void send_step(void *user)
 {
 	struct sender *sender = user;
 
-	if (sender->state == SEND_WAITING) {
-		send_offer(sender);
+	if (sender->to.phase == PHASE_WAITING) {
+		destination_offer(&sender->to, &sender->reader);
 		return;
 	}
-	if (sender->state != SEND_CHECKING) {
+	if (sender->to.phase != PHASE_ANSWERED) {
 		send_pump(sender);
 		return;
 	}
 	/* Compares the receiver's bytes with the beginning of this file, a step at a time. */
 	live_judge_moved(&sender->judge);
-	if (!reader_hash(&sender->reader, sender->check_to))
+	if (!reader_hash(&sender->reader, sender->to.has))
 		send_file_fails(sender);
-	else if (sender->reader.source.offset < sender->check_to)
+	else if (sender->reader.source.offset < sender->to.has)
 		loop_event_start(sender->step, 0);
-	else if (file_hash_value(&sender->reader.source.hash) == sender->check_hash)
-		send_start(sender, sender->check_to);
+	else if (file_hash_value(&sender->reader.source.hash) == sender->to.hash)
+		send_start(sender, sender->to.has);
 	else
 		send_start(sender, 0);
 }
@@ -237,7 +218,7 @@ static void send_on_opened(struct nopal_session *session, void *user)
 {
 	struct sender *sender = user;
 
-	sender->out.session = session;
+	sender->to.out.session = session;
 	live_judge_moved(&sender->judge);
 	send_next_file(sender);
 }
@@ -247,9 +228,9 @@ static void send_on_writable(struct nopal_session *session, void *user)
 	struct sender *sender = user;
 
 	(void)session;
-	if (sender->state == SEND_CLOSING)
+	if (sender->to.phase == PHASE_OUT)
 		send_close(sender);
-	else if (transfer_flush(&sender->out))
+	else if (transfer_flush(&sender->to.out))
 		send_pump(sender);
 }
 
@@ -265,23 +246,18 @@ static void send_on_received(struct nopal_session *session, struct nopal_message
 		return;
 	}
 	sender->noted = true;
-	sender->heard_ns = loop_now(sender->loop);
-	if (note.file != (uint32_t)sender->at || sender->state == SEND_OPENING ||
-	    sender->state == SEND_CLOSING)
+	sender->to.heard_ns = loop_now(sender->loop);
+	if (note.file != (uint32_t)sender->at || sender->to.phase == PHASE_OPENING ||
+	    sender->to.phase == PHASE_OUT)
 		return;
-	if (note.type == TRANSFER_ANSWER && sender->state == SEND_OFFERED) {
+	if (note.type == TRANSFER_ANSWER && sender->to.phase == PHASE_ASKED) {
 		send_on_answer(sender, &note);
 	} else if (note.type == TRANSFER_RESULT) {
-		if (note.verdict == TRANSFER_YES && sender->state == SEND_ENDED) {
-			sender->judge.facts.bytes_seen = true;
-			sender->judge.facts.counted = true;
-			send_file_over(sender, NULL);
-			return;
-		}
-		sender->judge.facts.garbled = strcmp(note.text, TRANSFER_HASH_DIFFERS) == 0;
-		snprintf(sender->reader.error, sizeof(sender->reader.error), "the receiver: %.200s",
-			 note.verdict == TRANSFER_YES ? "done before the end" : note.text);
-		send_file_over(sender, sender->reader.error);
+		bool good = destination_takes(&sender->to, &note, &sender->judge.facts,
+					      sender->reader.error);
+
+		sender->judge.facts.counted |= good;
+		send_file_over(sender, good ? NULL : sender->reader.error);
 	}
 }
 
@@ -300,7 +276,7 @@ static void send_broke(struct sender *sender, enum nopal_end end, const char *te
 		text = "interrupted";
 	else if (!text || !*text)
 		text = "the receiver closed the session";
-	snprintf(error, sizeof(error), "%s: %.*s", sender->peer, tool_text_length(text), text);
+	snprintf(error, sizeof(error), "%s: %.*s", sender->to.peer, tool_text_length(text), text);
 	if (sender->at < sender->path_count) {
 		if (!sender->file.name)
 			send_begin_file(sender, sender->paths[sender->at]);
@@ -320,7 +296,7 @@ static void send_on_ended(struct nopal_session *session, enum nopal_end end, con
 {
 	struct sender *sender = user;
 	/* Where no close is told, the sender aborts a session in which all files have arrived. */
-	bool well = !sender->alone && sender->state == SEND_CLOSING &&
+	bool well = !sender->alone && sender->to.phase == PHASE_OUT &&
 		    (end == NOPAL_ENDED_WELL || (end == NOPAL_ABORTED && !sender->interrupted &&
 						 !transfer_plan_tells(sender->plan)));
 
@@ -338,7 +314,7 @@ static void send_on_ended(struct nopal_session *session, enum nopal_end end, con
 		    sender->exit == TOOL_GOOD)
 			sender->exit = TOOL_FAILED;
 	}
-	sender->out.session = NULL;
+	sender->to.out.session = NULL;
 	sender->over = true;
 	loop_stop(sender->loop);
 }
@@ -356,19 +332,19 @@ static void send_on_interrupt(void *user)
 
 	sender->interrupted = true;
 	sender->exit = TOOL_FAILED;
-	if (sender->out.session)
-		nopal_session_abort(sender->out.session, "interrupted");
+	if (sender->to.out.session)
+		nopal_session_abort(sender->to.out.session, "interrupted");
 }
 
 /* Has nothing moved for long?  Then the holders are named, and the session is aborted. */
 static bool send_is_stuck(struct sender *sender)
 {
-	struct nopal_session *session = sender->out.session;
+	struct nopal_session *session = sender->to.out.session;
 	const struct nopal_counters *counters;
 	uint64_t told;
 	int64_t moves;
 
-	if (!session || sender->state == SEND_OPENING)
+	if (!session || sender->to.phase == PHASE_OPENING)
 		return false;
 	if (live_judge_cuts_storm(&sender->judge, session))
 		return true;
@@ -380,7 +356,7 @@ static bool send_is_stuck(struct sender *sender)
 		2 * sender->pings;
 	if (moves > sender->moves ||
 	    (counters->messages_sent - told <= SEND_PINGS_AWAY &&
-	     loop_now(sender->loop) - sender->heard_ns < 2 * PROGRESS_LOOK_NS))
+	     loop_now(sender->loop) - sender->to.heard_ns < 2 * PROGRESS_LOOK_NS))
 		live_judge_moved(&sender->judge);
 	if (moves > sender->moves)
 		sender->moves = moves;
@@ -396,21 +372,22 @@ static void send_on_ping(void *user)
 	struct transfer_note note = { .type = TRANSFER_PING };
 	struct sender *sender = user;
 
-	progress_say_silence(&sender->progress, sender->out.session, &sender->said_silent);
-	sender->alone = sender->out.session && sender->state == SEND_OFFERED &&
-			transfer_is_alone(sender->out.session, sender->plan,
-					  loop_now(sender->loop) - sender->offered_ns);
+	progress_say_silence(&sender->progress, sender->to.out.session, &sender->said_silent);
+	sender->alone = sender->to.out.session && sender->to.phase == PHASE_ASKED &&
+			transfer_is_alone(sender->to.out.session, sender->plan,
+					  loop_now(sender->loop) - sender->to.offered_ns);
 	if (sender->alone) {
-		nopal_session_abort(sender->out.session, TRANSFER_ALONE);
+		nopal_session_abort(sender->to.out.session, TRANSFER_ALONE);
 		return;
 	}
 	if (send_is_stuck(sender))
 		return;
-	if (sender->out.session && sender->state != SEND_OPENING && sender->state != SEND_SENDING &&
-	    loop_now(sender->loop) - sender->heard_ns >= PROGRESS_LOOK_NS &&
-	    sender->out.count == 0) {
+	if (sender->to.out.session && sender->to.phase != PHASE_OPENING &&
+	    sender->to.phase != PHASE_TAKING &&
+	    loop_now(sender->loop) - sender->to.heard_ns >= PROGRESS_LOOK_NS &&
+	    sender->to.out.count == 0) {
 		sender->pings++;
-		transfer_say(&sender->out, &note);
+		transfer_say(&sender->to.out, &note);
 	}
 	loop_event_start(sender->ping, PROGRESS_LOOK_NS);
 }
@@ -443,7 +420,7 @@ static enum tool_exit send_go(struct sender *sender, const struct tool_call *cal
 	}
 	if (sender->over)
 		return sender->exit;
-	sender->out.session = session;
+	sender->to.out.session = session;
 	loop_event_start(sender->ping, PROGRESS_LOOK_NS);
 	loop_run(loop);
 	return sender->exit;
@@ -458,7 +435,7 @@ enum tool_exit send_one(const struct tool_call *call, struct nopal_plan *plan, i
 				 .paths = call->words,
 				 .path_count = files,
 				 .rendezvous = *rendezvous,
-				 .peer = call->words[files] };
+				 .to = { .peer = call->words[files], .phase = PHASE_OPENING } };
 	enum tool_exit exit;
 
 	if (!live_judge_read(call, &sender.judges))
