@@ -128,9 +128,7 @@ static void recv_try_share(struct incoming *incoming)
 
 		incoming->share = RECV_SHARED;
 		count = part_ranges(incoming->part, ranges);
-		incoming->file.bytes = 0;
-		for (size_t i = 0; i < count; i++)
-			incoming->file.bytes += ranges[i].end - ranges[i].from;
+		incoming->file.bytes = ranges_bytes(ranges, count);
 		if (incoming->out.session &&
 		    !transfer_send_held(incoming->out.session, incoming->offer.file, ranges, count))
 			nopal_session_abort(incoming->out.session, "the peer takes no notes");
