@@ -97,18 +97,9 @@ static void minimum_rate_when_due(struct nopal_at at)
 	minimum_rate_refill(at);
 }
 
-static const struct nopal_binding minimum_rate_bindings[] = {
-	NOPAL_ON(OPEN_SESSION, minimum_rate_on_open_session),
-	NOPAL_ON(SEND_SEGMENT, minimum_rate_on_send, .kinds = NOPAL_CARRIED),
-	NOPAL_ON(TURN_END, minimum_rate_on_turn_end, .after = "window_mechanism|rate_mechanism"),
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_minimum_rate = {
-	.abi = NOPAL_ABI,
-	.name = "minimum_rate",
-	.family = "congestion",
-	.summary = "minimum sending rate beside congestion control: a leaky bucket",
+	NOPAL_DESCRIBE(minimum_rate, congestion,
+		       "minimum sending rate beside congestion control: a leaky bucket"),
 	.provides = NOPAL_ROLES({ "minimum_rate", true }),
 	.needs = NOPAL_RELATIONS({ "window_mechanism|rate_mechanism",
 				   "nothing else keeps data back for the network's sake" }),
@@ -127,6 +118,10 @@ const struct nopal_microprotocol nopal_minimum_rate = {
 			       [MINIMUM_RATE_APP_LIMITED] = { "app_limited", NOPAL_READ_OPTIONAL, 1,
 							      "1: nothing waits for the window" }),
 	.timers = NOPAL_TIMERS([MINIMUM_RATE_DUE] = { "due", minimum_rate_when_due }),
-	.bindings = minimum_rate_bindings,
+	.bindings =
+		NOPAL_BINDINGS(NOPAL_ON(OPEN_SESSION, minimum_rate_on_open_session),
+			       NOPAL_ON(SEND_SEGMENT, minimum_rate_on_send, .kinds = NOPAL_CARRIED),
+			       NOPAL_ON(TURN_END, minimum_rate_on_turn_end,
+					.after = "window_mechanism|rate_mechanism")),
 	.state_size = sizeof(struct minimum_rate),
 };

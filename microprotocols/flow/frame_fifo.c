@@ -217,19 +217,10 @@ static void frame_fifo_idle(struct nopal_at at)
 	self->room = 0;
 }
 
-static const struct nopal_binding frame_fifo_bindings[] = {
-	NOPAL_ON(MSG_FROM_USER, frame_fifo_on_from_user, .before = "message_segments"),
-	NOPAL_ON(SEND_SEGMENT, frame_fifo_on_send),
-	NOPAL_ON(MSG_DONE, frame_fifo_on_done),
-	NOPAL_ON(TURN_END, frame_fifo_on_turn_end, .after = "window_mechanism|rate_mechanism"),
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_frame_fifo = {
-	.abi = NOPAL_ABI,
-	.name = "frame_fifo",
-	.family = "flow",
-	.summary = "frame FIFO of a live source: stale frames are dropped, and the encoder is told",
+	NOPAL_DESCRIBE(
+		frame_fifo, flow,
+		"frame FIFO of a live source: stale frames are dropped, and the encoder is told"),
 	.provides = NOPAL_ROLES({ "frame_fifo", true }),
 	.excludes = NOPAL_RELATIONS(
 		{ "reliability",
@@ -250,7 +241,11 @@ const struct nopal_microprotocol nopal_frame_fifo = {
 		[FRAME_FIFO_LAYER] = { "layer", NOPAL_PROPERTY,
 				       "0: the base; the highest is dropped first" }),
 	.timers = NOPAL_TIMERS([FRAME_FIFO_REVIEW] = { "review", frame_fifo_when_review }),
-	.bindings = frame_fifo_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(MSG_FROM_USER, frame_fifo_on_from_user, .before = "message_segments"),
+		NOPAL_ON(SEND_SEGMENT, frame_fifo_on_send), NOPAL_ON(MSG_DONE, frame_fifo_on_done),
+		NOPAL_ON(TURN_END, frame_fifo_on_turn_end,
+			 .after = "window_mechanism|rate_mechanism")),
 	.state_size = sizeof(struct frame_fifo),
 	.idle = frame_fifo_idle,
 };

@@ -71,16 +71,10 @@ static void withdrawal_idle(struct nopal_at at)
 	expiry_rest(at.session, &self->expiry);
 }
 
-static const struct nopal_binding withdrawal_bindings[] = {
-	NOPAL_ON(MSG_FROM_USER, withdrawal_on_from_user, .before = "message_segments"),
-	{ 0 },
-};
-
 const struct nopal_microprotocol nopal_withdrawal = {
-	.abi = NOPAL_ABI,
-	.name = "withdrawal",
-	.family = "reliability",
-	.summary = "withdrawal of stale data: a message that has not left in time is taken back",
+	NOPAL_DESCRIBE(
+		withdrawal, reliability,
+		"withdrawal of stale data: a message that has not left in time is taken back"),
 	.provides = NOPAL_ROLES({ "withdrawal", true }),
 	.excludes = NOPAL_RELATIONS(
 		{ "reliability",
@@ -92,7 +86,8 @@ const struct nopal_microprotocol nopal_withdrawal = {
 		NOPAL_NUMBER(withdrawal, after_ns, "after", TIME, "200ms", "1ms", "1h",
 			     "the longest wait of a message of which nothing has left")),
 	.timers = NOPAL_TIMERS([WITHDRAWAL_STALE] = { "stale", withdrawal_when_stale }),
-	.bindings = withdrawal_bindings,
+	.bindings = NOPAL_BINDINGS(
+		NOPAL_ON(MSG_FROM_USER, withdrawal_on_from_user, .before = "message_segments")),
 	.state_size = sizeof(struct withdrawal),
 	.idle = withdrawal_idle,
 };
