@@ -10,47 +10,46 @@ static const struct tool_option check_options[] = {
 	{ 0 },
 };
 
-static bool check_one(const struct tool_call *call, const char *name, json_t *results)
-{
-	struct nopal_problems problems = { 0 };
-	struct nopal_plan *plan;
-	bool good;
-
-	plan = nopal_plan_load(name, tool_values(call, "set"), &problems);
-	good = plan != NULL;
-	if (results) {
-		json_t *object = json_pack("{s:s, s:b, s:o}", "config", name, "good", good,
-					   "problems", show_problems(&problems));
-
-		if (good)
-			json_object_update_new(object,
-					       json_pack("{s:i, s:i}", "header_bytes",
-							 (int)nopal_plan_info(plan)->header_bytes,
-							 "microprotocols",
-							 (int)nopal_plan_part_count(plan)));
-		json_array_append_new(results, object);
-	} else if (good)
-		printf("%s: good: %zu microprotocols, %u header bytes\n", name,
-		       nopal_plan_part_count(plan), nopal_plan_info(plan)->header_bytes);
-	tool_problems(&problems);
-	nopal_plan_unref(plan);
-	return good;
-}
-
 static enum tool_exit check_run(const struct tool_call *call)
 {
 	json_t *results = tool_value(call, "json") ? json_array() : NULL;
-	bool good = true;
+	enum tool_exit exit = TOOL_GOOD;
 
-	for (int i = 0; i < call->word_count; i++)
-		good = check_one(call, call->words[i], results) && good;
+	for (int i = 0; i < call->word_count; i++) {
+		struct nopal_problems problems = { 0 };
+		const char *name = call->words[i];
+		struct nopal_plan *plan =
+			nopal_plan_load(name, tool_values(call, "set"), &problems);
+		size_t parts = plan ? nopal_plan_part_count(plan) : 0;
+		unsigned header_bytes = plan ? nopal_plan_info(plan)->header_bytes : 0;
+
+		if (results) {
+			json_t *object =
+				json_pack("{s:s, s:b, s:o}", "config", name, "good", plan != NULL,
+					  "problems", show_problems(&problems));
+
+			if (plan)
+				json_object_update_new(object,
+						       json_pack("{s:i, s:i}", "header_bytes",
+								 (int)header_bytes,
+								 "microprotocols", (int)parts));
+			json_array_append_new(results, object);
+		} else if (plan) {
+			printf("%s: good: %zu microprotocols, %u header bytes\n", name, parts,
+			       header_bytes);
+		}
+		if (!plan)
+			exit = TOOL_BAD_INPUT;
+		tool_problems(&problems);
+		nopal_plan_unref(plan);
+	}
 	if (results) {
 		json_t *object = show_object("nopal.check");
 
 		json_object_set_new(object, "configs", results);
 		show_json(object);
 	}
-	return good ? TOOL_GOOD : TOOL_BAD_INPUT;
+	return exit;
 }
 
 const struct tool tool_check = {

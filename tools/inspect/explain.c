@@ -93,74 +93,37 @@ static void explain_print_giver(const struct nopal_plan *plan, const struct nopa
 	printf("\n");
 }
 
-/* Messages with this property: the qualities that are others for them. */
-static void explain_print_named(const struct nopal_plan *plan, unsigned layer, const char *name)
+/* Of messages with a name, only the qualities that are others for them. */
+static void explain_print_promises(const struct nopal_plan *plan, unsigned layer)
 {
-	struct nopal_service all, of;
-
-	nopal_plan_service(plan, layer, NULL, &all);
-	nopal_plan_service(plan, layer, name, &of);
-	for (unsigned i = 0; i < NOPAL_QUALITIES; i++) {
-		enum nopal_quality quality = (enum nopal_quality)i;
-
-		if (of.quality[i].value == all.quality[i].value)
-			continue;
-		printf("  messages with %s: %s %s, %s\n", name, nopal_quality_name(quality),
-		       nopal_quality_word(quality, of.quality[i].value),
-		       nopal_quality_meaning(quality, of.quality[i].value));
-		explain_print_giver(plan, &of.quality[i], quality);
-	}
-}
-
-static void explain_promises_print(const struct nopal_plan *plan, bool layers)
-{
-	unsigned count = layers ? nopal_plan_layers(plan) : 1;
+	struct nopal_service service, of;
 	char name[SHOW_VALUE_ROOM];
 
-	for (unsigned l = 0; l < count; l++) {
-		struct nopal_service service;
+	nopal_plan_service(plan, layer, NULL, &service);
+	for (enum nopal_quality q = 0; q < NOPAL_QUALITIES; q++) {
+		const struct nopal_guarantee *one = &service.quality[q];
 
-		printf("\npromises%s%s\n", layers ? " of layer " : "",
-		       layers ? nopal_plan_layer_name(plan, l) : "");
-		nopal_plan_service(plan, l, NULL, &service);
-		for (unsigned i = 0; i < NOPAL_QUALITIES; i++) {
-			enum nopal_quality quality = (enum nopal_quality)i;
-			const struct nopal_guarantee *one = &service.quality[i];
-
-			/* Where no part changes what the network gives, these say nothing. */
-			if (one->part < 0 && (quality == NOPAL_RECEIVERS ||
-					      quality == NOPAL_LABELS || quality == NOPAL_LATENESS))
-				continue;
-			printf("  %-18s %-18s %s\n", nopal_quality_name(quality),
-			       nopal_quality_word(quality, one->value),
-			       nopal_quality_meaning(quality, one->value));
-			explain_print_giver(plan, one, quality);
-		}
-		for (size_t i = 0; explain_named(plan, i, name, sizeof(name)); i++)
-			if (explain_named_first(plan, i, name))
-				explain_print_named(plan, l, name);
+		/* Where no part changes what the network gives, these say nothing. */
+		if (one->part < 0 &&
+		    (q == NOPAL_RECEIVERS || q == NOPAL_LABELS || q == NOPAL_LATENESS))
+			continue;
+		printf("  %-18s %-18s %s\n", nopal_quality_name(q),
+		       nopal_quality_word(q, one->value), nopal_quality_meaning(q, one->value));
+		explain_print_giver(plan, one, q);
 	}
-}
+	for (size_t i = 0; explain_named(plan, i, name, sizeof(name)); i++) {
+		if (!explain_named_first(plan, i, name))
+			continue;
+		nopal_plan_service(plan, layer, name, &of);
+		for (enum nopal_quality q = 0; q < NOPAL_QUALITIES; q++) {
+			const struct nopal_guarantee *one = &of.quality[q];
 
-/* The next attribute of the part, from `at` on, that applications set. */
-static const struct nopal_attribute *explain_property(const struct nopal_attribute *at)
-{
-	while (at && at->name && at->access != NOPAL_PROPERTY)
-		at++;
-	return at && at->name ? at : NULL;
-}
-
-static void explain_print_properties(const struct nopal_plan *plan)
-{
-	printf("\nproperties of a message\n  %-19s %-24s %s\n", "urgent", "the runtime's",
-	       "goes first among those that wait");
-	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
-		const struct nopal_microprotocol *one = nopal_plan_part(plan, i)->microprotocol;
-		const struct nopal_attribute *at = one->attributes;
-
-		while ((at = explain_property(at))) {
-			printf("  %-19s %-24s %s\n", at->name, one->name, at->doc ? at->doc : "");
-			at++;
+			if (one->value == service.quality[q].value)
+				continue;
+			printf("  messages with %s: %s %s, %s\n", name, nopal_quality_name(q),
+			       nopal_quality_word(q, one->value),
+			       nopal_quality_meaning(q, one->value));
+			explain_print_giver(plan, one, q);
 		}
 	}
 }
@@ -168,13 +131,15 @@ static void explain_print_properties(const struct nopal_plan *plan)
 static void explain_print(const struct nopal_plan *plan, const struct nopal_problems *notes,
 			  bool layers)
 {
+	const struct nopal_plan_info *info = nopal_plan_info(plan);
 	const struct nopal_budget *budget = nopal_plan_budget(plan);
 	const struct nopal_plan_field *fields;
-	size_t count;
+	size_t count = nopal_plan_fields(plan, &fields);
+	char text[SHOW_VALUE_ROOM];
 
-	printf("%s: %s\n", nopal_plan_info(plan)->name, nopal_plan_info(plan)->description);
-	printf("fingerprint %016" PRIx64 ", messages up to %" PRIu64 " bytes\n",
-	       nopal_plan_info(plan)->fingerprint, nopal_plan_info(plan)->message_limit);
+	printf("%s: %s\n", info->name, info->description);
+	printf("fingerprint %016" PRIx64 ", messages up to %" PRIu64 " bytes\n", info->fingerprint,
+	       info->message_limit);
 	printf("runs %s\n", nopal_plan_runs(plan));
 	printf("budget of a session: %" PRIu64 " bytes, %u objects, %" PRIu64 " bytes unfinished",
 	       budget->bytes, budget->objects, budget->send_bytes);
@@ -183,20 +148,32 @@ static void explain_print(const struct nopal_plan *plan, const struct nopal_prob
 	if (budget->unsent_messages)
 		printf(", %u messages unsent", budget->unsent_messages);
 	printf("\n");
-	explain_promises_print(plan, layers);
-	count = nopal_plan_fields(plan, &fields);
+	for (unsigned l = 0; l < (layers ? nopal_plan_layers(plan) : 1); l++) {
+		printf("\npromises%s%s\n", layers ? " of layer " : "",
+		       layers ? nopal_plan_layer_name(plan, l) : "");
+		explain_print_promises(plan, l);
+	}
 	printf("\nheader: %u bytes of a data datagram; %u are left for a body\n",
-	       nopal_plan_info(plan)->header_bytes, nopal_plan_info(plan)->body_bytes);
+	       info->header_bytes, info->body_bytes);
 	for (size_t i = 0; i < count; i++)
 		printf("  %3u  %-19s %s\n", fields[i].bytes, fields[i].attribute,
 		       fields[i].microprotocol ? fields[i].microprotocol : "the runtime's");
-	explain_print_properties(plan);
+	printf("\nproperties of a message\n  %-19s %-24s %s\n", "urgent", "the runtime's",
+	       "goes first among those that wait");
+	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
+		const struct nopal_microprotocol *one = nopal_plan_part(plan, i)->microprotocol;
+		const struct nopal_attribute *at = one->attributes;
+
+		for (; at && at->name; at++)
+			if (at->access == NOPAL_PROPERTY)
+				printf("  %-19s %-24s %s\n", at->name, one->name,
+				       at->doc ? at->doc : "");
+	}
 	printf("\nmicroprotocols\n");
 	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
 		const struct nopal_part *part = nopal_plan_part(plan, i);
 		const struct nopal_microprotocol *one = part->microprotocol;
 		const struct nopal_parameter *parameter = one->parameters;
-		char text[SHOW_VALUE_ROOM];
 
 		printf("  %-24s %s\n", one->name, one->summary);
 		if (parameter && parameter->name) {
@@ -235,86 +212,68 @@ static json_t *explain_guarantee_json(const struct nopal_plan *plan, enum nopal_
 	return object;
 }
 
-static void explain_named_json(const struct nopal_plan *plan, unsigned layer, const char *name,
-			       json_t *promises)
-{
-	struct nopal_service all, of;
-
-	nopal_plan_service(plan, layer, NULL, &all);
-	nopal_plan_service(plan, layer, name, &of);
-	for (unsigned i = 0; i < NOPAL_QUALITIES; i++) {
-		enum nopal_quality quality = (enum nopal_quality)i;
-		json_t *promise = json_object_get(promises, nopal_quality_name(quality));
-		json_t *others;
-
-		if (of.quality[i].value == all.quality[i].value)
-			continue;
-		others = json_object_get(promise, "messages_with");
-		if (!others) {
-			others = json_object();
-			json_object_set_new(promise, "messages_with", others);
-		}
-		json_object_set_new(others, name,
-				    explain_guarantee_json(plan, quality, &of.quality[i]));
-	}
-}
-
 static json_t *explain_promises_json(const struct nopal_plan *plan, unsigned layer)
 {
-	json_t *object = json_object();
-	struct nopal_service service;
+	json_t *object = json_object(), *promise, *others;
+	struct nopal_service service, of;
 	char name[SHOW_VALUE_ROOM];
 
 	nopal_plan_service(plan, layer, NULL, &service);
-	for (unsigned i = 0; i < NOPAL_QUALITIES; i++)
-		json_object_set_new(
-			object, nopal_quality_name((enum nopal_quality)i),
-			explain_guarantee_json(plan, (enum nopal_quality)i, &service.quality[i]));
-	for (size_t i = 0; explain_named(plan, i, name, sizeof(name)); i++)
-		if (explain_named_first(plan, i, name))
-			explain_named_json(plan, layer, name, object);
-	return object;
-}
-static json_t *explain_properties_json(const struct nopal_plan *plan)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
-		const struct nopal_microprotocol *one = nopal_plan_part(plan, i)->microprotocol;
-		const struct nopal_attribute *at = one->attributes;
-
-		while ((at = explain_property(at))) {
-			json_array_append_new(array, json_pack("{s:s, s:s}", "name", at->name,
-							       "microprotocol", one->name));
-			at++;
+	for (enum nopal_quality q = 0; q < NOPAL_QUALITIES; q++)
+		json_object_set_new(object, nopal_quality_name(q),
+				    explain_guarantee_json(plan, q, &service.quality[q]));
+	for (size_t i = 0; explain_named(plan, i, name, sizeof(name)); i++) {
+		if (!explain_named_first(plan, i, name))
+			continue;
+		nopal_plan_service(plan, layer, name, &of);
+		for (enum nopal_quality q = 0; q < NOPAL_QUALITIES; q++) {
+			if (of.quality[q].value == service.quality[q].value)
+				continue;
+			promise = json_object_get(object, nopal_quality_name(q));
+			others = json_object_get(promise, "messages_with");
+			if (!others) {
+				others = json_object();
+				json_object_set_new(promise, "messages_with", others);
+			}
+			json_object_set_new(others, name,
+					    explain_guarantee_json(plan, q, &of.quality[q]));
 		}
 	}
-	return array;
+	return object;
 }
 
-static json_t *explain_parts_json(const struct nopal_plan *plan)
+/* What messages may be given by the application, and the parts with their parameters. */
+static void explain_parts_json(const struct nopal_plan *plan, json_t *object)
 {
-	json_t *array = json_array();
+	json_t *properties = json_array(), *parts = json_array();
 
 	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
 		const struct nopal_part *part = nopal_plan_part(plan, i);
-		const struct nopal_parameter *parameter = part->microprotocol->parameters;
+		const struct nopal_microprotocol *one = part->microprotocol;
+		const struct nopal_attribute *at = one->attributes;
+		const struct nopal_parameter *parameter = one->parameters;
 		json_t *values = json_object();
 		char text[SHOW_VALUE_ROOM];
 
+		for (; at && at->name; at++)
+			if (at->access == NOPAL_PROPERTY)
+				json_array_append_new(properties,
+						      json_pack("{s:s, s:s}", "name", at->name,
+								"microprotocol", one->name));
 		for (; parameter && parameter->name; parameter++)
 			json_object_set_new(values, parameter->name,
 					    json_string(show_value(part, parameter, text)));
-		json_array_append_new(array, json_pack("{s:s, s:s, s:o}", "name",
-						       part->microprotocol->name, "summary",
-						       part->microprotocol->summary, "parameters",
-						       values));
+		json_array_append_new(parts,
+				      json_pack("{s:s, s:s, s:o}", "name", one->name, "summary",
+						one->summary, "parameters", values));
 	}
-	return array;
+	json_object_set_new(object, "properties", properties);
+	json_object_set_new(object, "microprotocols", parts);
 }
 
 static void explain_json(const struct nopal_plan *plan, const struct nopal_problems *notes)
 {
+	const struct nopal_plan_info *info = nopal_plan_info(plan);
 	const struct nopal_budget *budget = nopal_plan_budget(plan);
 	json_t *object = show_object("nopal.explain"), *layers = json_array(),
 	       *fields = json_array();
@@ -322,8 +281,7 @@ static void explain_json(const struct nopal_plan *plan, const struct nopal_probl
 	size_t count = nopal_plan_fields(plan, &field);
 	char fingerprint[SHOW_VALUE_ROOM];
 
-	snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64,
-		 nopal_plan_info(plan)->fingerprint);
+	snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64, info->fingerprint);
 	for (unsigned l = 0; l < nopal_plan_layers(plan); l++)
 		json_array_append_new(layers, json_pack("{s:s, s:o}", "layer",
 							nopal_plan_layer_name(plan, l), "promises",
@@ -333,25 +291,22 @@ static void explain_json(const struct nopal_plan *plan, const struct nopal_probl
 				      json_pack("{s:s, s:s?, s:i}", "field", field->attribute,
 						"microprotocol", field->microprotocol, "bytes",
 						(int)field->bytes));
-	json_object_update_new(object,
-			       json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "name",
-					 nopal_plan_info(plan)->name, "description",
-					 nopal_plan_info(plan)->description, "fingerprint",
-					 fingerprint, "canonical", nopal_plan_info(plan)->canonical,
-					 "runs", nopal_plan_runs(plan), "promises",
-					 explain_promises_json(plan, 0), "layers", layers));
+	json_object_update_new(
+		object, json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "name", info->name,
+				  "description", info->description, "fingerprint", fingerprint,
+				  "canonical", info->canonical, "runs", nopal_plan_runs(plan),
+				  "promises", explain_promises_json(plan, 0), "layers", layers));
 	json_object_update_new(
 		object,
-		json_pack("{s:i, s:i, s:I, s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o, s:o, s:o}",
-			  "header_bytes", (int)nopal_plan_info(plan)->header_bytes, "body_bytes",
-			  (int)nopal_plan_info(plan)->body_bytes, "message_limit_bytes",
-			  (json_int_t)nopal_plan_info(plan)->message_limit, "budget", "bytes",
+		json_pack("{s:i, s:i, s:I, s:{s:I, s:I, s:I, s:I, s:I}, s:o}", "header_bytes",
+			  (int)info->header_bytes, "body_bytes", (int)info->body_bytes,
+			  "message_limit_bytes", (json_int_t)info->message_limit, "budget", "bytes",
 			  (json_int_t)budget->bytes, "objects", (json_int_t)budget->objects,
 			  "send_bytes", (json_int_t)budget->send_bytes, "unsent_bytes",
 			  (json_int_t)budget->unsent_bytes, "unsent_messages",
-			  (json_int_t)budget->unsent_messages, "fields", fields, "properties",
-			  explain_properties_json(plan), "microprotocols", explain_parts_json(plan),
-			  "notes", show_problems(notes)));
+			  (json_int_t)budget->unsent_messages, "fields", fields));
+	explain_parts_json(plan, object);
+	json_object_set_new(object, "notes", show_problems(notes));
 	show_json(object);
 }
 

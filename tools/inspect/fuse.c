@@ -56,13 +56,6 @@ static const char *const fuse_flags[] = {
 	NOPAL_FUSE_FLAGS NULL,
 };
 
-/* Where the runtime's headers and sources are: the folders to look in. */
-static const char *const fuse_folders[] = {
-	"runtime",
-	"microprotocols",
-	NULL,
-};
-
 __attribute__((format(printf, 1, 2))) static char *fuse_printed(const char *format, ...)
 {
 	va_list arguments;
@@ -99,32 +92,29 @@ static enum tool_exit fuse_write(const struct tool_call *call, const struct nopa
 /* Does not come back where the compiler could be started. */
 static void fuse_exec(const struct tool_call *call, const char *source, const char *output)
 {
-	char *root;
-	const char *words[FUSE_MAX_WORDS];
+	const char *words[FUSE_MAX_WORDS], *root;
 	int count = 0;
 	const char *compiler = tool_value(call, "cc");
 	const char *named = getenv("NOPAL_SOURCES");
 	const char *installed = nopal_installed(NOPAL_INSTALLED_SOURCES);
-	char *probe;
-	bool there;
 
 	/* $NOPAL_SOURCES, or those that are installed; a program that is not installed has those
 	 * that it was built from. */
 	if (named && *named) {
-		root = tool_need(strdup(named));
+		root = named;
 	} else {
-		probe = fuse_printed("%s/runtime/session/session.h", installed);
-		there = access(probe, R_OK) == 0;
+		char *probe = fuse_printed("%s/runtime/session/session.h", installed);
+
+		root = access(probe, R_OK) == 0 ? installed : NOPAL_BUILT_FROM;
 		free(probe);
-		root = tool_need(strdup(there ? installed : NOPAL_BUILT_FROM));
 	}
 	if (!compiler)
 		compiler = getenv("CC");
 	words[count++] = compiler && *compiler ? compiler : "cc";
 	for (const char *const *flag = fuse_flags; *flag; flag++)
 		words[count++] = *flag;
-	for (const char *const *folder = fuse_folders; *folder; folder++)
-		words[count++] = fuse_printed("-I%s/%s", root, *folder);
+	words[count++] = fuse_printed("-I%s/runtime", root);
+	words[count++] = fuse_printed("-I%s/microprotocols", root);
 	for (const char *const *flag = tool_values(call, "flag"); *flag; flag++)
 		words[count++] = *flag;
 	words[count++] = "-o";

@@ -17,163 +17,109 @@ static const struct tool_option graph_options[] = {
 	{ 0 },
 };
 
-enum { GRAPH_HANDLERS = 256 };
+enum { GRAPH_HANDLERS = 256 }; /* of one event; those beyond are not shown */
 
-/* Runs of one event; those beyond the room are not shown. */
-static size_t graph_handlers(const struct nopal_plan *plan, unsigned event,
-			     const struct nopal_part **parts)
-{
-	size_t count = nopal_plan_handlers(plan, event, parts, GRAPH_HANDLERS);
+enum graph_form { GRAPH_TEXT, GRAPH_DOT, GRAPH_JSON };
 
-	return count < GRAPH_HANDLERS ? count : GRAPH_HANDLERS;
-}
-
-/* ------------------------------------------------------------------------ text */
-
-static void graph_print_events(const struct nopal_plan *plan)
+/* Handlers of each event in run order: a line an event, an arrow a handler, or the object that is
+ * returned. */
+static json_t *graph_events(const struct nopal_plan *plan, enum graph_form form)
 {
 	const struct nopal_part *parts[GRAPH_HANDLERS];
+	json_t *object = form == GRAPH_JSON ? json_object() : NULL;
 	const char *name;
 
-	printf("events, with their handlers for data in run order\n");
-	for (unsigned event = NOPAL_NO_EVENT + 1; (name = nopal_event_name(event)) != NULL;
-	     event++) {
-		size_t count = graph_handlers(plan, event, parts);
+	for (unsigned event = NOPAL_NO_EVENT + 1; (name = nopal_event_name(event)); event++) {
+		size_t count = nopal_plan_handlers(plan, event, parts, GRAPH_HANDLERS);
+		json_t *array = object ? json_array() : NULL;
 
-		if (!count)
-			continue;
-		printf("  %-18s", name);
-		for (size_t i = 0; i < count; i++)
-			printf("%s%s", i ? " > " : "", parts[i]->microprotocol->name);
-		printf("\n");
+		if (form == GRAPH_TEXT && count)
+			printf("  %-18s", name);
+		for (size_t i = 0; i < count && i < GRAPH_HANDLERS; i++) {
+			const char *handler = parts[i]->microprotocol->name;
+
+			if (form == GRAPH_TEXT)
+				printf("%s%s", i ? " > " : "", handler);
+			else if (form == GRAPH_DOT)
+				printf("\t\"%s\" -> \"%s\" [label=%zu];\n", name, handler, i + 1);
+			else
+				json_array_append_new(array, json_string(handler));
+		}
+		if (form == GRAPH_TEXT && count)
+			printf("\n");
+		if (object)
+			json_object_set_new(object, name, array);
 	}
+	return object;
 }
 
-static void graph_print_barrier(const struct nopal_plan *plan, int barrier)
+/* Writers and readers of each attribute or shared variable, in the same forms. */
+static json_t *graph_table(const struct nopal_plan *plan, enum show_table table,
+			   enum graph_form form)
+{
+	const char **names = show_names(plan, table);
+	json_t *object = form == GRAPH_JSON ? json_object() : NULL;
+
+	for (const char **name = names; *name; name++) {
+		json_t *users = object ? json_object() : NULL;
+
+		if (!object)
+			printf(form == GRAPH_TEXT ? "  %-20s" : "\t\"%s\" [shape=note];\n", *name);
+		for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
+			const struct nopal_microprotocol *one =
+				nopal_plan_part(plan, i)->microprotocol;
+			struct show_entry entry;
+			bool writes;
+
+			if (!show_find(one, table, *name, &entry))
+				continue;
+			writes = entry.access == NOPAL_WRITE;
+			if (form == GRAPH_TEXT)
+				printf(" %s%s", one->name, writes ? "!" : "");
+			else if (form == GRAPH_DOT)
+				printf("\t\"%s\" -> \"%s\" [color=blue];\n",
+				       writes ? one->name : *name, writes ? *name : one->name);
+			else
+				json_object_set_new(users, one->name,
+						    json_string(show_access(entry.access)));
+		}
+		if (form == GRAPH_TEXT)
+			printf("\n");
+		if (object)
+			json_object_set_new(object, *name, users);
+	}
+	free(names);
+	return object;
+}
+
+static void graph_barrier(const struct nopal_plan *plan, enum nopal_barrier barrier)
 {
 	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
 		const struct nopal_microprotocol *one = nopal_plan_part(plan, i)->microprotocol;
 		const struct nopal_hold *hold = one->holds;
 
-		for (; hold && hold->why; hold++) {
-			if ((int)hold->barrier == barrier)
-				printf("  %-11s %-24s %s (%s%s)\n", show_barrier(hold->barrier),
+		for (; hold && hold->why; hold++)
+			if (hold->barrier == barrier)
+				printf("  %-11s %-24s %s (%s%s)\n", show_barrier(barrier),
 				       one->name, hold->why, show_kinds(one, hold->kinds),
 				       hold->sticky ? ", once" : "");
-		}
 	}
-}
-
-static void graph_print_table(const struct nopal_plan *plan, enum show_table table)
-{
-	const char **names = show_names(plan, table);
-
-	for (const char **name = names; *name; name++) {
-		printf("  %-20s", *name);
-		for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
-			const struct nopal_microprotocol *one =
-				nopal_plan_part(plan, i)->microprotocol;
-			int access = show_uses(one, table, *name);
-
-			if (access >= 0)
-				printf(" %s%s", one->name, access == NOPAL_WRITE ? "!" : "");
-		}
-		printf("\n");
-	}
-	free(names);
-}
-
-/* ------------------------------------------------------------------------- dot */
-
-static void graph_dot_shared(const struct nopal_plan *plan)
-{
-	const char **names = show_names(plan, SHOW_SHARED);
-
-	for (const char **name = names; *name; name++) {
-		printf("\t\"%s\" [shape=note];\n", *name);
-		for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
-			const char *who = nopal_plan_part(plan, i)->microprotocol->name;
-			int access = show_uses(nopal_plan_part(plan, i)->microprotocol, SHOW_SHARED,
-					       *name);
-
-			if (access == NOPAL_WRITE)
-				printf("\t\"%s\" -> \"%s\" [color=blue];\n", who, *name);
-			else if (access >= 0)
-				printf("\t\"%s\" -> \"%s\" [color=blue];\n", *name, who);
-		}
-	}
-	free(names);
 }
 
 static void graph_dot(const struct nopal_plan *plan)
 {
-	const struct nopal_part *parts[GRAPH_HANDLERS];
-	const char *name;
-
 	printf("digraph \"%s\" {\n\trankdir=LR;\n", nopal_plan_info(plan)->name);
 	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
 		const struct nopal_microprotocol *one = nopal_plan_part(plan, i)->microprotocol;
-		const char *const *raised;
+		const char *const *raised = one->raises;
 
 		printf("\t\"%s\" [shape=box];\n", one->name);
-		raised = one->raises;
 		for (; raised && *raised; raised++)
 			printf("\t\"%s\" -> \"%s\" [style=dashed];\n", one->name, *raised);
 	}
-	for (unsigned event = NOPAL_NO_EVENT + 1; (name = nopal_event_name(event)) != NULL;
-	     event++) {
-		size_t count = graph_handlers(plan, event, parts);
-
-		for (size_t i = 0; i < count; i++)
-			printf("\t\"%s\" -> \"%s\" [label=%zu];\n", name,
-			       parts[i]->microprotocol->name, i + 1);
-	}
-	graph_dot_shared(plan);
+	graph_events(plan, GRAPH_DOT);
+	graph_table(plan, SHOW_SHARED, GRAPH_DOT);
 	printf("}\n");
-}
-
-/* ------------------------------------------------------------------------ JSON */
-
-static json_t *graph_events_json(const struct nopal_plan *plan)
-{
-	const struct nopal_part *parts[GRAPH_HANDLERS];
-	json_t *object = json_object();
-	const char *name;
-
-	for (unsigned event = NOPAL_NO_EVENT + 1; (name = nopal_event_name(event)) != NULL;
-	     event++) {
-		size_t count = graph_handlers(plan, event, parts);
-		json_t *array = json_array();
-
-		for (size_t i = 0; i < count; i++)
-			json_array_append_new(array, json_string(parts[i]->microprotocol->name));
-		json_object_set_new(object, name, array);
-	}
-	return object;
-}
-
-static json_t *graph_table_json(const struct nopal_plan *plan, enum show_table table)
-{
-	const char **names = show_names(plan, table);
-	json_t *object = json_object();
-
-	for (const char **name = names; *name; name++) {
-		json_t *users = json_object();
-
-		for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
-			const struct nopal_microprotocol *one =
-				nopal_plan_part(plan, i)->microprotocol;
-			int access = show_uses(one, table, *name);
-
-			if (access >= 0)
-				json_object_set_new(
-					users, one->name,
-					json_string(show_access((enum nopal_access)access)));
-		}
-		json_object_set_new(object, *name, users);
-	}
-	free(names);
-	return object;
 }
 
 static enum tool_exit graph_run(const struct tool_call *call)
@@ -187,7 +133,7 @@ static enum tool_exit graph_run(const struct tool_call *call)
 		json_t *array;
 
 		json_object_set_new(object, "name", json_string(nopal_plan_info(plan)->name));
-		json_object_set_new(object, "events", graph_events_json(plan));
+		json_object_set_new(object, "events", graph_events(plan, GRAPH_JSON));
 		array = json_array();
 		for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
 			const struct nopal_microprotocol *one =
@@ -204,20 +150,22 @@ static enum tool_exit graph_run(const struct tool_call *call)
 								       "sticky", hold->sticky));
 		}
 		json_object_set_new(object, "holds", array);
-		json_object_set_new(object, "attributes", graph_table_json(plan, SHOW_ATTRIBUTES));
-		json_object_set_new(object, "shared", graph_table_json(plan, SHOW_SHARED));
+		json_object_set_new(object, "attributes",
+				    graph_table(plan, SHOW_ATTRIBUTES, GRAPH_JSON));
+		json_object_set_new(object, "shared", graph_table(plan, SHOW_SHARED, GRAPH_JSON));
 		show_json(object);
 	} else if (tool_value(call, "dot")) {
 		graph_dot(plan);
 	} else {
-		graph_print_events(plan);
+		printf("events, with their handlers for data in run order\n");
+		graph_events(plan, GRAPH_TEXT);
 		printf("\nholds, by barrier\n");
-		for (int barrier = 0; barrier < NOPAL_BARRIERS; barrier++)
-			graph_print_barrier(plan, barrier);
+		for (enum nopal_barrier barrier = 0; barrier < NOPAL_BARRIERS; barrier++)
+			graph_barrier(plan, barrier);
 		printf("\nattributes (! writes)\n");
-		graph_print_table(plan, SHOW_ATTRIBUTES);
+		graph_table(plan, SHOW_ATTRIBUTES, GRAPH_TEXT);
 		printf("\nshared variables (! writes)\n");
-		graph_print_table(plan, SHOW_SHARED);
+		graph_table(plan, SHOW_SHARED, GRAPH_TEXT);
 	}
 	nopal_plan_unref(plan);
 	return TOOL_GOOD;

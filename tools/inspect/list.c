@@ -31,51 +31,27 @@ static void list_entry(const struct list_out *out, const char *name, const char 
 		printf("%-24s %-12s %s\n", name, about, text);
 }
 
-static void list_microprotocols(const struct list_out *out)
-{
-	for (size_t i = 0; i < nopal_registry_count(); i++) {
-		const struct nopal_microprotocol *one = nopal_registry_at(i);
-
-		list_entry(out, one->name, one->family, one->summary);
-	}
-}
-
-static void list_events(const struct list_out *out)
-{
-	const char *name;
-
-	for (unsigned event = NOPAL_NO_EVENT + 1; (name = nopal_event_name(event)) != NULL;
-	     event++) {
-		const char *argument = nopal_event_argument(event);
-		const char *type = strrchr(argument, '_');
-
-		list_entry(out, name, type ? type + 1 : argument, nopal_event_doc(event));
-	}
-}
-
 /* The kind of each attribute or shared variable, and the words of its writer. */
 static void list_table(const struct list_out *out, enum show_table table)
 {
 	const char **names = show_names(NULL, table);
 
 	for (const char **name = names; *name; name++) {
-		const char *about = "read only", *text = "";
+		const char *about = "read only", *text = NULL;
 
 		for (size_t i = 0; i < nopal_registry_count(); i++) {
-			const struct nopal_microprotocol *one = nopal_registry_at(i);
-			const struct nopal_attribute *attribute = show_attribute(one, *name);
-			const struct nopal_shared *shared = show_shared(one, *name);
-			int access = show_uses(one, table, *name);
+			struct show_entry entry;
 
-			if (access != NOPAL_WRITE && access != NOPAL_PROPERTY)
+			if (!show_find(nopal_registry_at(i), table, *name, &entry) ||
+			    (entry.access != NOPAL_WRITE && entry.access != NOPAL_PROPERTY))
 				continue;
 			if (table == SHOW_SHARED)
 				about = "shared";
-			else if (access == NOPAL_PROPERTY)
+			else if (entry.access == NOPAL_PROPERTY)
 				about = "property";
 			else
-				about = attribute->wire_bytes ? "wire" : "local";
-			text = table == SHOW_SHARED ? shared->doc : attribute->doc;
+				about = entry.wire ? "wire" : "local";
+			text = entry.doc;
 		}
 		list_entry(out, *name, about, text ? text : "");
 	}
@@ -94,14 +70,12 @@ static void list_roles(const struct list_out *out)
 
 		for (size_t i = 0; i < nopal_registry_count(); i++) {
 			const struct nopal_microprotocol *one = nopal_registry_at(i);
-			const struct nopal_role *provided = one->provides;
 			size_t length = strlen(text);
+			struct show_entry entry;
 
-			if (!show_provides(one, *role))
+			if (!show_find(one, SHOW_ROLES, *role, &entry))
 				continue;
-			while (strcmp(provided->name, *role) != 0)
-				provided++;
-			exclusive = exclusive || provided->exclusive;
+			exclusive = exclusive || entry.exclusive;
 			snprintf(text + length, sizeof(text) - length, "%s%s", length ? ", " : "",
 				 one->name);
 		}
@@ -131,56 +105,84 @@ static void list_configs(const struct list_out *out)
 	free(names);
 }
 
-/* A list by its word; `print` is NULL: of `table`. */
-static const struct {
-	const char *what;
-	void (*print)(const struct list_out *out);
-	enum show_table table;
-} list_tables[] = {
-	{ .what = "microprotocols", .print = list_microprotocols },
-	{ .what = "events", .print = list_events },
-	{ .what = "attributes", .table = SHOW_ATTRIBUTES },
-	{ .what = "shared", .table = SHOW_SHARED },
-	{ .what = "roles", .print = list_roles },
-	{ .what = "configs", .print = list_configs },
+enum list_table {
+	LIST_MICROPROTOCOLS,
+	LIST_EVENTS,
+	LIST_ATTRIBUTES,
+	LIST_SHARED,
+	LIST_ROLES,
+	LIST_CONFIGS,
+	LIST_TABLES,
 };
-enum { LIST_TABLES = sizeof(list_tables) / sizeof(*list_tables) };
+static const char *const list_words[LIST_TABLES + 1] = {
+	"microprotocols", "events", "attributes", "shared", "roles", "configs",
+};
+
+static void list_print(const struct list_out *out, enum list_table table)
+{
+	const char *name;
+
+	switch (table) {
+	case LIST_MICROPROTOCOLS:
+		for (size_t i = 0; i < nopal_registry_count(); i++)
+			list_entry(out, nopal_registry_at(i)->name, nopal_registry_at(i)->family,
+				   nopal_registry_at(i)->summary);
+		break;
+	case LIST_EVENTS:
+		for (unsigned event = NOPAL_NO_EVENT + 1; (name = nopal_event_name(event));
+		     event++) {
+			const char *argument = nopal_event_argument(event);
+			const char *type = strrchr(argument, '_');
+
+			list_entry(out, name, type ? type + 1 : argument, nopal_event_doc(event));
+		}
+		break;
+	case LIST_ATTRIBUTES:
+		list_table(out, SHOW_ATTRIBUTES);
+		break;
+	case LIST_SHARED:
+		list_table(out, SHOW_SHARED);
+		break;
+	case LIST_ROLES:
+		list_roles(out);
+		break;
+	case LIST_CONFIGS:
+		list_configs(out);
+		break;
+	case LIST_TABLES:
+		break;
+	}
+}
 
 static enum tool_exit list_run(const struct tool_call *call)
 {
-	const char *what = call->word_count ? call->words[0] : list_tables[0].what;
-	struct list_out out = {
-		.names_only = tool_value(call, "names") != NULL,
-		.array = tool_value(call, "json") ? json_array() : NULL,
-	};
-	json_t *object;
-	const char *names[LIST_TABLES + 1] = { 0 };
+	const char *word = call->word_count ? call->words[0] : list_words[LIST_MICROPROTOCOLS];
+	struct list_out out = { .names_only = tool_value(call, "names") != NULL };
+	unsigned table = 0;
 	const char *near;
 
-	for (size_t i = 0; i < LIST_TABLES; i++) {
-		if (strcmp(list_tables[i].what, what) != 0)
-			continue;
-		if (list_tables[i].print)
-			list_tables[i].print(&out);
+	while (table < LIST_TABLES && strcmp(list_words[table], word) != 0)
+		table++;
+	if (table == LIST_TABLES) {
+		near = nopal_nearest(word, list_words);
+		fprintf(stderr, "nopal list: there is no list of `%s`\n  fix: ", word);
+		if (near)
+			fprintf(stderr, "did you mean `nopal list %s`?\n", near);
 		else
-			list_table(&out, list_tables[i].table);
-		if (!out.array)
-			return TOOL_GOOD;
-		object = show_object("nopal.list");
-		json_object_set_new(object, what, out.array);
-		show_json(object);
-		return TOOL_GOOD;
+			fprintf(stderr,
+				"microprotocols, events, attributes, shared, roles or configs\n");
+		return TOOL_BAD_INPUT;
 	}
-	json_decref(out.array);
-	for (size_t i = 0; i < LIST_TABLES; i++)
-		names[i] = list_tables[i].what;
-	near = nopal_nearest(what, names);
-	fprintf(stderr, "nopal list: there is no list of `%s`\n  fix: ", what);
-	if (near)
-		fprintf(stderr, "did you mean `nopal list %s`?\n", near);
-	else
-		fprintf(stderr, "microprotocols, events, attributes, shared, roles or configs\n");
-	return TOOL_BAD_INPUT;
+	if (tool_value(call, "json"))
+		out.array = json_array();
+	list_print(&out, (enum list_table)table);
+	if (out.array) {
+		json_t *object = show_object("nopal.list");
+
+		json_object_set_new(object, word, out.array);
+		show_json(object);
+	}
+	return TOOL_GOOD;
 }
 
 const struct tool tool_list = {

@@ -82,32 +82,9 @@ const char *show_kinds(const struct nopal_microprotocol *one, unsigned kinds)
 	}
 }
 
-/* ------------------------------------------------------------------------ roles */
-
-bool show_provides(const struct nopal_microprotocol *one, const char *role)
-{
-	const struct nopal_role *provided = one->provides;
-
-	for (; provided && provided->name; provided++) {
-		if (strcmp(provided->name, role) == 0)
-			return true;
-	}
-	return false;
-}
-
-const struct nopal_part *show_provider(const struct nopal_plan *plan, const char *role)
-{
-	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
-		const struct nopal_part *part = nopal_plan_part(plan, i);
-
-		if (show_provides(part->microprotocol, role))
-			return part;
-	}
-	return NULL;
-}
-
 /* ----------------------------------------------------------------------- values */
 
+/* From the largest unit down to the one of 1. */
 struct show_scale {
 	const char *name;
 	int64_t scale;
@@ -129,17 +106,12 @@ static const struct show_scale show_rates[] = {
 	{ "kbit", 1000 },
 	{ "bit", 1 },
 };
-#define SHOW_ROOM(table) (sizeof(table) / sizeof(*(table)))
 
 /* By the largest unit that leaves no rest. */
-static void show_scaled(int64_t value, const struct show_scale *scales, size_t count, char *text)
+static void show_scaled(int64_t value, const struct show_scale *unit, char *text)
 {
-	const struct show_scale *unit = &scales[count - 1];
-
-	for (size_t i = count; value != 0 && i-- > 0;) {
-		if (value % scales[i].scale == 0)
-			unit = &scales[i];
-	}
+	while (unit->scale != 1 && (value == 0 || value % unit->scale != 0))
+		unit++;
 	snprintf(text, SHOW_VALUE_ROOM, "%" PRId64 "%s", value / unit->scale, unit->name);
 }
 
@@ -164,13 +136,13 @@ const char *show_value(const struct nopal_part *part, const struct nopal_paramet
 	memcpy(&value, (const char *)part->parameters + parameter->offset, sizeof(value));
 	switch (parameter->unit) {
 	case NOPAL_TIME:
-		show_scaled(value, show_times, SHOW_ROOM(show_times), text);
+		show_scaled(value, show_times, text);
 		break;
 	case NOPAL_SIZE:
-		show_scaled(value, show_sizes, SHOW_ROOM(show_sizes), text);
+		show_scaled(value, show_sizes, text);
 		break;
 	case NOPAL_RATE:
-		show_scaled(value, show_rates, SHOW_ROOM(show_rates), text);
+		show_scaled(value, show_rates, text);
 		break;
 	case NOPAL_PERCENT:
 		snprintf(text, SHOW_VALUE_ROOM, "%g%%", (double)value / parts_in_percent);
@@ -198,17 +170,45 @@ const char *show_value(const struct nopal_part *part, const struct nopal_paramet
 
 /* ----------------------------------------------------------------------- tables */
 
-static const char *show_table_name(const struct nopal_microprotocol *one, enum show_table table,
-				   size_t index)
+/* The table's entry number `index`; false: it has fewer. */
+static bool show_entry(const struct nopal_microprotocol *one, enum show_table table, size_t index,
+		       struct show_entry *ret_entry)
 {
-	switch (table) {
-	case SHOW_ROLES:
-		return one->provides ? one->provides[index].name : NULL;
-	case SHOW_ATTRIBUTES:
-		return one->attributes ? one->attributes[index].name : NULL;
-	case SHOW_SHARED:
-		return one->shared ? one->shared[index].name : NULL;
+	const struct nopal_attribute *attribute;
+	const struct nopal_shared *shared;
+
+	*ret_entry = (struct show_entry){ 0 };
+	if (table == SHOW_ROLES && one->provides) {
+		ret_entry->name = one->provides[index].name;
+		ret_entry->exclusive = one->provides[index].exclusive;
+	} else if (table == SHOW_ATTRIBUTES && one->attributes) {
+		attribute = &one->attributes[index];
+		*ret_entry =
+			(struct show_entry){ attribute->name, attribute->doc, attribute->access,
+					     .wire = attribute->wire_bytes > 0 };
+	} else if (table == SHOW_SHARED && one->shared) {
+		shared = &one->shared[index];
+		*ret_entry = (struct show_entry){ shared->name, shared->doc, shared->access };
 	}
+	return ret_entry->name != NULL;
+}
+
+bool show_find(const struct nopal_microprotocol *one, enum show_table table, const char *name,
+	       struct show_entry *ret_entry)
+{
+	for (size_t i = 0; show_entry(one, table, i, ret_entry); i++)
+		if (strcmp(ret_entry->name, name) == 0)
+			return true;
+	return false;
+}
+
+const struct nopal_part *show_provider(const struct nopal_plan *plan, const char *role)
+{
+	struct show_entry entry;
+
+	for (size_t i = 0; i < nopal_plan_part_count(plan); i++)
+		if (show_find(nopal_plan_part(plan, i)->microprotocol, SHOW_ROLES, role, &entry))
+			return nopal_plan_part(plan, i);
 	return NULL;
 }
 
@@ -220,16 +220,17 @@ static int show_by_name(const void *a, const void *b)
 const char **show_names(const struct nopal_plan *plan, enum show_table table)
 {
 	size_t many = plan ? nopal_plan_part_count(plan) : nopal_registry_count();
-	const char **names = NULL, *name;
+	const char **names = NULL;
 	size_t count = 0, kept = 0;
+	struct show_entry entry;
 
 	for (size_t i = 0; i < many; i++) {
 		const struct nopal_microprotocol *one =
 			plan ? nopal_plan_part(plan, i)->microprotocol : nopal_registry_at(i);
 
-		for (size_t j = 0; (name = show_table_name(one, table, j)); j++) {
+		for (size_t j = 0; show_entry(one, table, j, &entry); j++) {
 			names = tool_need(reallocarray(names, count + 1, sizeof(*names)));
-			names[count++] = name;
+			names[count++] = entry.name;
 		}
 	}
 	names = tool_need(reallocarray(names, count + 1, sizeof(*names)));
@@ -242,81 +243,40 @@ const char **show_names(const struct nopal_plan *plan, enum show_table table)
 	return names;
 }
 
-const struct nopal_attribute *show_attribute(const struct nopal_microprotocol *one,
-					     const char *name)
-{
-	const struct nopal_attribute *entry = one->attributes;
-
-	for (; entry && entry->name; entry++) {
-		if (strcmp(entry->name, name) == 0)
-			return entry;
-	}
-	return NULL;
-}
-
-const struct nopal_shared *show_shared(const struct nopal_microprotocol *one, const char *name)
-{
-	const struct nopal_shared *entry = one->shared;
-
-	for (; entry && entry->name; entry++) {
-		if (strcmp(entry->name, name) == 0)
-			return entry;
-	}
-	return NULL;
-}
-
-int show_uses(const struct nopal_microprotocol *one, enum show_table table, const char *name)
-{
-	const struct nopal_attribute *attribute;
-	const struct nopal_shared *shared;
-
-	if (table == SHOW_ATTRIBUTES) {
-		attribute = show_attribute(one, name);
-		return attribute ? (int)attribute->access : -1;
-	}
-	shared = show_shared(one, name);
-	return shared ? (int)shared->access : -1;
-}
-
 /* ---------------------------------------------------------------------- configs */
-
-static char **show_folder(const char *folder, char **names, size_t *count)
-{
-	DIR *directory = opendir(folder);
-	struct dirent *entry;
-	size_t i;
-
-	while (directory && (entry = readdir(directory)) != NULL) {
-		char *dot = strrchr(entry->d_name, '.');
-
-		if (!dot || strcmp(dot, ".conf") != 0)
-			continue;
-		*dot = '\0';
-		for (i = 0; i < *count && strcmp(names[i], entry->d_name) != 0; i++)
-			;
-		if (i < *count)
-			continue;
-		names = tool_need(reallocarray(names, *count + 2, sizeof(*names)));
-		names[(*count)++] = tool_need(strdup(entry->d_name));
-	}
-	if (directory)
-		closedir(directory);
-	return names;
-}
 
 char **show_configs(void)
 {
 	const char *named = getenv("NOPAL_CONFIGS");
 	char *folders = NULL, *rest, *folder;
 	char **names = tool_need(calloc(1, sizeof(*names)));
-	size_t count = 0;
+	size_t count = 0, known;
+	struct dirent *entry;
 
 	if (asprintf(&folders, "%s:%s:./configs", named ? named : "",
 		     nopal_installed(NOPAL_INSTALLED_CONFIGS)) < 0)
 		tool_need(NULL);
 	rest = folders;
-	while ((folder = strsep(&rest, ":")) != NULL)
-		names = show_folder(folder, names, &count);
+	while ((folder = strsep(&rest, ":")) != NULL) {
+		DIR *directory = opendir(folder);
+
+		while (directory && (entry = readdir(directory)) != NULL) {
+			char *dot = strrchr(entry->d_name, '.');
+
+			if (!dot || strcmp(dot, ".conf") != 0)
+				continue;
+			*dot = '\0';
+			for (known = 0; known < count; known++)
+				if (strcmp(names[known], entry->d_name) == 0)
+					break;
+			if (known < count)
+				continue;
+			names = tool_need(reallocarray(names, count + 2, sizeof(*names)));
+			names[count++] = tool_need(strdup(entry->d_name));
+		}
+		if (directory)
+			closedir(directory);
+	}
 	names[count] = NULL;
 	qsort(names, count, sizeof(*names), show_by_name);
 	free(folders);

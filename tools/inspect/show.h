@@ -18,7 +18,6 @@ const char *show_kind_class(enum nopal_kind_class class);
 /* "data", "carried", "every kind", or the name of an own kind. */
 const char *show_kinds(const struct nopal_microprotocol *one, unsigned kinds);
 
-bool show_provides(const struct nopal_microprotocol *one, const char *role);
 /* The first part of the plan that provides the role, or NULL. */
 const struct nopal_part *show_provider(const struct nopal_plan *plan, const char *role);
 /* A part's value as one would write it; `text` has room for it. */
@@ -30,12 +29,17 @@ const char *show_value(const struct nopal_part *part, const struct nopal_paramet
  * speak of.  Caller frees the array alone. */
 enum show_table { SHOW_ROLES, SHOW_ATTRIBUTES, SHOW_SHARED };
 const char **show_names(const struct nopal_plan *plan, enum show_table table);
-/* How the microprotocol uses an attribute or shared variable; -1: not at all. */
-int show_uses(const struct nopal_microprotocol *one, enum show_table table, const char *name);
-/* Its entry for the name, or NULL. */
-const struct nopal_attribute *show_attribute(const struct nopal_microprotocol *one,
-					     const char *name);
-const struct nopal_shared *show_shared(const struct nopal_microprotocol *one, const char *name);
+/* Its entry in any of these tables. */
+struct show_entry {
+	const char *name;
+	const char *doc;	  /* NULL: none */
+	enum nopal_access access; /* of attributes and shared variables */
+	bool exclusive;		  /* of a role */
+	bool wire;		  /* of an attribute: it is in the header */
+};
+/* False: the microprotocol has none of that name. */
+bool show_find(const struct nopal_microprotocol *one, enum show_table table, const char *name,
+	       struct show_entry *ret_entry);
 
 /* Configs that are found by name: sorted, NULL-ended; caller frees each and the array. */
 char **show_configs(void);
