@@ -2,9 +2,7 @@
 #include <string.h>
 
 #include "plan/plan.h"
-#include "judge/blame.h"
 #include "judge/judge.h"
-#include "judge/say.h"
 #include "support/rig.h"
 #include "support/test.h"
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
-#include "judge/blame.h"
 #include "judge/judge.h"
 
 enum {
@@ -160,10 +159,8 @@ static const int of_missing[] = {
 };
 static const int of_order[] = { NOPAL_DEED_EARLY, NOPAL_DEED_REPLACED, BY_GIVER, BY_END };
 static const int of_bytes[] = { NOPAL_DEED_REPLACED, BY_GIVER, BY_END };
-static const int of_giver[] = { BY_GIVER, BY_END };
 static const int of_storm[] = { NOPAL_DEED_CONTROL, NOPAL_DEED_RESENT, NOPAL_DEED_RAISED, BY_END };
 static const int of_wakes[] = { NOPAL_DEED_SPUN, NOPAL_DEED_WOKEN, BY_END };
-static const int of_memory[] = { NOPAL_DEED_MEMORY, BY_END };
 static const int of_hoard[] = { BY_HOLD + NOPAL_DEALLOCATE, BY_END };
 static const int of_limit[] = { NOPAL_DEED_NESTED, BY_END };
 /* The sender says itself that something is not known to have arrived. */
@@ -234,50 +231,43 @@ static const struct judge_suspect *keeper(const struct nopal_plan *plan,
 	return first;
 }
 
-static void blame_hold(struct judgement *judgement, const struct judge_suspect *one,
-		       unsigned barrier)
-{
-	uint64_t count = one->held[barrier];
-	const char *what = barrier >= NOPAL_DELIVER ? "message" : "segment";
-
-	snprintf(judgement->because, JUDGE_TEXT, "%llu %s%s for it: %s", (unsigned long long)count,
-		 what, count == 1 ? " waits" : "s wait", one->why);
-}
-
 /* The giver of a broken promise. */
-static bool blame_giver(struct judgement *judgement, unsigned quality)
+static void blame_giver(struct judgement *judgement, unsigned quality)
 {
 	const struct nopal_part *part;
 
 	if (quality >= NOPAL_QUALITIES || judgement->promised.quality[quality].part < 0)
-		return false;
+		return;
 	part = nopal_plan_part(judgement->plan, (size_t)judgement->promised.quality[quality].part);
 	judgement->blamed = part->microprotocol->name;
 	snprintf(judgement->because, JUDGE_TEXT, "it promised %s: %s",
 		 nopal_quality_name((enum nopal_quality)quality),
 		 nopal_quality_word((enum nopal_quality)quality,
 				    judgement->promised.quality[quality].value));
-	return true;
 }
 
 static void blame_one(struct judgement *judgement, const struct judge_suspect *one, int by)
 {
+	unsigned barrier = (unsigned)(by - BY_HOLD);
+
 	if (!one)
 		return;
 	judgement->blamed = one->microprotocol;
-	if (by == BY_SENDER) {
-		blame_hold(judgement, one,
-			   keeps_back(one) == one->oldest_alone[NOPAL_DONE] ? NOPAL_DONE
-									    : NOPAL_SEND);
-	} else if (by < BY_HOLD) {
+	if (by < BY_HOLD) {
 		const char *text = nopal_deed_text((unsigned)by);
 		const char *count = strstr(text, "%llu");
 
 		snprintf(judgement->because, JUDGE_TEXT, "it %.*s%llu%s", (int)(count - text), text,
 			 (unsigned long long)one->deed[by], count + strlen("%llu"));
-	} else {
-		blame_hold(judgement, one, (unsigned)(by - BY_HOLD));
+		return;
 	}
+	if (by == BY_SENDER)
+		barrier =
+			keeps_back(one) == one->oldest_alone[NOPAL_DONE] ? NOPAL_DONE : NOPAL_SEND;
+	snprintf(judgement->because, JUDGE_TEXT, "%llu %s%s for it: %s",
+		 (unsigned long long)one->held[barrier],
+		 barrier >= NOPAL_DELIVER ? "message" : "segment",
+		 one->held[barrier] == 1 ? " waits" : "s wait", one->why);
 }
 
 /* Tries the evidence of a list in its order, until a microprotocol is convicted. */
@@ -299,26 +289,13 @@ static void blame_by(struct judgement *judgement, const struct judge_suspects *s
 			blame_one(judgement, convicted(suspects, *list), *list);
 }
 
-static const int *list_of(const struct judgement *judgement, unsigned quality)
-{
-	static const int *const lists[JUDGE_CASES] = {
-		[NOPAL_ORDER] = of_order,
-		[NOPAL_INTEGRITY] = of_bytes,
-		[NOPAL_DUPLICATES] = of_bytes,
-		[NOPAL_OUTCOME] = of_arrived,
-	};
-
-	if (quality == NOPAL_DELIVERY || quality == NOPAL_PROGRESS)
-		return judgement->given_up  ? of_given_up
-		       : judgement->arrived ? of_arrived
-					    : of_missing;
-	return lists[quality] ? lists[quality] : of_giver;
-}
-
 /* The gravest first. */
-static const unsigned gravest[] = {
-	NOPAL_INTEGRITY, NOPAL_DUPLICATES, NOPAL_PROGRESS,
-	NOPAL_DELIVERY,	 NOPAL_OUTCOME,	   NOPAL_ORDER,
+static const struct {
+	enum nopal_quality quality;
+	const int *list; /* NULL: of a missing message */
+} gravest[] = {
+	{ NOPAL_INTEGRITY, of_bytes }, { NOPAL_DUPLICATES, of_bytes }, { NOPAL_PROGRESS, NULL },
+	{ NOPAL_DELIVERY, NULL },      { NOPAL_OUTCOME, of_arrived },  { NOPAL_ORDER, of_order },
 };
 
 /* Blames a microprotocol that has so much memory that the others stand still for lack of it, or
@@ -332,34 +309,26 @@ static void blame_max(struct judgement *judgement, const struct judge_suspects *
 		blame_one(judgement, one, (int)deed);
 }
 
-/* A microprotocol that nests or storms may do so with the holds of others. */
-static void blame_rules(struct judgement *judgement, const struct judge_suspects *suspects)
+void judge_blame(struct judgement *judgement, const struct judge_suspects *suspects)
 {
-	static const int *const lists[] = {
+	static const int *const of_rules[] = {
 		[JUDGE_MISUSE] = of_misuse,
 		[JUDGE_HOARD] = of_hoard,
 		[JUDGE_STORM] = of_storm,
 		[JUDGE_WAKES] = of_wakes,
 	};
-
-	if (judgement->against && judgement->end != NOPAL_RUNTIME_LIMIT)
-		blame_by(judgement, suspects, lists[judgement->against], JUDGE_RULES);
-}
-
-void judge_blame(struct judgement *judgement, const struct judge_suspects *suspects)
-{
-	const struct judge_suspect *max;
+	const int *missing = judgement->given_up  ? of_given_up
+			     : judgement->arrived ? of_arrived
+						  : of_missing;
 
 	if (!judge_is_broken(judgement) && !judgement->end)
 		return;
 	blame_by(judgement, suspects, always, JUDGE_RULES);
-	blame_rules(judgement, suspects);
+	/* A microprotocol that nests or storms may do so with the holds of others. */
+	if (judgement->against && judgement->end != NOPAL_RUNTIME_LIMIT)
+		blame_by(judgement, suspects, of_rules[judgement->against], JUDGE_RULES);
 	/* Of a session that ended over its budget: did one take the most of that? A part that
 	 * breaks the session for a bound of its own says why itself. */
-	max = convicted(suspects, NOPAL_DEED_MEMORY);
-	if (judgement->end == NOPAL_RESOURCE && max &&
-	    max->deed[NOPAL_DEED_MEMORY] >= nopal_plan_budget(judgement->plan)->bytes / 2)
-		blame_by(judgement, suspects, of_memory, JUDGE_RULES);
 	blame_max(judgement, suspects, NOPAL_DEED_MEMORY,
 		  nopal_plan_budget(judgement->plan)->bytes / 2);
 	if (judgement->end == NOPAL_RUNTIME_LIMIT) {
@@ -367,8 +336,9 @@ void judge_blame(struct judgement *judgement, const struct judge_suspects *suspe
 		blame_max(judgement, suspects, NOPAL_DEED_RAISED, RAISED_MIN);
 	}
 	for (size_t i = 0; i < sizeof(gravest) / sizeof(*gravest); i++)
-		if (judgement->of[gravest[i]].verdict == JUDGE_BROKEN)
-			blame_by(judgement, suspects, list_of(judgement, gravest[i]), gravest[i]);
+		if (judgement->of[gravest[i].quality].verdict == JUDGE_BROKEN)
+			blame_by(judgement, suspects, gravest[i].list ? gravest[i].list : missing,
+				 gravest[i].quality);
 	if (judgement->end == NOPAL_UNDELIVERED)
 		blame_by(judgement, suspects, of_undelivered, JUDGE_RULES);
 	if (judgement->end)

@@ -50,19 +50,18 @@ static bool was_told(const struct judge_facts *facts)
 	return facts->sender_end > NOPAL_ENDED_WELL || facts->receiver_end > NOPAL_ENDED_WELL;
 }
 
-/* "message 17 of 200 (and 3 more) " */
-static void which(const struct judge_facts *facts, const struct judge_count *count,
-		  char text[JUDGE_TEXT])
+/* "message 17 of 200 (and 3 more) was ..." */
+static void broken_by(struct judge_case *one, const struct judge_facts *facts,
+		      const struct judge_count *count, const char *how)
 {
-	int length =
-		snprintf(text, JUDGE_TEXT, "message %llu", (unsigned long long)count->first + 1);
+	char of[JUDGE_TEXT] = "", more[JUDGE_TEXT] = "";
 
 	if (facts->sent)
-		length += snprintf(text + length, JUDGE_TEXT - (size_t)length, " of %llu",
-				   (unsigned long long)facts->sent);
+		snprintf(of, sizeof(of), " of %llu", (unsigned long long)facts->sent);
 	if (count->times > 1)
-		snprintf(text + length, JUDGE_TEXT - (size_t)length, " (and %llu more)",
+		snprintf(more, sizeof(more), " (and %llu more)",
 			 (unsigned long long)count->times - 1);
+	broken(one, "message %llu%s%s %s", (unsigned long long)count->first + 1, of, more, how);
 }
 
 static void judge_delivery(const struct judge_facts *facts, unsigned promised,
@@ -73,7 +72,6 @@ static void judge_delivery(const struct judge_facts *facts, unsigned promised,
 		    (well(facts->sender_end) ||
 		     (facts->sender_end == JUDGE_UNSEEN && well(facts->receiver_end)));
 	uint64_t missing = facts->missing.times;
-	char message[JUDGE_TEXT];
 
 	if (!facts->numbered && facts->sent > facts->delivered)
 		missing = facts->sent - facts->delivered;
@@ -87,11 +85,10 @@ static void judge_delivery(const struct judge_facts *facts, unsigned promised,
 		broken(one, "%llu messages were given up",
 		       (unsigned long long)facts->given_up.times);
 	} else if (facts->given_up.times && !was_told(facts)) {
-		which(facts, &facts->given_up, message);
-		broken(one, "%s was given up, and never arrived", message);
+		broken_by(one, facts, &facts->given_up, "was given up, and never arrived");
 	} else if (missing && over && facts->numbered) {
-		which(facts, &facts->missing, message);
-		broken(one, "%s never arrived, and the session ended in good order", message);
+		broken_by(one, facts, &facts->missing,
+			  "never arrived, and the session ended in good order");
 	} else if (missing && over && facts->counted) {
 		broken(one,
 		       "%llu of %llu messages never arrived, and the session ended in good order",
@@ -100,47 +97,34 @@ static void judge_delivery(const struct judge_facts *facts, unsigned promised,
 	held_if(one, facts->counted && (!missing || was_told(facts)));
 }
 
-static void judge_order(const struct judge_facts *facts, unsigned promised, struct judge_case *one)
+/* The messages that came: their order, their number, their bytes. */
+static void judge_arrivals(const struct judge_facts *facts, const struct nopal_guarantee *quality,
+			   struct judge_case *of)
 {
-	char message[JUDGE_TEXT];
+	unsigned order = quality[NOPAL_ORDER].value;
+	unsigned duplicates = quality[NOPAL_DUPLICATES].value;
+	bool accidents = quality[NOPAL_INTEGRITY].value & NOPAL_ACCIDENTS;
+	bool forgets = facts->receiver_restarted && (duplicates & NOPAL_ONCE) != NOPAL_ONCE;
 
-	if ((promised & NOPAL_FORWARD) && facts->overtaken.times) {
-		which(facts, &facts->overtaken, message);
-		broken(one, "%s came after one that was sent later", message);
-	} else if ((promised & NOPAL_GAPLESS) && facts->gaps.times) {
-		which(facts, &facts->gaps, message);
-		broken(one, "%s never came, and later ones did", message);
-	}
-	held_if(one, facts->numbered && !(promised & ~(unsigned)(NOPAL_FORWARD | NOPAL_GAPLESS)));
+	if ((order & NOPAL_FORWARD) && facts->overtaken.times)
+		broken_by(&of[NOPAL_ORDER], facts, &facts->overtaken,
+			  "came after one that was sent later");
+	else if ((order & NOPAL_GAPLESS) && facts->gaps.times)
+		broken_by(&of[NOPAL_ORDER], facts, &facts->gaps, "never came, and later ones did");
 	/* Labels and tags come with as-sent order, too. */
-	held_if(one, facts->numbered && promised == NOPAL_AS_SENT);
-}
-
-static void judge_duplicates(const struct judge_facts *facts, unsigned promised,
-			     struct judge_case *one)
-{
-	bool forgets = facts->receiver_restarted && (promised & NOPAL_ONCE) != NOPAL_ONCE;
-	char message[JUDGE_TEXT];
-
-	if ((promised & NOPAL_ONCE_A_SESSION) && facts->twice.times && !forgets) {
-		which(facts, &facts->twice, message);
-		broken(one, "%s was delivered more than once", message);
-	}
-	held_if(one, facts->numbered && !forgets);
-}
-
-static void judge_integrity(const struct judge_facts *facts, unsigned promised,
-			    struct judge_case *one)
-{
-	char message[JUDGE_TEXT];
-
-	if (facts->wrong.times && ((promised & NOPAL_ACCIDENTS) || !facts->link_corrupts)) {
-		which(facts, &facts->wrong, message);
-		broken(one, "%s came with other bytes than were sent", message);
-	} else if (facts->garbled && (promised & NOPAL_ACCIDENTS)) {
-		broken(one, "what came is not what was sent");
-	}
-	held_if(one, facts->bytes_seen && !facts->wrong.times && !facts->garbled);
+	held_if(&of[NOPAL_ORDER],
+		facts->numbered && (!(order & ~(unsigned)(NOPAL_FORWARD | NOPAL_GAPLESS)) ||
+				    order == NOPAL_AS_SENT));
+	if ((duplicates & NOPAL_ONCE_A_SESSION) && facts->twice.times && !forgets)
+		broken_by(&of[NOPAL_DUPLICATES], facts, &facts->twice,
+			  "was delivered more than once");
+	held_if(&of[NOPAL_DUPLICATES], facts->numbered && !forgets);
+	if (facts->wrong.times && (accidents || !facts->link_corrupts))
+		broken_by(&of[NOPAL_INTEGRITY], facts, &facts->wrong,
+			  "came with other bytes than were sent");
+	else if (facts->garbled && accidents)
+		broken(&of[NOPAL_INTEGRITY], "what came is not what was sent");
+	held_if(&of[NOPAL_INTEGRITY], facts->bytes_seen && !facts->wrong.times && !facts->garbled);
 }
 
 /* A message that waits for ever is no matter where some may be dropped. */
@@ -176,12 +160,6 @@ static bool wakes_too_often(const struct judge_facts *facts)
 	       facts->expiries > free + EXPIRIES_RATIO * sent;
 }
 
-/* A count without time: on a busy machine a spinning part has few turns a second. */
-static bool spins(const struct judge_facts *facts)
-{
-	return facts->spins > SPINS_FREE + facts->data + facts->control;
-}
-
 bool judge_storms(const struct judge_facts *facts)
 {
 	return facts->control > control_max(facts) || wakes_too_often(facts);
@@ -200,7 +178,8 @@ static void judge_rules(const struct judge_facts *facts, struct judgement *judge
 		judgement->against = JUDGE_HOARD;
 		broken(one, "%llu segments were done and never freed",
 		       (unsigned long long)facts->hoarded);
-	} else if (spins(facts)) {
+	} else if (facts->spins > SPINS_FREE + facts->data + facts->control) {
+		/* A count without time: on a busy machine a spinning part has few turns a second. */
 		judgement->against = JUDGE_WAKES;
 		broken(one, "timers expired %llu times only to be started again for now",
 		       (unsigned long long)facts->spins);
@@ -224,14 +203,11 @@ void judge(const struct nopal_plan *plan, const struct judge_facts *facts,
 	const struct nopal_service *promised = &ret_judgement->promised;
 	const struct nopal_guarantee *quality = promised->quality;
 	bool consumed, acknowledged, all, judged;
-	char message[JUDGE_TEXT];
 
 	*ret_judgement = (struct judgement){ .plan = plan };
 	nopal_plan_service(plan, 0, facts->names, &ret_judgement->promised);
 	judge_delivery(facts, quality[NOPAL_DELIVERY].value, &of[NOPAL_DELIVERY]);
-	judge_order(facts, quality[NOPAL_ORDER].value, &of[NOPAL_ORDER]);
-	judge_duplicates(facts, quality[NOPAL_DUPLICATES].value, &of[NOPAL_DUPLICATES]);
-	judge_integrity(facts, quality[NOPAL_INTEGRITY].value, &of[NOPAL_INTEGRITY]);
+	judge_arrivals(facts, quality, of);
 	/* A message may have arrived at the transport and wait there, until both ends have ended
 	 * well. */
 	consumed = nopal_promises(promised, NOPAL_OUTCOME, NOPAL_AT_APPLICATION);
@@ -239,10 +215,9 @@ void judge(const struct nopal_plan *plan, const struct judge_facts *facts,
 	all = nopal_promises(promised, NOPAL_DELIVERY, NOPAL_ALL);
 	judged = facts->numbered &&
 		 (consumed || (all && !was_told(facts) && well(facts->sender_end)));
-	if (facts->lies.times && judged) {
-		which(facts, &facts->lies, message);
-		broken(&of[NOPAL_OUTCOME], "%s was told to have arrived, and never did", message);
-	}
+	if (facts->lies.times && judged)
+		broken_by(&of[NOPAL_OUTCOME], facts, &facts->lies,
+			  "was told to have arrived, and never did");
 	held_if(&of[NOPAL_OUTCOME], judged && acknowledged);
 	judge_progress(facts, promised, &of[NOPAL_PROGRESS]);
 	held_if(&of[NOPAL_RECEIVERS], facts->all_receivers);

@@ -3,9 +3,9 @@
  * judge.h -- the facts of a run, held against the promises of its plan.
  *
  *   facts ----+
- *             +--> judge() --> a verdict for each quality --> say.h
+ *             +--> judge() --> a verdict for each quality --> judge_say()
  *   promises -+                     |
- *   holds and deeds of parts -------+--> blame.h: one microprotocol
+ *   holds and deeds of parts -------+--> judge_blame(): one microprotocol
  *
  * `nopal sim` counts the facts of both ends, the live tools those of one end.  Facts that were not
  * seen are not judged.
@@ -13,6 +13,7 @@
 #ifndef NOPAL_JUDGE_H
 #define NOPAL_JUDGE_H
 
+#include <stdio.h>
 #include <jansson.h>
 
 #include <nopal/nopal.h>
@@ -125,6 +126,9 @@ bool judge_is_broken(const struct judgement *judgement);
 /* Takes over the broken promises of the other, as of another session. */
 void judge_join(struct judgement *judgement, const struct judgement *other);
 
+/* Names the microprotocol that broke a promise, or ended the session badly: the one that its holds
+ * or deeds convict, or else the giver of the promise. */
+void judge_blame(struct judgement *judgement, const struct judge_suspects *suspects);
 void judge_suspect_held(struct judge_suspects *suspects, const struct nopal_session *session);
 /* Messages that came and were not delivered: of the part that keeps most of them. */
 uint64_t judge_stranded(const struct nopal_session *session);
@@ -132,5 +136,14 @@ uint64_t judge_stranded(const struct nopal_session *session);
  * ever sent. */
 uint64_t judge_hoarded(const struct nopal_session *session);
 void judge_suspect_deeds(struct judge_suspects *suspects, struct nopal_world *world);
+
+/* A line for each broken promise, and one for the blamed microprotocol.  False: all promises were
+ * held, and nothing was printed. */
+bool judge_say(const struct judgement *judgement, FILE *out);
+/* A line with the promises that this run could not judge; or none. */
+void judge_say_not(const struct judgement *judgement, FILE *out);
+/* Holders and their holds, a line a holder. */
+void judge_say_held(const struct judge_suspects *suspects, FILE *out);
+json_t *judge_json(const struct judgement *judgement);
 
 #endif

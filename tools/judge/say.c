@@ -6,7 +6,6 @@
 
 #include <nopal/microprotocol.h>
 #include "judge/judge.h"
-#include "judge/say.h"
 
 /* The giver of a promise; the network, where no microprotocol gave it. */
 static const char *giver(const struct judgement *judgement, unsigned quality)
@@ -61,7 +60,7 @@ void judge_say_not(const struct judgement *judgement, FILE *out)
 		fputc('\n', out);
 }
 
-static void say_held(const struct judge_suspect *one, unsigned barrier, FILE *out)
+void judge_say_held(const struct judge_suspects *suspects, FILE *out)
 {
 	static const struct {
 		const char *noun, *what_for;
@@ -72,20 +71,18 @@ static void say_held(const struct judge_suspect *one, unsigned barrier, FILE *ou
 		[NOPAL_DELIVER] = { "message", "be delivered" },
 		[NOPAL_BARRIERS] = { "message", "become segments" },
 	};
-	bool single = one->held[barrier] == 1;
 
-	fprintf(out, "nopal: held: %llu %s%s to %s for %s: %s\n",
-		(unsigned long long)one->held[barrier], waiting[barrier].noun,
-		single ? " waits" : "s wait", waiting[barrier].what_for, one->microprotocol,
-		one->why);
-}
-
-void judge_say_held(const struct judge_suspects *suspects, FILE *out)
-{
 	for (size_t i = 0; i < suspects->count; i++)
-		for (unsigned b = 0; b <= NOPAL_BARRIERS; b++)
-			if (suspects->one[i].held[b])
-				say_held(&suspects->one[i], b, out);
+		for (unsigned b = 0; b <= NOPAL_BARRIERS; b++) {
+			const struct judge_suspect *one = &suspects->one[i];
+
+			if (!one->held[b])
+				continue;
+			fprintf(out, "nopal: held: %llu %s%s to %s for %s: %s\n",
+				(unsigned long long)one->held[b], waiting[b].noun,
+				one->held[b] == 1 ? " waits" : "s wait", waiting[b].what_for,
+				one->microprotocol, one->why);
+		}
 }
 
 static json_t *case_json(const struct judgement *judgement, unsigned quality)

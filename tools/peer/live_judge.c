@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
-#include "judge/blame.h"
-#include "judge/say.h"
 #include "peer/live_judge.h"
 
 enum {

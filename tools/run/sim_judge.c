@@ -12,7 +12,6 @@
 #include <stdlib.h>
 
 #include <nopal/microprotocol.h>
-#include "judge/blame.h"
 #include "run/sim.h"
 #include "run/sim_judge.h"
 #include "run/sim_traffic.h"

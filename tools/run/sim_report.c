@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
-#include "judge/say.h"
 #include "run/sim.h"
 #include "run/sim_report.h"
 #include "run/sim_traffic.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <jansson.h>
 
-#include "judge/say.h"
 #include "peer/progress.h"
 #include "run/stream_report.h"
 
