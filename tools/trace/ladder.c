@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/ladder.h"
-#include "trace/names.h"
 #include "trace/view.h"
 
 enum {
@@ -152,27 +150,6 @@ static bool ladder_same_packet(const struct ladder_row *a, const struct ladder_r
 	return ladder_rightwards(a) == ladder_rightwards(b) && a->record.b == b->record.b;
 }
 
-static void ladder_match(struct ladder_row **rows, size_t count)
-{
-	struct ladder_row *sent = NULL, *before = NULL;
-
-	qsort(rows, count, sizeof(struct ladder_row *), ladder_by_packet);
-	for (size_t i = 0; i < count; before = rows[i++]) {
-		if (rows[i]->record.what == NOPAL_TRACED_TRANSMIT) {
-			sent = rows[i];
-			sent->gone = true;
-			continue;
-		}
-		rows[i]->number = 0;
-		rows[i]->duplicate =
-			before && before != sent && ladder_same_packet(before, rows[i]);
-		if (!sent || !ladder_same_packet(sent, rows[i]))
-			continue;
-		sent->gone = false;
-		rows[i]->number = sent->number;
-	}
-}
-
 /* Do segments of this direction carry packet numbers?  Where they do not, all arrive as number
  * 0. */
 static bool ladder_has_numbers(const struct ladder *ladder, bool rightwards)
@@ -192,11 +169,12 @@ static bool ladder_has_numbers(const struct ladder *ladder, bool rightwards)
 	return !arrivals;
 }
 
+/* Marks resends, losses and duplicates, and shows arrivals under the sender's numbers. */
 static bool ladder_mark(struct ladder *ladder)
 {
 	const bool numbers[2] = { ladder_has_numbers(ladder, false),
 				  ladder_has_numbers(ladder, true) };
-	struct ladder_row **rows;
+	struct ladder_row **rows, *sent = NULL, *before = NULL;
 	size_t count = 0;
 
 	rows = calloc(ladder->count + 1, sizeof(struct ladder_row *));
@@ -221,75 +199,64 @@ static bool ladder_mark(struct ladder *ladder)
 		else if (row->record.what == NOPAL_TRACED_ARRIVE)
 			row->number = 0;
 	}
-	ladder_match(rows, count);
+	qsort(rows, count, sizeof(struct ladder_row *), ladder_by_packet);
+	for (size_t i = 0; i < count; before = rows[i++]) {
+		if (rows[i]->record.what == NOPAL_TRACED_TRANSMIT) {
+			sent = rows[i];
+			sent->gone = true;
+			continue;
+		}
+		rows[i]->number = 0;
+		rows[i]->duplicate =
+			before && before != sent && ladder_same_packet(before, rows[i]);
+		if (!sent || !ladder_same_packet(sent, rows[i]))
+			continue;
+		sent->gone = false;
+		rows[i]->number = sent->number;
+	}
 	free(rows);
 	return true;
 }
 
 /* --------------------------------------------------------------- printing */
 
-static void ladder_label(const struct ladder *ladder, const struct ladder_row *row, char *label)
+static void ladder_print(const struct ladder *ladder, const struct ladder_row *row)
 {
 	const struct nopal_trace_record *record = &row->record;
-	const struct trace_session *session = row->left ? ladder->opener : ladder->listener;
+	bool leaves = record->what == NOPAL_TRACED_TRANSMIT;
+	bool arrives = record->what == NOPAL_TRACED_ARRIVE;
+	long long us = record->time_ns / NOPAL_MICROSECOND;
+	char label[LABEL_TEXT], arrow[ARROW + 1] = { 0 };
 	char name[TRACE_NAME], number[TRACE_NAME] = "";
-	const char *what, *mark = "";
+	const char *what = "deliver message", *mark = "";
 
-	if (record->what == NOPAL_TRACED_TRANSMIT)
-		mark = row->again ? " (resend)" : "";
-	else if (record->what == NOPAL_TRACED_ARRIVE)
-		mark = row->duplicate ? " (again)" : "";
-	if (record->what == NOPAL_TRACED_RAISE)
+	if (leaves || arrives)
+		what = trace_view_kind(ladder->view,
+				       (row->left ? ladder->opener : ladder->listener)->plan,
+				       record->number, name);
+	else if (record->what == NOPAL_TRACED_RAISE)
 		what = ladder_raised(ladder->view, record);
-	else if (record->what == NOPAL_TRACED_DELIVER)
-		what = "deliver message";
-	else
-		what = trace_view_kind(ladder->view, session->plan, record->number, name);
-	if (row->number && (row->numbered || record->what == NOPAL_TRACED_RAISE ||
-			    record->what == NOPAL_TRACED_DELIVER))
+	if (leaves && row->again)
+		mark = " (resend)";
+	else if (arrives && row->duplicate)
+		mark = " (again)";
+	if (row->number && (row->numbered || (!leaves && !arrives)))
 		snprintf(number, sizeof(number), " %llu", (unsigned long long)row->number);
 	snprintf(label, LABEL_TEXT, "%.*s%s%s", TRACE_NAME, what, number, mark);
-}
-
-static void ladder_arrow(const struct ladder_row *row, char *arrow)
-{
-	memset(arrow, ' ', ARROW);
-	arrow[ARROW] = 0;
-	if (row->record.what != NOPAL_TRACED_TRANSMIT && row->record.what != NOPAL_TRACED_ARRIVE)
-		return;
-	memset(arrow, '-', ARROW);
-	if (!row->gone) {
+	memset(arrow, leaves || arrives ? '-' : ' ', ARROW);
+	if (row->gone) {
+		/* A segment that is lost stops half way. */
+		memset(row->left ? arrow + ARROW / 2 : arrow, ' ', ARROW / 2);
+		arrow[ARROW / 2 - !row->left] = 'x';
+	} else if (leaves || arrives) {
 		arrow[ladder_rightwards(row) ? ARROW - 1 : 0] = ladder_rightwards(row) ? '>' : '<';
-		return;
 	}
-	/* A segment that is lost stops half way. */
-	memset(row->left ? arrow + ARROW / 2 : arrow, ' ', ARROW / 2);
-	arrow[ARROW / 2 - !row->left] = 'x';
-}
-
-static void ladder_print_all(const struct ladder *ladder)
-{
-	const struct trace_view *view = ladder->view;
-
-	printf("%*s %*s %11s %*s %s\n", LABEL, "opener", ARROW, "", "seconds", ARROW, "",
-	       "listener");
-	for (size_t i = 0; i < ladder->count && !ferror(stdout); i++) {
-		const struct ladder_row *row = &ladder->rows[i];
-
-		if (row->record.time_ns >= view->from_ns && row->record.time_ns < view->until_ns) {
-			char label[LABEL_TEXT], arrow[ARROW + 1];
-			long long us = row->record.time_ns / NOPAL_MICROSECOND;
-
-			ladder_label(ladder, row, label);
-			ladder_arrow(row, arrow);
-			if (row->left)
-				printf("%*.*s %s %4lld.%06lld\n", LABEL, LABEL, label, arrow,
-				       us / 1000000, us % 1000000);
-			else
-				printf("%*s %*s %4lld.%06lld %s %.*s\n", LABEL, "", ARROW, "",
-				       us / 1000000, us % 1000000, arrow, LABEL, label);
-		}
-	}
+	if (row->left)
+		printf("%*.*s %s %4lld.%06lld\n", LABEL, LABEL, label, arrow, us / 1000000,
+		       us % 1000000);
+	else
+		printf("%*s %*s %4lld.%06lld %s %.*s\n", LABEL, "", ARROW, "", us / 1000000,
+		       us % 1000000, arrow, LABEL, label);
 }
 
 /* --------------------------------------------------------------- choosing */
@@ -315,46 +282,44 @@ static void ladder_scan(struct ladder *ladder, bool collect)
 	view->wanted = whole.wanted;
 }
 
-static bool ladder_choose(struct ladder *ladder)
+enum tool_exit trace_ladder(struct trace_view *view)
 {
-	struct trace_view *view = ladder->view;
+	struct ladder ladder = { .view = view };
+	enum tool_exit code = TOOL_FAILED;
 	unsigned connections = 0;
 
+	ladder_scan(&ladder, false);
 	for (unsigned i = 0; i < view->count; i++) {
 		struct trace_session *session = view->sessions[i];
 
 		if (!session->other)
 			continue;
 		connections += session->opener;
-		if (ladder->opener || !trace_view_wants(view, session))
+		if (ladder.opener || !trace_view_wants(view, session))
 			continue;
-		ladder->opener = session->opener ? session : session->other;
-		ladder->listener = ladder->opener->other;
+		ladder.opener = session->opener ? session : session->other;
+		ladder.listener = ladder.opener->other;
 	}
-	if (ladder->opener && connections > 1 && !view->wanted)
-		fprintf(stderr, "s%u and s%u, of %u connections; --session N shows another\n",
-			ladder->opener->number, ladder->listener->number, connections);
-	return ladder->opener != NULL;
-}
-
-enum tool_exit trace_ladder(struct trace_view *view)
-{
-	struct ladder ladder = { .view = view };
-	enum tool_exit code = TOOL_FAILED;
-
-	ladder_scan(&ladder, false);
-	if (!ladder_choose(&ladder)) {
+	if (!ladder.opener) {
 		fprintf(stderr,
 			"%s: no connection with both its sides\n  fix: trace a "
 			"simulation, or choose --to text\n",
 			view->file);
 		return TOOL_BAD_INPUT;
 	}
+	if (connections > 1 && !view->wanted)
+		fprintf(stderr, "s%u and s%u, of %u connections; --session N shows another\n",
+			ladder.opener->number, ladder.listener->number, connections);
 	view->damaged = false;
 	if (trace_view_rewind(view)) {
 		ladder_scan(&ladder, true);
 		if (ladder_mark(&ladder)) {
-			ladder_print_all(&ladder);
+			printf("%*s %*s %11s %*s %s\n", LABEL, "opener", ARROW, "", "seconds",
+			       ARROW, "", "listener");
+			for (size_t i = 0; i < ladder.count && !ferror(stdout); i++)
+				if (ladder.rows[i].record.time_ns >= view->from_ns &&
+				    ladder.rows[i].record.time_ns < view->until_ns)
+					ladder_print(&ladder, &ladder.rows[i]);
 			code = view->damaged ? TOOL_FAILED : TOOL_GOOD;
 		}
 	}

@@ -6,7 +6,6 @@
  */
 #include <string.h>
 
-#include "trace/names.h"
 #include "trace/view.h"
 
 static const char *const trace_names_what[] = {
@@ -128,35 +127,6 @@ static void trace_names_number(struct trace_fields *fields, const char *key, uin
 	fields->field[fields->count++] = (struct trace_field){ .key = key, .number = number };
 }
 
-static void trace_names_session(const struct trace_view *view,
-				const struct nopal_trace_record *record,
-				struct trace_fields *fields)
-{
-	const char *plan = nopal_trace_plan_name(view->reader, record->number);
-
-	snprintf(fields->name[0], TRACE_NAME, "%08x", record->session);
-	snprintf(fields->name[1], TRACE_NAME, "%08x", (unsigned)(record->b >> 32));
-	trace_names_text(fields, "plan", plan ? plan : "?");
-	trace_names_text(fields, "role", record->b & 1 ? "opener" : "listener");
-	trace_names_text(fields, "id", fields->name[0]);
-	if (record->b >> 32)
-		trace_names_text(fields, "peer", fields->name[1]);
-}
-
-static void trace_names_raise(const struct trace_view *view,
-			      const struct nopal_trace_record *record, struct trace_fields *fields)
-{
-	const char *event = trace_view_event(view, record->number, fields->name[0]);
-	const char *subject = strstr(event, "SEGMENT")	       ? "segment"
-			      : strncmp(event, "MSG_", 4) == 0 ? "message"
-							       : "number";
-
-	trace_names_text(fields, "event", event);
-	if (record->a)
-		trace_names_number(fields, subject, record->a);
-	trace_names_number(fields, "depth", record->b);
-}
-
 static void trace_names_bits(const struct trace_view *view, const struct trace_session *session,
 			     const struct nopal_trace_record *record, struct trace_fields *fields)
 {
@@ -196,15 +166,31 @@ static void trace_names_noted(const struct trace_view *view, unsigned plan,
 void trace_view_fields(const struct trace_view *view, const struct trace_session *session,
 		       const struct nopal_trace_record *record, struct trace_fields *fields)
 {
-	unsigned plan = session->plan;
+	unsigned plan = session->plan, peer = (unsigned)(record->b >> 32);
+	const char *name;
 
 	fields->count = 0;
 	switch ((enum nopal_trace_what)record->what) {
 	case NOPAL_TRACED_SESSION:
-		trace_names_session(view, record, fields);
+		name = nopal_trace_plan_name(view->reader, record->number);
+		snprintf(fields->name[0], TRACE_NAME, "%08x", record->session);
+		snprintf(fields->name[1], TRACE_NAME, "%08x", peer);
+		trace_names_text(fields, "plan", name ? name : "?");
+		trace_names_text(fields, "role", record->b & 1 ? "opener" : "listener");
+		trace_names_text(fields, "id", fields->name[0]);
+		if (peer)
+			trace_names_text(fields, "peer", fields->name[1]);
 		break;
 	case NOPAL_TRACED_RAISE:
-		trace_names_raise(view, record, fields);
+		name = trace_view_event(view, record->number, fields->name[0]);
+		trace_names_text(fields, "event", name);
+		if (record->a)
+			trace_names_number(fields,
+					   strstr(name, "SEGMENT")	   ? "segment"
+					   : strncmp(name, "MSG_", 4) == 0 ? "message"
+									   : "number",
+					   record->a);
+		trace_names_number(fields, "depth", record->b);
 		break;
 	case NOPAL_TRACED_TRANSMIT:
 	case NOPAL_TRACED_ARRIVE:

@@ -4,8 +4,6 @@
  */
 #include <string.h>
 
-#include "trace/ladder.h"
-#include "trace/names.h"
 #include "trace/view.h"
 
 /* "   0.025000000 s1 release  send, segment 5, by windowed_cc, left nobody" */
@@ -37,17 +35,6 @@ static void trace_text(const struct trace_view *view, const struct trace_session
 	putchar('\n');
 }
 
-static void trace_json_string(const char *text)
-{
-	putchar('"');
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			putchar('\\');
-		putchar(*text); /* the reader gives printable ASCII alone */
-	}
-	putchar('"');
-}
-
 static void trace_json(const struct trace_view *view, const struct trace_session *session,
 		       const struct nopal_trace_record *record)
 {
@@ -60,10 +47,17 @@ static void trace_json(const struct trace_view *view, const struct trace_session
 		const struct trace_field *field = &fields.field[i];
 
 		printf(",\"%s\":", field->key);
-		if (field->text)
-			trace_json_string(field->text);
-		else
+		if (!field->text) {
 			printf("%llu", (unsigned long long)field->number);
+			continue;
+		}
+		putchar('"');
+		for (const char *at = field->text; *at; at++) {
+			if (*at == '"' || *at == '\\')
+				putchar('\\');
+			putchar(*at); /* the reader gives printable ASCII alone */
+		}
+		putchar('"');
 	}
 	puts("}");
 }

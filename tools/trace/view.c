@@ -59,51 +59,7 @@ static struct trace_session *trace_view_session(struct trace_view *view, uint32_
 	return *slot;
 }
 
-static void trace_view_begin(struct trace_view *view, struct trace_session *session,
-			     const struct nopal_trace_record *record)
-{
-	struct trace_session *other;
-
-	/* The layers of a stack begin one by one: the first tells, until it gives way to a peer
-	 * that it meets. */
-	if (session->begun && session->opener == (record->b & 1))
-		return;
-	session->begun = true;
-	session->plan = record->number;
-	session->opener = record->b & 1;
-	session->peer = (uint32_t)(record->b >> 32);
-	if (!session->peer)
-		return;
-	other = *trace_view_slot(view->table, view->room, session->peer);
-	if (!other || other->other || other->opener == session->opener)
-		return;
-	other->other = session;
-	other->peer = session->id;
-	session->other = other;
-}
-
 /* --------------------------------------------------------------- options */
-
-static bool trace_view_wanted(struct trace_view *view, const char *text)
-{
-	unsigned long long value;
-	char *end;
-
-	if (!text)
-		return true;
-	view->wanted_is_id = strlen(text) == ID_DIGITS;
-	if (*text == 's' && !view->wanted_is_id)
-		text++;
-	value = strtoull(text, &end, view->wanted_is_id ? HEX : DECIMAL);
-	view->wanted = (uint32_t)value;
-	if (*text >= '0' && *text <= 'f' && !*end && value && value <= UINT32_MAX)
-		return true;
-	fprintf(stderr,
-		"--session: `%s` is no session\n  fix: give its number in the "
-		"file, or its id of eight hex digits\n",
-		text);
-	return false;
-}
 
 static bool trace_view_start(struct trace_view *view)
 {
@@ -125,13 +81,29 @@ static bool trace_view_start(struct trace_view *view)
 enum tool_exit trace_view_open(struct trace_view *view, const struct tool_call *call,
 			       const char *file)
 {
+	const char *text = tool_value(call, "session");
+	unsigned long long value;
+	char *end;
+
 	*view = (struct trace_view){
 		.file = file,
 		.from_ns = INT64_MIN,
 		.until_ns = INT64_MAX,
 	};
-	if (!trace_view_wanted(view, tool_value(call, "session")))
-		return TOOL_BAD_INPUT;
+	if (text) {
+		view->wanted_is_id = strlen(text) == ID_DIGITS;
+		if (*text == 's' && !view->wanted_is_id)
+			text++;
+		value = strtoull(text, &end, view->wanted_is_id ? HEX : DECIMAL);
+		view->wanted = (uint32_t)value;
+		if (*text < '0' || *text > 'f' || *end || !value || value > UINT32_MAX) {
+			fprintf(stderr,
+				"--session: `%s` is no session\n  fix: give its number in the "
+				"file, or its id of eight hex digits\n",
+				text);
+			return TOOL_BAD_INPUT;
+		}
+	}
 	return trace_view_start(view) ? TOOL_GOOD : TOOL_BAD_INPUT;
 }
 
@@ -168,12 +140,31 @@ bool trace_view_wants(const struct trace_view *view, const struct trace_session 
 	return view->wanted == (view->wanted_is_id ? session->id : session->number);
 }
 
-/* A raise of depth n ends all that were as deep; a timer and an arriving segment begin anew. */
-static void trace_view_follow(struct trace_session *session,
-			      const struct nopal_trace_record *record)
+/* Takes what the record says of its session: its side, its peer, the raises in progress. */
+static void trace_view_learn(struct trace_view *view, struct trace_session *session,
+			     const struct nopal_trace_record *record)
 {
+	uint32_t peer = (uint32_t)(record->b >> 32);
+	struct trace_session *other;
 	unsigned at = session->depth;
 
+	/* The layers of a stack begin one by one: the first tells, until it gives way to a peer
+	 * that it meets. */
+	if (record->what == NOPAL_TRACED_SESSION &&
+	    (!session->begun || session->opener != (record->b & 1))) {
+		session->begun = true;
+		session->plan = record->number;
+		session->opener = record->b & 1;
+		session->peer = peer;
+		other = peer ? *trace_view_slot(view->table, view->room, peer) : NULL;
+		if (other && !other->other && other->opener != session->opener) {
+			other->other = session;
+			other->peer = session->id;
+			session->other = other;
+		}
+	}
+	/* A raise of depth n ends all that were as deep; a timer and an arriving segment begin
+	 * anew. */
 	if (record->what == NOPAL_TRACED_RAISE && record->b < TRACE_DEPTH) {
 		if (record->b < at)
 			at = (unsigned)record->b;
@@ -203,9 +194,7 @@ bool trace_view_next(struct trace_view *view, struct nopal_trace_record *record,
 			view->damaged = true;
 			return false;
 		}
-		if (record->what == NOPAL_TRACED_SESSION)
-			trace_view_begin(view, session, record);
-		trace_view_follow(session, record);
+		trace_view_learn(view, session, record);
 		*ret_session = session;
 		if (record->time_ns >= view->from_ns && record->time_ns < view->until_ns &&
 		    trace_view_wants(view, session))

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/names.h"
 #include "trace/view.h"
 
 enum { BITS = 32, DECIMAL = 10, SPAN_TEXT = 32 };
@@ -30,9 +29,7 @@ struct why {
 	struct trace_view *view;
 	struct trace_session *session;
 	uint64_t number;
-	/* Results of the first reading. */
-	uint64_t below, above; /* nearest numbers; 0: none */
-	bool events;	       /* the trace has more than packets */
+	bool events; /* the trace has more than packets */
 	/* The life. */
 	uint32_t held[NOPAL_BARRIERS];
 	struct why_bit bit[NOPAL_BARRIERS][BITS];
@@ -52,24 +49,37 @@ static uint64_t why_subject(const struct nopal_trace_record *record)
 		       : record->a;
 }
 
-static void why_find(struct why *why)
+/* The first session with that number.  TOOL_BAD_INPUT: there is none, which is told. */
+static enum tool_exit why_find(struct why *why)
 {
+	const char *file = why->view->file;
 	struct nopal_trace_record record;
 	struct trace_session *session;
+	uint64_t below = 0, above = 0; /* nearest numbers; 0: none */
 
 	while (trace_view_next(why->view, &record, &session)) {
 		uint64_t number = why_subject(&record);
 
 		why->events |= record.what == NOPAL_TRACED_HOLD;
-		if (number == why->number && !why->session) {
+		if (number == why->number && !why->session)
 			why->session = session;
-		} else if (number) {
-			if (number < why->number && number > why->below)
-				why->below = number;
-			if (number > why->number && (!why->above || number < why->above))
-				why->above = number;
-		}
+		if (number && number < why->number && number > below)
+			below = number;
+		if (number > why->number && (!above || number < above))
+			above = number;
 	}
+	why->view->damaged = false;
+	if (why->session)
+		return trace_view_rewind(why->view) ? TOOL_GOOD : TOOL_FAILED;
+	fprintf(stderr, "%s: no segment %llu\n  fix: ", file, (unsigned long long)why->number);
+	if (below && above)
+		fprintf(stderr, "nearest are %llu and %llu\n", (unsigned long long)below,
+			(unsigned long long)above);
+	else if (below || above)
+		fprintf(stderr, "nearest is %llu\n", (unsigned long long)(below ? below : above));
+	else
+		fprintf(stderr, "`nopal trace %s` shows what is in it\n", file);
+	return TOOL_BAD_INPUT;
 }
 
 /* ----------------------------------------------------------------- telling */
@@ -246,6 +256,19 @@ static void why_on_record(struct why *why, const struct nopal_trace_record *reco
 
 /* ----------------------------------------------------------------- summary */
 
+static void why_name(const struct why *why, const char *title, const struct why_longest *longest)
+{
+	char name[TRACE_NAME], span[SPAN_TEXT];
+
+	printf("%s: %s; it held %s for %s, ", title,
+	       why_hold_name(why, longest->barrier, longest->bit, name),
+	       trace_view_barrier(longest->barrier), why_span(longest->span_ns, span));
+	if (longest->still)
+		puts("and still holds at the end of the trace");
+	else
+		printf("until %s\n", longest->event);
+}
+
 static void why_totals(const struct why *why)
 {
 	char name[TRACE_NAME], span[SPAN_TEXT];
@@ -262,70 +285,10 @@ static void why_totals(const struct why *why)
 			       why_hold_name(why, barrier, i, name),
 			       !why->freed && why->held[barrier] >> i & 1 ? " (still holds)" : "");
 		}
-}
-
-static void why_name(const struct why *why, const char *title, const struct why_longest *longest)
-{
-	char name[TRACE_NAME], span[SPAN_TEXT];
-
-	printf("%s: %s; it held %s for %s, ", title,
-	       why_hold_name(why, longest->barrier, longest->bit, name),
-	       trace_view_barrier(longest->barrier), why_span(longest->span_ns, span));
-	if (longest->still)
-		puts("and still holds at the end of the trace");
-	else
-		printf("until %s\n", longest->event);
-}
-
-static enum tool_exit why_tell(struct why *why)
-{
-	struct nopal_trace_record record;
-	struct trace_session *session;
-	int64_t last_ns = 0;
-
-	why_find(why);
-	if (!why->session) {
-		fprintf(stderr, "%s: no segment %llu\n  fix: ", why->view->file,
-			(unsigned long long)why->number);
-		if (why->below && why->above)
-			fprintf(stderr, "nearest are %llu and %llu\n",
-				(unsigned long long)why->below, (unsigned long long)why->above);
-		else if (why->below || why->above)
-			fprintf(stderr, "nearest is %llu\n",
-				(unsigned long long)(why->below ? why->below : why->above));
-		else
-			fprintf(stderr, "`nopal trace %s` shows what is in it\n", why->view->file);
-		return TOOL_BAD_INPUT;
-	}
-	why->view->damaged = false;
-	if (!trace_view_rewind(why->view))
-		return TOOL_FAILED;
-	printf("segment %llu of s%u (%08x, %s)\n\n", (unsigned long long)why->number,
-	       why->session->number, why->session->id,
-	       why->session->opener ? "opener" : "listener");
-	while (trace_view_next(why->view, &record, &session)) {
-		last_ns = record.time_ns;
-		if (session == why->session && why_subject(&record) == why->number)
-			why_on_record(why, &record);
-	}
-	if (!why->freed)
-		why->last_ns = last_ns;
-	/* A hold that was never released held until the end. */
-	for (unsigned barrier = 0; !why->freed && barrier < NOPAL_BARRIERS; barrier++)
-		for (unsigned i = 0; i < BITS; i++)
-			if (why->held[barrier] >> i & 1)
-				why_held(why, barrier, i, why->last_ns, NULL);
-	if (!why->longest.found) {
-		puts(why->events ? "\nnobody held it"
-				 : "\nholds are not in this trace: it has packets alone");
-	} else {
-		why_totals(why);
-		putchar('\n');
-		if (why->sending.found && why->longest.barrier != NOPAL_SEND)
-			why_name(why, "longest before it left", &why->sending);
-		why_name(why, "longest", &why->longest);
-	}
-	return why->view->damaged ? TOOL_FAILED : TOOL_GOOD;
+	putchar('\n');
+	if (why->sending.found && why->longest.barrier != NOPAL_SEND)
+		why_name(why, "longest before it left", &why->sending);
+	why_name(why, "longest", &why->longest);
 }
 
 static enum tool_exit why_run(const struct tool_call *call)
@@ -333,6 +296,9 @@ static enum tool_exit why_run(const struct tool_call *call)
 	struct trace_view view;
 	struct why why = { .view = &view };
 	enum tool_exit code = trace_view_open(&view, call, call->words[0]);
+	struct nopal_trace_record record;
+	struct trace_session *session;
+	int64_t last_ns = 0;
 	char *end;
 
 	why.number = strtoull(call->words[1], &end, DECIMAL);
@@ -343,10 +309,31 @@ static enum tool_exit why_run(const struct tool_call *call)
 			call->words[1]);
 		code = TOOL_BAD_INPUT;
 	}
-	if (code == TOOL_GOOD)
-		code = why_tell(&why);
+	if (code != TOOL_GOOD || (code = why_find(&why)) != TOOL_GOOD) {
+		trace_view_close(&view);
+		return code;
+	}
+	printf("segment %llu of s%u (%08x, %s)\n\n", (unsigned long long)why.number,
+	       why.session->number, why.session->id, why.session->opener ? "opener" : "listener");
+	while (trace_view_next(&view, &record, &session)) {
+		last_ns = record.time_ns;
+		if (session == why.session && why_subject(&record) == why.number)
+			why_on_record(&why, &record);
+	}
+	if (!why.freed)
+		why.last_ns = last_ns;
+	/* A hold that was never released held until the end. */
+	for (unsigned barrier = 0; !why.freed && barrier < NOPAL_BARRIERS; barrier++)
+		for (unsigned i = 0; i < BITS; i++)
+			if (why.held[barrier] >> i & 1)
+				why_held(&why, barrier, i, why.last_ns, NULL);
+	if (!why.longest.found)
+		puts(why.events ? "\nnobody held it"
+				: "\nholds are not in this trace: it has packets alone");
+	else
+		why_totals(&why);
 	trace_view_close(&view);
-	return code;
+	return view.damaged ? TOOL_FAILED : TOOL_GOOD;
 }
 
 const struct tool tool_why = {
