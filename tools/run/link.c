@@ -14,7 +14,7 @@
 #include "frame/loop.h"
 #include "frame/tool.h"
 #include "load/hosts.h"
-#include "run/sim_report.h"
+#include "run/sim.h"
 
 enum {
 	LINK_DEFAULT_SEED = 1,
@@ -25,25 +25,13 @@ enum {
 	LINK_KILO = 1000,
 };
 
-struct link;
-
-/* How packets come to the link and leave it. */
-struct link_way {
-	const char *option;
-	bool (*read)(struct link *link, const struct tool_call *call);
-	bool (*open)(struct link *link, struct nopal_problems *problems);
-	void (*close)(struct link *link);
-};
-
 /* The state of a run. */
 struct link {
-	const struct link_way *way;
 	struct loop *loop;
 	struct nopal_link forward, reverse;
 	int64_t seed;
-	struct nopal_relay *relay;
+	bool relays; /* from `listen` to `target`; else between the sides */
 	struct nopal_address listen, target;
-	struct nopal_tun *tun;
 	struct nopal_tun_side sides[LINK_SIDES];
 	char devices[LINK_SIDES][LINK_NAME_BYTES];
 	char spaces[LINK_SIDES][LINK_NAME_BYTES];
@@ -51,9 +39,7 @@ struct link {
 
 static void link_on_interrupt(void *user)
 {
-	struct link *link = user;
-
-	loop_stop(link->loop);
+	loop_stop(user);
 }
 
 /* ------------------------------------------------------------------ report */
@@ -107,7 +93,7 @@ static void link_print_line(const char *direction, const struct nopal_link_count
 	       link_mean_late(counters) / NOPAL_MICROSECOND, counters->refused, counters->missed);
 }
 
-/* ------------------------------------------------------------------- relay */
+/* ------------------------------------------------------------------- words */
 
 static bool link_relay_read(struct link *link, const struct tool_call *call)
 {
@@ -131,28 +117,6 @@ static bool link_relay_read(struct link *link, const struct tool_call *call)
 		call->words[2]);
 	return false;
 }
-
-static bool link_relay_open(struct link *link, struct nopal_problems *problems)
-{
-	char text[NOPAL_ADDRESS_TEXT];
-	struct nopal_address local;
-
-	link->relay =
-		nopal_relay_open(loop_base(link->loop), &link->listen, &link->target,
-				 &link->forward, &link->reverse, (uint64_t)link->seed, problems);
-	if (!link->relay)
-		return false;
-	nopal_relay_local(link->relay, &local);
-	fprintf(stderr, "relay at %s; interrupt to end\n", nopal_address_format(&local, text));
-	return true;
-}
-
-static void link_relay_close(struct link *link)
-{
-	nopal_relay_close(link->relay);
-}
-
-/* --------------------------------------------------------------------- tun */
 
 /* "A,B" as two names. */
 static bool link_pair(const char *option, const char *text, char names[LINK_SIDES][LINK_NAME_BYTES])
@@ -192,48 +156,43 @@ static bool link_tun_read(struct link *link, const struct tool_call *call)
 	return true;
 }
 
-static bool link_tun_open(struct link *link, struct nopal_problems *problems)
-{
-	link->tun = nopal_tun_open(loop_base(link->loop), link->sides, &link->forward,
-				   &link->reverse, (uint64_t)link->seed, problems);
-	if (!link->tun)
-		return false;
-	hosts_hurry();
-	fprintf(stderr, "link between %s and %s; interrupt to end\n", link->devices[0],
-		link->devices[1]);
-	return true;
-}
-
-static void link_tun_close(struct link *link)
-{
-	nopal_tun_close(link->tun);
-}
-
 /* --------------------------------------------------------------------- run */
-
-static const struct link_way link_ways[] = {
-	{ "relay", link_relay_read, link_relay_open, link_relay_close },
-	{ "tun", link_tun_read, link_tun_open, link_tun_close },
-};
-enum { LINK_WAYS = sizeof(link_ways) / sizeof(link_ways[0]) };
 
 static enum tool_exit link_pass(struct link *link, bool json)
 {
 	struct nopal_problems problems = { 0 };
-	bool open;
 	struct nopal_link_counters forward, reverse;
+	struct nopal_relay *relay = NULL;
+	struct nopal_tun *tun = NULL;
+	char text[NOPAL_ADDRESS_TEXT];
+	struct nopal_address local;
 
 	/* before it says that it is there: who waits for that may interrupt */
-	loop_on_interrupt(link->loop, link_on_interrupt, link);
-	open = link->way->open(link, &problems);
+	loop_on_interrupt(link->loop, link_on_interrupt, link->loop);
+	if (link->relays)
+		relay = nopal_relay_open(loop_base(link->loop), &link->listen, &link->target,
+					 &link->forward, &link->reverse, (uint64_t)link->seed,
+					 &problems);
+	else
+		tun = nopal_tun_open(loop_base(link->loop), link->sides, &link->forward,
+				     &link->reverse, (uint64_t)link->seed, &problems);
+	if (relay) {
+		nopal_relay_local(relay, &local);
+		fprintf(stderr, "relay at %s; interrupt to end\n",
+			nopal_address_format(&local, text));
+	} else if (tun) {
+		hosts_hurry();
+		fprintf(stderr, "link between %s and %s; interrupt to end\n", link->devices[0],
+			link->devices[1]);
+	}
 	tool_problems(&problems);
-	if (!open)
+	if (!relay && !tun)
 		return TOOL_ENVIRONMENT;
 	loop_run(link->loop);
-	if (link->relay)
-		nopal_relay_counters(link->relay, &forward, &reverse);
+	if (relay)
+		nopal_relay_counters(relay, &forward, &reverse);
 	else
-		nopal_tun_counters(link->tun, &forward, &reverse);
+		nopal_tun_counters(tun, &forward, &reverse);
 	if (json) {
 		json_t *report =
 			json_pack("{s:s, s:i, s:o, s:o}", "schema", "nopal.link", "version", 1,
@@ -247,30 +206,27 @@ static enum tool_exit link_pass(struct link *link, bool json)
 		link_print_line("forward", &forward);
 		link_print_line("reverse", &reverse);
 	}
-	link->way->close(link);
+	if (relay)
+		nopal_relay_close(relay);
+	else
+		nopal_tun_close(tun);
 	return TOOL_GOOD;
 }
 
 static enum tool_exit link_run(const struct tool_call *call)
 {
-	struct link link = { 0 };
+	struct link link = { .relays = tool_value(call, "relay") != NULL };
 	enum tool_exit code;
-	int said = 0;
 
-	for (int i = 0; i < LINK_WAYS; i++)
-		if (tool_value(call, link_ways[i].option)) {
-			link.way = &link_ways[i];
-			said++;
-		}
-	if (said != 1) {
+	if (link.relays == (tool_value(call, "tun") != NULL)) {
 		fprintf(stderr,
 			"error: how packets come to the link is %s\n"
 			"  fix: say --relay or --tun\n",
-			said ? "said twice" : "not said");
+			link.relays ? "said twice" : "not said");
 		return TOOL_BAD_INPUT;
 	}
 	if (!bench_link(call->words[0], &link.forward, &link.reverse) ||
-	    !link.way->read(&link, call) ||
+	    !(link.relays ? link_relay_read(&link, call) : link_tun_read(&link, call)) ||
 	    !tool_quantity(call, "seed", NOPAL_COUNT, LINK_DEFAULT_SEED, &link.seed))
 		return TOOL_BAD_INPUT;
 	link.loop = loop_new(NULL);

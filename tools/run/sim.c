@@ -15,9 +15,6 @@
 #include <nopal/microprotocol.h>
 #include "frame/tool.h"
 #include "run/sim.h"
-#include "run/sim_judge.h"
-#include "run/sim_report.h"
-#include "run/sim_traffic.h"
 
 enum {
 	SIM_PORT = 9000,
@@ -222,27 +219,6 @@ static bool begin(struct sim_run *run)
 	return true;
 }
 
-static enum tool_exit play(struct sim_run *run)
-{
-	bool good;
-	int error;
-
-	if (!begin(run))
-		return TOOL_ENVIRONMENT;
-	run_world(run);
-	sim_judge(run);
-	good = sim_report_is_good(run);
-	run->trace_hash = nopal_trace_hash(run->world);
-	error = nopal_trace_stop(run->world);
-	sim_report_end(run);
-	if (error) {
-		refuse("is the disk full?", "the trace was not written whole: %s",
-		       strerror(-error));
-		return TOOL_ENVIRONMENT;
-	}
-	return good ? TOOL_GOOD : TOOL_FAILED;
-}
-
 static bool make_world(struct sim_run *run)
 {
 	const struct sim_options *options = &run->options;
@@ -284,6 +260,7 @@ static enum tool_exit sim_main(const struct tool_call *call)
 {
 	struct sim_run run = { 0 };
 	enum tool_exit exit = TOOL_BAD_INPUT;
+	int error;
 
 	if (!read_options(call, &run.options))
 		return TOOL_BAD_INPUT;
@@ -292,7 +269,19 @@ static enum tool_exit sim_main(const struct tool_call *call)
 		return TOOL_BAD_INPUT;
 	run.connectionless = !nopal_plan_provides(run.plan, "connection");
 	if (read_amount(call, run.plan, &run.options)) {
-		exit = make_world(&run) ? play(&run) : TOOL_ENVIRONMENT;
+		exit = TOOL_ENVIRONMENT;
+		if (make_world(&run) && begin(&run)) {
+			run_world(&run);
+			sim_judge(&run);
+			run.trace_hash = nopal_trace_hash(run.world);
+			error = nopal_trace_stop(run.world);
+			exit = sim_report_end(&run) ? TOOL_GOOD : TOOL_FAILED;
+			if (error) {
+				refuse("is the disk full?", "the trace was not written whole: %s",
+				       strerror(-error));
+				exit = TOOL_ENVIRONMENT;
+			}
+		}
 		nopal_world_free(run.world);
 		sim_traffic_free(&run);
 	}

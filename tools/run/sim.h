@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim.h -- a simulated run: its options, its flows, its progress.
+ * sim.h -- a simulated run: its options, its flows, its progress, its traffic, verdicts, results.
  */
 #ifndef NOPAL_TOOL_SIM_H
 #define NOPAL_TOOL_SIM_H
@@ -109,5 +109,54 @@ struct sim_run {
 /* The same run once more, up to its end, without a word; the caller frees the world and the
  * traffic.  False: out of memory. */
 bool sim_again(const struct sim_run *run, struct sim_run *ret_again);
+
+/* ------------------------------------------------- sim_traffic.c: sent, received, verified */
+
+/* Bytes of a message that is long enough to tell its number. */
+enum { SIM_HEAD_BYTES = 16 };
+enum { SIM_SEEN_AT_ONCE = 8, SIM_SEEN_ALL = 0xff }; /* of a byte of bits */
+static inline bool sim_traffic_seen(const uint8_t *bits, uint64_t number)
+{
+	return bits[number / SIM_SEEN_AT_ONCE] >> number % SIM_SEEN_AT_ONCE & 1;
+}
+bool sim_traffic_prepare(struct sim_run *run);
+bool sim_traffic_open(struct sim_run *run, unsigned flow, struct nopal_endpoint *from,
+		      struct nopal_endpoint *to);
+/* Notes the counters of sessions that have not ended, and says what they wait for where that was
+ * asked. */
+void sim_traffic_finish(struct sim_run *run);
+void sim_traffic_free(struct sim_run *run);
+uint64_t sim_traffic_delivered(const struct sim_run *run);
+
+/* ---------------------------------------------- sim_judge.c: facts, and a run that stands still */
+
+/* From time to time while it runs; false: it stands still, and is cut. */
+bool sim_judge_goes_on(struct sim_run *run);
+/* Is it time for that?  After each step: so many have passed, or so much time. */
+enum { SIM_JUDGE_STEPS = 4096 };
+static inline bool sim_judge_is_due(struct sim_run *run)
+{
+	struct sim_progress *progress = &run->progress;
+
+	return ++progress->steps % SIM_JUDGE_STEPS == 0 ||
+	       nopal_world_now(run->world) >= progress->at_ns + progress->patience_ns;
+}
+/* Nothing is left to happen. */
+void sim_judge_idle(struct sim_run *run);
+/* The holds of a session when it ended, or holds when the run does. */
+void sim_judge_held(struct sim_run *run, struct sim_end *end, const struct nopal_session *session);
+/* One of the destinations of the flow's sender ended: the same. */
+void sim_judge_destination(struct sim_flow *flow, const struct nopal_destination_info *info);
+/* When all has ended: verdicts, and whom they blame. */
+void sim_judge(struct sim_run *run);
+
+/* --------------------------------------------------- sim_report.c: results as text and as JSON */
+
+/* One object of --jsonl, at any time of the run. */
+void sim_report_moment(struct sim_run *run);
+/* False: the run failed. */
+bool sim_report_end(struct sim_run *run);
+/* Mean time in the queue of the datagrams that it took. */
+int64_t sim_report_queue_ns(const struct nopal_link_counters *link);
 
 #endif

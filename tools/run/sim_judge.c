@@ -13,11 +13,8 @@
 
 #include <nopal/microprotocol.h>
 #include "run/sim.h"
-#include "run/sim_judge.h"
-#include "run/sim_traffic.h"
 
 enum {
-	CHECK_STEPS = 4096,	/* between looks at the clock */
 	STUCK_STEPS = 500000,	/* without anything new */
 	STUCK_ROUND_TRIPS = 50, /* round trips: */
 	STUCK_SECONDS = 60,	/* and so long besides */
@@ -67,14 +64,6 @@ static int64_t link_trip_ns(const struct nopal_link *link)
 	return link->delay_ns + link->jitter_ns + queue_ns;
 }
 
-/* How long may a run be without anything new? */
-static int64_t patience_ns(const struct sim_options *options)
-{
-	int64_t trip_ns = link_trip_ns(&options->forward) + link_trip_ns(&options->reverse);
-
-	return STUCK_SECONDS * NOPAL_SECOND + STUCK_ROUND_TRIPS * trip_ns + options->interval_ns;
-}
-
 /* First transmissions are something new, too: a long message takes many. */
 static uint64_t transmissions(const struct sim_run *run)
 {
@@ -103,10 +92,13 @@ static struct nopal_link_counters link_of(const struct sim_run *run)
 static void progress_mark(struct sim_run *run)
 {
 	struct sim_progress *progress = &run->progress;
+	const struct sim_options *options = &run->options;
+	int64_t trip_ns = link_trip_ns(&options->forward) + link_trip_ns(&options->reverse);
 
 	progress->marked = progress->count;
 	progress->at_ns = nopal_world_now(run->world);
-	progress->patience_ns = patience_ns(&run->options);
+	progress->patience_ns =
+		STUCK_SECONDS * NOPAL_SECOND + STUCK_ROUND_TRIPS * trip_ns + options->interval_ns;
 	progress->marked_steps = progress->steps;
 	progress->transmissions = transmissions(run);
 	progress->link = link_of(run);
@@ -212,26 +204,6 @@ static int end_of(const struct sim_end *end)
 	return end->ended ? end->how : JUDGE_OPEN;
 }
 
-/* Messages that never came, and their outcomes as told. */
-static void facts_missing(const struct sim_flow *flow, struct judge_facts *facts)
-{
-	for (uint64_t i = 0; i < flow->next; i++) {
-		if (i % SIM_SEEN_AT_ONCE == 0 && flow->seen[i / SIM_SEEN_AT_ONCE] == SIM_SEEN_ALL) {
-			i += SIM_SEEN_AT_ONCE - 1;
-			continue;
-		}
-		if (sim_traffic_seen(flow->seen, i))
-			continue;
-		judge_note(&facts->missing, i);
-		if (i < flow->beyond)
-			judge_note(&facts->gaps, i);
-		if (sim_traffic_seen(flow->told, i))
-			judge_note(&facts->lies, i);
-		if (sim_traffic_seen(flow->given_up, i))
-			judge_note(&facts->given_up, i);
-	}
-}
-
 static void facts_make(const struct sim_run *run, const struct sim_flow *flow,
 		       struct judge_facts *facts)
 {
@@ -263,8 +235,22 @@ static void facts_make(const struct sim_run *run, const struct sim_flow *flow,
 	facts_of_flow(facts, flow, sender, receiver);
 	if (flow->no_room)
 		facts->sender_end = NOPAL_RESOURCE;
-	if (facts->numbered)
-		facts_missing(flow, facts);
+	/* Messages that never came, and their outcomes as told. */
+	for (uint64_t i = 0; facts->numbered && i < flow->next; i++) {
+		if (i % SIM_SEEN_AT_ONCE == 0 && flow->seen[i / SIM_SEEN_AT_ONCE] == SIM_SEEN_ALL) {
+			i += SIM_SEEN_AT_ONCE - 1;
+			continue;
+		}
+		if (sim_traffic_seen(flow->seen, i))
+			continue;
+		judge_note(&facts->missing, i);
+		if (i < flow->beyond)
+			judge_note(&facts->gaps, i);
+		if (sim_traffic_seen(flow->told, i))
+			judge_note(&facts->lies, i);
+		if (sim_traffic_seen(flow->given_up, i))
+			judge_note(&facts->given_up, i);
+	}
 }
 
 void sim_judge(struct sim_run *run)
@@ -284,15 +270,13 @@ void sim_judge(struct sim_run *run)
 		return;
 	if (run->options.watch) {
 		judge_suspect_deeds(run->suspects, run->world);
-	} else {
+	} else if (sim_traffic_delivered(run) <= AGAIN_MAX) {
 		struct sim_run again;
 
-		if (sim_traffic_delivered(run) <= AGAIN_MAX) {
-			if (sim_again(run, &again))
-				judge_suspect_deeds(run->suspects, again.world);
-			nopal_world_free(again.world);
-			sim_traffic_free(&again);
-		}
+		if (sim_again(run, &again))
+			judge_suspect_deeds(run->suspects, again.world);
+		nopal_world_free(again.world);
+		sim_traffic_free(&again);
 	}
 	judge_blame(&run->judgement, run->suspects);
 }

@@ -12,8 +12,6 @@
 
 #include <nopal/microprotocol.h>
 #include "run/sim.h"
-#include "run/sim_report.h"
-#include "run/sim_traffic.h"
 
 enum {
 	REPORT_VERSION = 1,
@@ -37,6 +35,7 @@ struct totals {
 	int64_t last_delivery_ns, duration_ns;
 	uint64_t goodput_bps, overhead_ppm, fairness_ppm;
 	struct nopal_link_counters link;
+	bool all_delivered, all_well; /* of every flow; well: as far as it has ended */
 };
 
 static void counters_add(struct nopal_counters *sum, const struct nopal_counters *one)
@@ -66,38 +65,28 @@ static bool took_no_time(uint64_t delivered_bytes, uint64_t goodput_bps)
 	return delivered_bytes > 0 && goodput_bps == 0;
 }
 
-/* Jain's index, (sum x)^2 / (n * sum x^2), in millionths.  Shares are taken in a unit that keeps
- * 10000 flows of 100 Gbit/s within 64 bits. */
-static uint64_t fairness(const struct sim_run *run)
-{
-	const uint64_t unit_bps = 100000;
-	uint64_t sum = 0, squares = 0;
-
-	for (int i = 0; i < run->options.flows; i++) {
-		uint64_t share = flow_goodput(&run->flows[i]) / unit_bps;
-
-		sum += share;
-		squares += share * share;
-	}
-	if (squares == 0)
-		return 0;
-	return nopal_scale(nopal_scale(sum, MILLION, (uint64_t)run->options.flows), sum, squares);
-}
-
 static void totals_make(const struct sim_run *run, struct totals *totals)
 {
-	uint64_t left;
+	const uint64_t share_bps = 100000;
+	uint64_t left, sum = 0, squares = 0;
 
-	memset(totals, 0, sizeof(*totals));
+	*totals = (struct totals){ .all_delivered = true, .all_well = true };
 	for (int i = 0; i < run->options.flows; i++) {
-		counters_add(&totals->sender, &run->flows[i].sender.counters);
-		counters_add(&totals->receiver, &run->flows[i].receiver.counters);
-		totals->messages_sent += run->flows[i].next;
-#define ADD(name) totals->tally.name += run->flows[i].tally.name;
+		const struct sim_flow *flow = &run->flows[i];
+		uint64_t share = flow_goodput(flow) / share_bps;
+
+		counters_add(&totals->sender, &flow->sender.counters);
+		counters_add(&totals->receiver, &flow->receiver.counters);
+		totals->messages_sent += flow->next;
+#define ADD(name) totals->tally.name += flow->tally.name;
 		SIM_TALLY(ADD)
 #undef ADD
-		if (run->flows[i].last_delivery_ns > totals->last_delivery_ns)
-			totals->last_delivery_ns = run->flows[i].last_delivery_ns;
+		if (flow->last_delivery_ns > totals->last_delivery_ns)
+			totals->last_delivery_ns = flow->last_delivery_ns;
+		totals->all_delivered &= flow->tally.delivered_bytes == run->options.bytes;
+		totals->all_well &= !flow->sender.ended || flow->sender.how == NOPAL_ENDED_WELL;
+		sum += share;
+		squares += share * share;
 	}
 	totals->duration_ns = run->last_ns;
 	totals->goodput_bps = rate_bps(totals->tally.delivered_bytes,
@@ -106,7 +95,11 @@ static void totals_make(const struct sim_run *run, struct totals *totals)
 	if (totals->tally.delivered_bytes && left > totals->tally.delivered_bytes)
 		totals->overhead_ppm = nopal_scale(left - totals->tally.delivered_bytes, MILLION,
 						   totals->tally.delivered_bytes);
-	totals->fairness_ppm = fairness(run);
+	/* Jain's index, (sum x)^2 / (n * sum x^2), in millionths.  Shares are taken in a unit that
+	 * keeps 10000 flows of 100 Gbit/s within 64 bits. */
+	if (squares)
+		totals->fairness_ppm = nopal_scale(
+			nopal_scale(sum, MILLION, (uint64_t)run->options.flows), sum, squares);
 	nopal_sim_link_counters(run->world, 0, 1, &totals->link);
 }
 
@@ -134,43 +127,6 @@ int64_t sim_report_queue_ns(const struct nopal_link_counters *link)
 	return queued ? link->queue_delay_sum_ns / (int64_t)queued : 0;
 }
 
-static bool all_verified(const struct sim_run *run)
-{
-	for (int i = 0; i < run->options.flows; i++)
-		if (run->flows[i].tally.wrong_bytes)
-			return false;
-	return true;
-}
-
-static bool all_delivered(const struct sim_run *run)
-{
-	for (int i = 0; i < run->options.flows; i++)
-		if (run->flows[i].tally.delivered_bytes != run->options.bytes)
-			return false;
-	return true;
-}
-
-static bool is_sound(const struct sim_run *run)
-{
-	for (int i = 0; i < run->options.flows; i++)
-		if (run->flows[i].sender.ended && run->flows[i].sender.how != NOPAL_ENDED_WELL)
-			return false;
-	return all_verified(run) && !judge_is_broken(&run->judgement);
-}
-
-/* Lost messages are no failure of a config that does not promise them, nor of a run that was to be
- * short. */
-static bool lacks_messages(const struct sim_run *run)
-{
-	return !all_delivered(run) && !run->options.duration_given &&
-	       nopal_promises(&run->judgement.promised, NOPAL_DELIVERY, NOPAL_ALL);
-}
-
-bool sim_report_is_good(const struct sim_run *run)
-{
-	return is_sound(run) && !lacks_messages(run);
-}
-
 /* ---------------------------------------------------------------------- JSON */
 
 static const char *end_word(const struct sim_end *end)
@@ -193,10 +149,8 @@ static const char *end_word(const struct sim_end *end)
 	return end->ended ? words[end->how] : "open";
 }
 
-static void put(json_t *object, const char *name, uint64_t value)
-{
-	json_object_set_new(object, name, json_integer((json_int_t)value));
-}
+#define put(object, name, value)                                                                   \
+	json_object_set_new(object, name, json_integer((json_int_t)(value)))
 
 static void put_goodput(json_t *object, uint64_t delivered_bytes, uint64_t goodput_bps)
 {
@@ -204,11 +158,6 @@ static void put_goodput(json_t *object, uint64_t delivered_bytes, uint64_t goodp
 		json_object_set_new(object, "goodput_bps", json_null());
 	else
 		put(object, "goodput_bps", goodput_bps);
-}
-
-static void put_time(json_t *object, const char *name, int64_t value_ns)
-{
-	json_object_set_new(object, name, json_integer(value_ns));
 }
 
 static void put_text(json_t *object, const char *name, const char *text)
@@ -251,40 +200,20 @@ static json_t *link_json(const struct nopal_link_counters *link)
 	return object;
 }
 
-static void put_setting(json_t *object, const struct sim_run *run)
-{
-	static const char *const topologies[] = {
-		[SIM_DIRECT] = "direct",
-		[SIM_DUMBBELL] = "dumbbell",
-		[SIM_STAR] = "star",
-	};
-	const struct sim_options *options = &run->options;
-
-	put_text(object, "schema", REPORT_SCHEMA);
-	put(object, "version", REPORT_VERSION);
-	put_text(object, "config", nopal_plan_info(run->plan)->name);
-	put_hex(object, "fingerprint", nopal_plan_info(run->plan)->fingerprint);
-	put_text(object, "link", options->link_text);
-	put_text(object, "topology", topologies[options->topology]);
-	put(object, "sessions", (uint64_t)options->flows);
-	put(object, "seed", options->seed);
-	put(object, "message_bytes", options->size);
-	put_time(object, "interval_ns", options->interval_ns);
-}
-
 static void put_result(json_t *object, const struct sim_run *run, const struct totals *totals)
 {
-	put_time(object, "duration_ns", totals->duration_ns);
+	put(object, "duration_ns", totals->duration_ns);
 	put(object, "sent_messages", totals->messages_sent);
 #define PUT(name) put(object, #name, totals->tally.name);
 	SIM_TALLY(PUT)
 #undef PUT
-	json_object_set_new(object, "verified",
-			    json_boolean(totals->tally.delivered_bytes && all_verified(run)));
+	json_object_set_new(
+		object, "verified",
+		json_boolean(totals->tally.delivered_bytes && !totals->tally.wrong_bytes));
 	/* Where two must have a message, a single receiver that has all is not enough. */
 	json_object_set_new(
 		object, "complete",
-		json_boolean(all_delivered(run) && totals->sender.messages_missing == 0));
+		json_boolean(totals->all_delivered && totals->sender.messages_missing == 0));
 	put_goodput(object, totals->tally.delivered_bytes, totals->goodput_bps);
 	put(object, "fairness_ppm", totals->fairness_ppm);
 	put(object, "datagrams", totals->sender.datagrams_out);
@@ -292,11 +221,11 @@ static void put_result(json_t *object, const struct sim_run *run, const struct t
 	put(object, "lost", totals->sender.segments_lost);
 	put(object, "timeouts", totals->sender.segments_timeout);
 	put(object, "overhead_ppm", totals->overhead_ppm);
-	put_time(object, "delay_p50_ns", delay_at(run, MEDIAN));
-	put_time(object, "delay_p99_ns", delay_at(run, TAIL));
-	put_time(object, "delay_max_ns", delay_at(run, PERCENT));
-	put_time(object, "queue_delay_peak_ns", totals->link.queue_delay_peak_ns);
-	put_time(object, "queue_delay_mean_ns", sim_report_queue_ns(&totals->link));
+	put(object, "delay_p50_ns", delay_at(run, MEDIAN));
+	put(object, "delay_p99_ns", delay_at(run, TAIL));
+	put(object, "delay_max_ns", delay_at(run, PERCENT));
+	put(object, "queue_delay_peak_ns", totals->link.queue_delay_peak_ns);
+	put(object, "queue_delay_mean_ns", sim_report_queue_ns(&totals->link));
 	put_hex(object, "trace_hash", run->trace_hash);
 }
 
@@ -305,6 +234,47 @@ static void json_line(json_t *object, size_t flags)
 	json_dumpf(object, stdout, flags | JSON_ENSURE_ASCII);
 	putchar('\n');
 	json_decref(object);
+}
+
+static void report_json(const struct sim_run *run, const struct totals *totals)
+{
+	static const char *const topologies[] = {
+		[SIM_DIRECT] = "direct",
+		[SIM_DUMBBELL] = "dumbbell",
+		[SIM_STAR] = "star",
+	};
+	const struct sim_options *options = &run->options;
+	json_t *object = json_object(), *array = json_array();
+
+	put_text(object, "schema", REPORT_SCHEMA);
+	put(object, "version", REPORT_VERSION);
+	put_text(object, "config", nopal_plan_info(run->plan)->name);
+	put_hex(object, "fingerprint", nopal_plan_info(run->plan)->fingerprint);
+	put_text(object, "link", options->link_text);
+	put_text(object, "topology", topologies[options->topology]);
+	put(object, "sessions", options->flows);
+	put(object, "seed", options->seed);
+	put(object, "message_bytes", options->size);
+	put(object, "interval_ns", options->interval_ns);
+	put_result(object, run, totals);
+	json_object_set_new(object, "link_counters", link_json(&totals->link));
+	json_object_set_new(object, "sender", counters_json(&totals->sender));
+	json_object_set_new(object, "receiver", counters_json(&totals->receiver));
+	for (int i = 0; i < options->flows; i++) {
+		const struct sim_flow *flow = &run->flows[i];
+		json_t *one = json_object();
+
+		put_text(one, "end", end_word(&flow->sender));
+		put_text(one, "peer_end", end_word(&flow->receiver));
+		if (flow->sender.text && *flow->sender.text)
+			put_text(one, "why", flow->sender.text);
+		put(one, "delivered_bytes", flow->tally.delivered_bytes);
+		put_goodput(one, flow->tally.delivered_bytes, flow_goodput(flow));
+		json_array_append_new(array, one);
+	}
+	json_object_set_new(object, "flows", array);
+	json_object_set_new(object, "judged", judge_json(&run->judgement));
+	json_line(object, options->jsonl ? JSON_COMPACT : JSON_INDENT(2));
 }
 
 void sim_report_moment(struct sim_run *run)
@@ -322,12 +292,12 @@ void sim_report_moment(struct sim_run *run)
 
 	put_text(object, "schema", MOMENT_SCHEMA);
 	put(object, "version", REPORT_VERSION);
-	put_time(object, "time_ns", nopal_world_now(run->world));
+	put(object, "time_ns", nopal_world_now(run->world));
 	put(object, "delivered_bytes", delivered);
 	put(object, "goodput_bps", rate_bps(delivered - run->told_bytes, run->options.every_ns));
 	for (size_t i = 0; session && i < sizeof(names) / sizeof(*names); i++)
 		if (nopal_session_shared(session, names[i], &value))
-			put_time(object, names[i], value);
+			put(object, names[i], value);
 	nopal_sim_link_counters(run->world, 0, 1, &link);
 	json_object_set_new(object, "link_counters", link_json(&link));
 	run->told_bytes = delivered;
@@ -368,23 +338,10 @@ static void share_row(const char *name, uint64_t ppm, const char *unit, uint64_t
 	       ppm % per_unit / (per_unit / thousand), unit);
 }
 
-static void table_traffic(const struct totals *totals)
+static void report_table(const struct sim_run *run, const struct totals *totals)
 {
 	const struct nopal_counters *sender = &totals->sender;
 
-	count_row("datagrams", sender->datagrams_out);
-	count_row("resends", sender->resends);
-	count_row("segments lost", sender->segments_lost);
-	count_row("segments timed out", sender->segments_timeout);
-	share_row("overhead", totals->overhead_ppm, " %", MILLION / PERCENT);
-	count_row("lost on the link", totals->link.lost);
-	count_row("dropped at the queue", totals->link.overflowed);
-	time_row("queue delay, mean", sim_report_queue_ns(&totals->link));
-	time_row("queue delay, peak", totals->link.queue_delay_peak_ns);
-}
-
-static void table_end(const struct sim_run *run, const struct totals *totals)
-{
 	printf("%s over %s, seed %" PRIu64 "\n", nopal_plan_info(run->plan)->name,
 	       *run->options.link_text ? run->options.link_text : "an ideal link",
 	       run->options.seed);
@@ -400,8 +357,8 @@ static void table_end(const struct sim_run *run, const struct totals *totals)
 	count_row("messages sent", totals->messages_sent);
 	count_row("messages delivered", totals->tally.delivered_messages);
 	count_row("bytes delivered", totals->tally.delivered_bytes);
-	if (totals->sender.messages_missing)
-		count_row("missing, says sender", totals->sender.messages_missing);
+	if (sender->messages_missing)
+		count_row("missing, says sender", sender->messages_missing);
 	if (took_no_time(totals->tally.delivered_bytes, totals->goodput_bps))
 		printf("  %-22s %s\n", "goodput", "without bound: in no time");
 	else
@@ -417,7 +374,15 @@ static void table_end(const struct sim_run *run, const struct totals *totals)
 	time_row("message delay, p50", delay_at(run, MEDIAN));
 	time_row("message delay, p99", delay_at(run, TAIL));
 	time_row("message delay, max", delay_at(run, PERCENT));
-	table_traffic(totals);
+	count_row("datagrams", sender->datagrams_out);
+	count_row("resends", sender->resends);
+	count_row("segments lost", sender->segments_lost);
+	count_row("segments timed out", sender->segments_timeout);
+	share_row("overhead", totals->overhead_ppm, " %", MILLION / PERCENT);
+	count_row("lost on the link", totals->link.lost);
+	count_row("dropped at the queue", totals->link.overflowed);
+	time_row("queue delay, mean", sim_report_queue_ns(&totals->link));
+	time_row("queue delay, peak", totals->link.queue_delay_peak_ns);
 	printf("  %-22s %s\n", "bytes verified",
 	       totals->tally.wrong_bytes       ? "NO"
 	       : totals->tally.delivered_bytes ? "yes"
@@ -427,53 +392,33 @@ static void table_end(const struct sim_run *run, const struct totals *totals)
 	printf("  %-22s %016" PRIx64 "\n", "trace hash", run->trace_hash);
 }
 
-void sim_report_end(struct sim_run *run)
+bool sim_report_end(struct sim_run *run)
 {
+	const struct judgement *judgement = &run->judgement;
+	bool broken = judge_is_broken(judgement), sound, lacks_messages;
 	struct totals totals;
-	const struct judgement *judgement;
-	bool broken;
 
 	if (run->delay_count)
 		qsort(run->delays, run->delay_count, sizeof(*run->delays), delay_compare);
 	totals_make(run, &totals);
-	if (run->options.json || run->options.jsonl) {
-		json_t *object = json_object();
-		json_t *array;
-
-		put_setting(object, run);
-		put_result(object, run, &totals);
-		json_object_set_new(object, "link_counters", link_json(&totals.link));
-		json_object_set_new(object, "sender", counters_json(&totals.sender));
-		json_object_set_new(object, "receiver", counters_json(&totals.receiver));
-		array = json_array();
-		for (int i = 0; i < run->options.flows; i++) {
-			const struct sim_flow *flow = &run->flows[i];
-			json_t *one = json_object();
-
-			put_text(one, "end", end_word(&flow->sender));
-			put_text(one, "peer_end", end_word(&flow->receiver));
-			if (flow->sender.text && *flow->sender.text)
-				put_text(one, "why", flow->sender.text);
-			put(one, "delivered_bytes", flow->tally.delivered_bytes);
-			put_goodput(one, flow->tally.delivered_bytes, flow_goodput(flow));
-			json_array_append_new(array, one);
-		}
-		json_object_set_new(object, "flows", array);
-		json_object_set_new(object, "judged", judge_json(&run->judgement));
-		json_line(object, run->options.jsonl ? JSON_COMPACT : JSON_INDENT(2));
-	} else {
-		table_end(run, &totals);
-	}
-	/* A standstill is reported, whether it was promised to go on or not. */
-	judgement = &run->judgement;
-	broken = judge_is_broken(judgement);
+	if (run->options.json || run->options.jsonl)
+		report_json(run, &totals);
+	else
+		report_table(run, &totals);
+	sound = totals.all_well && !totals.tally.wrong_bytes && !broken;
+	/* Lost messages are no failure of a config that does not promise them, nor of a run that
+	 * was to be short. */
+	lacks_messages = !totals.all_delivered && !run->options.duration_given &&
+			 nopal_promises(&judgement->promised, NOPAL_DELIVERY, NOPAL_ALL);
 	fflush(stdout);
+	/* A standstill is reported, whether it was promised to go on or not. */
 	if (*run->stuck && judgement->of[NOPAL_PROGRESS].verdict != JUDGE_BROKEN)
 		fprintf(stderr, "nopal: stopped: %s\n", run->stuck);
 	judge_say(judgement, stderr);
-	if (is_sound(run) && lacks_messages(run))
+	if (sound && lacks_messages)
 		fprintf(stderr,
 			"nopal: not all messages were delivered, and the composition promises it\n");
 	if (broken || judgement->end || *run->stuck || run->stranded)
 		judge_say_held(run->suspects, stderr);
+	return sound && !lacks_messages;
 }

@@ -13,8 +13,6 @@
 #include <nopal/microprotocol.h>
 #include "frame/tool.h"
 #include "run/sim.h"
-#include "run/sim_judge.h"
-#include "run/sim_traffic.h"
 
 enum {
 	HEAD_NUMBER = 8, /* where the number is */
@@ -32,15 +30,6 @@ static void put_word(uint8_t *bytes, uint64_t word)
 {
 	for (int i = WORD_BYTES; i-- > 0; word >>= BYTE_BITS)
 		bytes[i] = word & BYTE_MASK;
-}
-
-static uint64_t get_word(const uint8_t *bytes)
-{
-	uint64_t word = 0;
-
-	for (int i = 0; i < WORD_BYTES; i++)
-		word = word << BYTE_BITS | bytes[i];
-	return word;
 }
 
 static uint64_t message_length(const struct sim_run *run, uint64_t number)
@@ -75,36 +64,32 @@ static int64_t message_due(const struct sim_flow *flow, uint64_t number)
 /* False: nothing more goes now. */
 static bool pump_one(struct sim_flow *flow)
 {
-	int error;
-	struct sim_run *run;
+	struct sim_run *run = flow->run;
+	int64_t now_ns = nopal_world_now(run->world);
 	uint64_t length;
-	int64_t now_ns;
+	int error;
 
-	if (!flow->sender.session || flow->next == flow->run->options.messages ||
-	    message_due(flow, flow->next) > nopal_world_now(flow->run->world))
+	if (!flow->sender.session || flow->next == run->options.messages ||
+	    message_due(flow, flow->next) > now_ns)
 		return false;
-	run = flow->run;
 	length = message_length(run, flow->next);
-	now_ns = nopal_world_now(run->world);
 	memcpy(run->scratch, message_pattern(flow, flow->next, length), length);
 	if (length >= SIM_HEAD_BYTES) {
 		put_word(run->scratch, (uint64_t)now_ns);
 		put_word(run->scratch + HEAD_NUMBER, flow->next);
 	}
 	error = nopal_send(flow->sender.session, run->scratch, length, flow->next);
-	if (!error) {
-		if (run->first_send_ns < 0)
-			run->first_send_ns = now_ns;
-		flow->sent_ns[flow->next] = now_ns;
-		flow->tally.sent_bytes += length;
-		error = 0;
-	}
 	if (error && error != -EAGAIN && error != -EPIPE) {
 		flow->no_room = error == -ENOBUFS;
 		nopal_session_abort(flow->sender.session, strerror(-error));
 	}
-	flow->next += !error;
-	return !error;
+	if (error)
+		return false;
+	if (run->first_send_ns < 0)
+		run->first_send_ns = now_ns;
+	flow->tally.sent_bytes += length;
+	flow->sent_ns[flow->next++] = now_ns;
+	return true;
 }
 
 /* Callbacks may come from within nopal_send(): one pump at a time. */
@@ -299,42 +284,34 @@ static uint64_t wrong_in_message(const struct nopal_message *message, const uint
 	return wrong;
 }
 
-/* The number that a message claims; false where it cannot be one of ours. */
-static bool message_number(struct sim_flow *flow, const struct nopal_message *message,
-			   uint64_t *ret_number)
-{
-	const struct sim_options *options = &flow->run->options;
-	uint64_t length = nopal_message_length(message);
-	uint8_t head[SIM_HEAD_BYTES];
-
-	if (length < SIM_HEAD_BYTES) {
-		*ret_number = 0;
-		return length == options->size ||
-		       length == message_length(flow->run, options->messages - 1);
-	}
-	nopal_message_copy(message, 0, head, sizeof(head));
-	*ret_number = get_word(head + HEAD_NUMBER);
-	return *ret_number < options->messages && length == message_length(flow->run, *ret_number);
-}
-
 static void receiver_received(struct nopal_session *session, struct nopal_message *message,
 			      void *user)
 {
 	struct sim_flow *flow = user;
-	uint64_t length = nopal_message_length(message), number, wrong;
-	uint8_t time[WORD_BYTES], expected[WORD_BYTES];
+	const struct sim_options *options = &flow->run->options;
+	uint64_t length = nopal_message_length(message), number = 0, wrong;
+	bool has_head = length >= SIM_HEAD_BYTES, ours;
+	uint8_t head[SIM_HEAD_BYTES], time[WORD_BYTES];
 
 	(void)session;
 	touch(flow);
-	if (!message_number(flow, message, &number)) {
+	if (has_head) {
+		nopal_message_copy(message, 0, head, sizeof(head));
+		for (int i = HEAD_NUMBER; i < SIM_HEAD_BYTES; i++)
+			number = number << BYTE_BITS | head[i];
+		ours = number < options->messages && length == message_length(flow->run, number);
+	} else {
+		ours = length == options->size ||
+		       length == message_length(flow->run, options->messages - 1);
+	}
+	if (!ours) {
 		flow->tally.wrong_messages++;
 		flow->tally.wrong_bytes += length;
 		judge_note(&flow->wrong, flow->beyond);
 		return;
 	}
 	wrong = flow->tally.wrong_bytes;
-	/* Notes the delay and the order; false for a duplicate. */
-	if (nopal_message_length(message) >= SIM_HEAD_BYTES) {
+	if (has_head) {
 		if (seen_mark(flow->seen, number)) {
 			flow->tally.duplicate_messages++;
 			judge_note(&flow->twice, number);
@@ -346,14 +323,13 @@ static void receiver_received(struct nopal_session *session, struct nopal_messag
 		} else {
 			flow->beyond = number + 1;
 		}
-		put_word(expected, (uint64_t)flow->sent_ns[number]);
-		nopal_message_copy(message, 0, time, sizeof(time));
-		flow->tally.wrong_bytes += wrong_in_piece(time, expected, sizeof(time));
+		put_word(time, (uint64_t)flow->sent_ns[number]);
+		flow->tally.wrong_bytes += wrong_in_piece(head, time, sizeof(time));
 		delay_note(flow, nopal_world_now(flow->run->world) - flow->sent_ns[number]);
 	}
 	flow->run->progress.count++;
 	flow->tally.wrong_bytes += wrong_in_message(message, message_pattern(flow, number, length),
-						    length < SIM_HEAD_BYTES ? 0 : SIM_HEAD_BYTES);
+						    has_head ? SIM_HEAD_BYTES : 0);
 	if (flow->tally.wrong_bytes > wrong)
 		judge_note(&flow->wrong, number);
 	flow->tally.delivered_messages++;
