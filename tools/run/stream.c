@@ -17,9 +17,7 @@
 #include "peer/listen.h"
 #include "peer/progress.h"
 #include "peer/rendezvous.h"
-#include "run/stream_in.h"
-#include "run/stream_out.h"
-#include "run/stream_report.h"
+#include "run/stream.h"
 
 enum { STREAM_RELIABLE_BYTES = 64 << 10 };
 #define STREAM_INTERVAL_NS NOPAL_SECOND
@@ -39,13 +37,13 @@ struct stream {
 	bool said_silent;
 	struct live_judge judge;
 	struct live_judge_options judges;
-	uint64_t moves; /* see stream_moves() */
+	uint64_t moves; /* counters that grow while it goes on, in either direction */
 	bool no_room;	/* the session had no memory for a message */
 	bool held_said; /* who holds what, while it is open */
 	int64_t interval_ns, idle_ns, heard_ns, over_ns;
 	size_t size;
 	struct rendezvous rendezvous;
-	bool reliable, flow_controlled, in_over, over, closing, interrupted;
+	bool reliable, flow_controlled, over, closing, interrupted;
 	enum tool_exit exit;
 };
 
@@ -84,10 +82,7 @@ static void stream_close(struct stream *stream)
 
 static void stream_in_ended(void *user)
 {
-	struct stream *stream = user;
-
-	stream->in_over = true;
-	stream_close(stream);
+	stream_close(user);
 }
 
 /* ------------------------------------------------------------------ callbacks */
@@ -211,26 +206,23 @@ static const struct nopal_callbacks stream_callbacks = {
  * nobody may keep it. */
 static void stream_look(struct stream *stream)
 {
-	uint64_t moves;
 	const struct nopal_counters *counters = nopal_session_counters(stream->session);
+	uint64_t moves = counters->transmissions - counters->resends + counters->messages_arrived +
+			 counters->messages_delivered;
 
-	/* Counters that grow while a stream goes on, in either direction. */
-	moves = counters->transmissions - counters->resends + counters->messages_arrived +
-		counters->messages_delivered;
 	if (moves != stream->moves)
 		live_judge_moved(&stream->judge);
 	stream->moves = moves;
 	if (!live_judge_stands(&stream->judge))
 		return;
-	if (!stream->closing) {
-		if (!stream->held_said)
-			live_judge_say_held(stream->session);
+	if (stream->closing) {
+		live_judge_stuck(&stream->judge, stream->session,
+				 "the session was to close, and nothing moved");
+		nopal_session_abort(stream->session, "it does not close");
+	} else if (!stream->held_said) {
+		live_judge_say_held(stream->session);
 		stream->held_said = true;
-		return;
 	}
-	live_judge_stuck(&stream->judge, stream->session,
-			 "the session was to close, and nothing moved");
-	nopal_session_abort(stream->session, "it does not close");
 }
 
 static void stream_on_tick(void *user)
@@ -239,12 +231,10 @@ static void stream_on_tick(void *user)
 	int64_t now_ns = stream_now(stream);
 
 	if (stream->over) {
-		const struct nopal_endpoint_counters *counters =
-			nopal_endpoint_counters(stream->endpoint);
-
 		/* A side that goes before the flow has closed cuts off what the peer has not heard
 		 * yet. */
-		if (!counters->sessions || stream_now(stream) - stream->over_ns > STREAM_LINGER_NS)
+		if (!nopal_endpoint_counters(stream->endpoint)->sessions ||
+		    now_ns - stream->over_ns > STREAM_LINGER_NS)
 			loop_stop(stream->loop);
 		else
 			loop_event_start(stream->tick, STREAM_LOOK_NS);
@@ -277,37 +267,31 @@ static void stream_on_interrupt(void *user)
 
 /* --------------------------------------------------------------------- running */
 
-static bool stream_open_ends(const struct tool_call *call, struct stream *stream, bool opener)
+static bool stream_start(const struct tool_call *call, struct stream *stream,
+			 const struct nopal_address *address, bool opener)
 {
 	struct stream_in_calls calls = { stream_got, stream_in_ended, stream };
 	const char *in = tool_value(call, "in"), *out = tool_value(call, "out");
+	struct nopal_problems problems = { 0 };
+	struct nopal_address bound;
 	int64_t rate_bps;
 
 	if (!in && !out && opener)
 		in = "pipe:";
-	if (!in && !out && !opener)
+	if (!in && !out)
 		out = "pipe:";
+	stream->tick = loop_event_new(stream->loop, LOOP_TIMER, -1, stream_on_tick, stream);
+	stream->exit = TOOL_BAD_INPUT;
 	if (!tool_quantity(call, "rate", NOPAL_RATE, 0, &rate_bps))
 		return false;
 	if (in)
 		stream->in = stream_in_new(stream->loop, in, stream->size, rate_bps, &calls);
 	if (out)
 		stream->out = stream_out_new(stream->loop, out);
-	stream->report.to_stderr = stream->out && stream_out_is_pipe(stream->out);
-	return (!in || stream->in) && (!out || stream->out);
-}
-
-static bool stream_start(const struct tool_call *call, struct stream *stream,
-			 const struct nopal_address *address, bool opener)
-{
-	struct nopal_problems problems = { 0 };
-	struct nopal_address bound;
-
-	stream->tick = loop_event_new(stream->loop, LOOP_TIMER, -1, stream_on_tick, stream);
-	if (!stream_open_ends(call, stream, opener)) {
-		stream->exit = TOOL_BAD_INPUT;
+	if ((in && !stream->in) || (out && !stream->out))
 		return false;
-	}
+	stream->exit = TOOL_GOOD;
+	stream->report.to_stderr = stream->out && stream_out_is_pipe(stream->out);
 	if (!stream->tick || !loop_on_interrupt(stream->loop, stream_on_interrupt, stream))
 		return false;
 	loop_event_start(stream->tick, stream->interval_ns);
@@ -358,20 +342,8 @@ static bool stream_address(const struct tool_call *call, struct nopal_address *r
 	return !tool_problems(&problems);
 }
 
-/* Both open, so neither is the one that is read from by itself. */
-static bool stream_rendezvous(const struct tool_call *call, const struct nopal_address *peer,
+static bool stream_options_of(const struct tool_call *call, const struct nopal_address *peer,
 			      struct stream *stream)
-{
-	if (!rendezvous_parse(call, peer, stream->plan, &stream->rendezvous))
-		return false;
-	if (!stream->rendezvous.wanted || tool_value(call, "in") || tool_value(call, "out"))
-		return true;
-	fprintf(stderr, "error: --rendezvous says not who sends\n"
-			"  fix: give --in pipe:, --out pipe:, or both\n");
-	return false;
-}
-
-static bool stream_options_of(const struct tool_call *call, struct stream *stream)
 {
 	uint64_t limit = nopal_plan_info(stream->plan)->message_limit;
 	int64_t size = nopal_plan_info(stream->plan)->body_bytes;
@@ -388,12 +360,20 @@ static bool stream_options_of(const struct tool_call *call, struct stream *strea
 	    !tool_quantity(call, "idle", NOPAL_TIME, 0, &stream->idle_ns) ||
 	    !live_judge_read(call, &stream->judges))
 		return false;
-	if (size >= 1 && (uint64_t)size <= limit && stream->interval_ns > 0) {
-		stream->size = (size_t)size;
-		return true;
+	if (size < 1 || (uint64_t)size > limit || stream->interval_ns <= 0) {
+		fprintf(stderr,
+			"error: --size is 1 to %llu bytes with config %s, --interval above 0\n",
+			(unsigned long long)limit, nopal_plan_info(stream->plan)->name);
+		return false;
 	}
-	fprintf(stderr, "error: --size is 1 to %llu bytes with config %s, --interval above 0\n",
-		(unsigned long long)limit, nopal_plan_info(stream->plan)->name);
+	stream->size = (size_t)size;
+	if (!rendezvous_parse(call, peer, stream->plan, &stream->rendezvous))
+		return false;
+	/* Both open, so neither is the one that is read from by itself. */
+	if (!stream->rendezvous.wanted || tool_value(call, "in") || tool_value(call, "out"))
+		return true;
+	fprintf(stderr, "error: --rendezvous says not who sends\n"
+			"  fix: give --in pipe:, --out pipe:, or both\n");
 	return false;
 }
 
@@ -418,7 +398,7 @@ static enum tool_exit stream_run(const struct tool_call *call)
 	signal(SIGPIPE, SIG_IGN); /* a reader that went is an error of a write */
 	stream.report.jsonl = tool_value(call, "jsonl") != NULL;
 	stream.report.plan = nopal_plan_info(stream.plan)->name;
-	if (stream_options_of(call, &stream) && stream_rendezvous(call, &address, &stream)) {
+	if (stream_options_of(call, &address, &stream)) {
 		bool started;
 
 		stream.loop = loop_new(tool_value(call, "trace"));
