@@ -13,8 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "frame/complete.h"
-#include "frame/crash.h"
 #include "frame/tool.h"
 
 extern const struct tool tool_check, tool_explain, tool_graph, tool_list, tool_doc, tool_send,
@@ -50,24 +48,20 @@ static enum tool_exit main_unknown(const char *name)
 	return TOOL_BAD_INPUT;
 }
 
-static enum tool_exit main_help_on(const char *name)
-{
-	const struct tool *tool = name ? tool_find(main_table, name) : NULL;
-
-	if (name && !tool)
-		return main_unknown(name);
-	if (tool)
-		tool_help(tool, stdout);
-	else
-		main_help(stdout);
-	return TOOL_GOOD;
-}
-
 /* Words that are not tools; `-1`: it is none of them. */
 static int main_special(const char *word, const char *next)
 {
-	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-		return (int)main_help_on(next);
+	const struct tool *tool = next ? tool_find(main_table, next) : NULL;
+
+	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+		if (next && !tool)
+			return (int)main_unknown(next);
+		if (tool)
+			tool_help(tool, stdout);
+		else
+			main_help(stdout);
+		return TOOL_GOOD;
+	}
 	if (strcmp(word, "--version") == 0) {
 		printf("nopal %s\n", NOPAL_VERSION);
 		return TOOL_GOOD;
@@ -88,22 +82,6 @@ static int main_special(const char *word, const char *next)
 	return -1;
 }
 
-static enum tool_exit main_run(const struct tool *tool, int argc, char **argv)
-{
-	static struct tool_call call; /* large */
-
-	switch (tool_parse(tool, argc, argv, &call)) {
-	case TOOL_PARSED_HELP:
-		tool_help(tool, stdout);
-		return TOOL_GOOD;
-	case TOOL_PARSED_BADLY:
-		return TOOL_BAD_INPUT;
-	case TOOL_PARSED:
-		break;
-	}
-	return tool->run(&call);
-}
-
 /* An object that lacks a member for want of memory looks whole. */
 static void *main_json_memory(size_t bytes)
 {
@@ -114,48 +92,43 @@ static void *main_json_memory(size_t bytes)
 	return memory;
 }
 
-/* A standard stream that is closed must not become a socket or a file, into which results would go:
- * its place is taken by one that fails. */
-static void main_streams(void)
+int main(int argc, char **argv)
 {
-	int file;
+	static struct tool_call call; /* large */
+	const struct tool *tool = argc < 2 ? NULL : tool_find(main_table, argv[1]);
+	int file, result;
 
+	/* A standard stream that is closed must not become a socket or a file, into which results
+	 * would go: its place is taken by one that fails. */
 	do
 		file = open("/dev/null", O_RDONLY);
 	while (file >= 0 && file < STDERR_FILENO);
 	if (file > STDERR_FILENO)
 		close(file);
-}
-
-/* Results that did not reach the disk or the pipe are no results. */
-static int main_flush(int result)
-{
-	result = (int)tool_outcome((enum tool_exit)result);
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return result;
-	if (errno != EPIPE)
-		fprintf(stderr, "nopal: standard output: %s\n", strerror(errno));
-	return result == TOOL_GOOD ? TOOL_ENVIRONMENT : result;
-}
-
-int main(int argc, char **argv)
-{
-	const struct tool *tool;
-	int special;
-
-	main_streams();
 	if (argc < 2) {
 		main_help(stderr);
 		return TOOL_BAD_INPUT;
 	}
 	signal(SIGXFSZ, SIG_IGN); /* a limit is an error of a write */
 	json_set_alloc_funcs(main_json_memory, free);
-	crash_watch();
-	special = main_special(argv[1], argc > 2 ? argv[2] : NULL);
-	if (special >= 0)
-		return main_flush(special);
-	tool = tool_find(main_table, argv[1]);
-	if (!tool)
+	tool_watch_crashes();
+	result = main_special(argv[1], argc > 2 ? argv[2] : NULL);
+	if (result < 0 && !tool)
 		return (int)main_unknown(argv[1]);
-	return main_flush((int)main_run(tool, argc - 1, argv + 1));
+	if (result < 0) {
+		enum tool_parsed parsed = tool_parse(tool, argc - 1, argv + 1, &call);
+
+		result = TOOL_GOOD;
+		if (parsed == TOOL_PARSED_HELP)
+			tool_help(tool, stdout);
+		else
+			result = (int)(parsed == TOOL_PARSED ? tool->run(&call) : TOOL_BAD_INPUT);
+	}
+	result = (int)tool_outcome((enum tool_exit)result);
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return result;
+	/* Results that did not reach the disk or the pipe are no results. */
+	if (errno != EPIPE)
+		fprintf(stderr, "nopal: standard output: %s\n", strerror(errno));
+	return result == TOOL_GOOD ? TOOL_ENVIRONMENT : result;
 }

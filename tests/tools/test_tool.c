@@ -7,7 +7,6 @@
 
 #include <nopal/microprotocol.h>
 #include "plan/plan.h"
-#include "frame/complete.h"
 #include "frame/tool.h"
 #include "support/test.h"
 

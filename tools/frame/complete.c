@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "frame/complete.h"
+#include "frame/tool.h"
 
 /* ----------------------------------------------------------------------- bash */
 

@@ -14,8 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <nopal/nopal.h>
-#include "frame/crash.h"
+#include "frame/tool.h"
 
 enum { CRASH_STACK_BYTES = 64 << 10, CRASH_TEXT_BYTES = 4096 };
 
@@ -69,7 +68,7 @@ static void crash_handle(int signal, siginfo_t *info, void *context)
 }
 
 /* The handler has a stack of its own, as the usual one may have overflowed. */
-void crash_watch(void)
+void tool_watch_crashes(void)
 {
 	static char stack[CRASH_STACK_BYTES];
 	const stack_t aside = { .ss_sp = stack, .ss_size = sizeof(stack) };

@@ -142,7 +142,10 @@ static void loop_on_signal(evutil_socket_t number, short what, void *user)
 		raise((int)number);
 	}
 	loop->interrupted_ns = now_ns;
-	loop->interrupted(loop->user);
+	if (loop->interrupted)
+		loop->interrupted(loop->user);
+	else
+		loop_stop(loop);
 }
 
 bool loop_on_interrupt(struct loop *loop, loop_call *call, void *user)

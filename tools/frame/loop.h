@@ -29,7 +29,8 @@ void loop_run(struct loop *loop); /* until loop_stop */
 /* The same without sleep, until `*over`. */
 void loop_spin(struct loop *loop, const bool *over);
 void loop_stop(struct loop *loop);
-/* Calls back on SIGINT and SIGTERM; a second one ends the program. */
+/* Calls back on SIGINT and SIGTERM, or stops the loop (`call` NULL); a second one ends the
+ * program. */
 bool loop_on_interrupt(struct loop *loop, loop_call *call, void *user);
 
 /* An endpoint to reach the peer from: any address of its family, any port.  NULL:

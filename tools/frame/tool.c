@@ -121,37 +121,27 @@ const char *tool_ended_fix(enum nopal_end end)
 	return NULL;
 }
 
-/* The reason why no session can go to an address; NULL: it can. */
-static const char *tool_no_destination(const struct nopal_address *address)
-{
-	static const uint8_t zero[sizeof(address->ip)];
-	const uint8_t *v4 = address->ip + NOPAL_V4_AT;
-
-	if (address->port == 0)
-		return "port 0 is none";
-	if (memcmp(address->ip, zero, sizeof(zero)) == 0)
-		return "it stands for every address of a listener, and is none to send to";
-	if (address->ip[0] == TOOL_V6_MULTICAST)
-		return "it is a multicast address, and a session has one peer";
-	if (!nopal_address_is_v4(address))
-		return NULL;
-	if (v4[0] == 0)
-		return "it stands for every address of a listener, and is none to send to";
-	if (v4[0] >= TOOL_V4_MULTICAST)
-		return "it is a multicast, broadcast or reserved address, and "
-		       "a session has one peer";
-	return NULL;
-}
-
 bool tool_destination(const char *text, struct nopal_address *ret_address)
 {
+	static const uint8_t zero[sizeof(ret_address->ip)];
+	const uint8_t *v4 = ret_address->ip + NOPAL_V4_AT;
 	struct nopal_problems problems = { 0 };
-	const char *wrong;
+	const char *wrong = NULL;
+	bool is_v4;
 
 	nopal_address_parse(text, ret_address, &problems);
 	if (tool_problems(&problems))
 		return false;
-	wrong = tool_no_destination(ret_address);
+	is_v4 = nopal_address_is_v4(ret_address);
+	if (ret_address->port == 0)
+		wrong = "port 0 is none";
+	else if (memcmp(ret_address->ip, zero, sizeof(zero)) == 0 || (is_v4 && v4[0] == 0))
+		wrong = "it stands for every address of a listener, and is none to send to";
+	else if (ret_address->ip[0] == TOOL_V6_MULTICAST)
+		wrong = "it is a multicast address, and a session has one peer";
+	else if (is_v4 && v4[0] >= TOOL_V4_MULTICAST)
+		wrong = "it is a multicast, broadcast or reserved address, and "
+			"a session has one peer";
 	if (wrong)
 		fprintf(stderr,
 			"error: \"%s\" is no destination: %s\n"

@@ -60,6 +60,12 @@ void tool_help(const struct tool *tool, FILE *out);
 const struct tool *tool_find(const struct tool *const *table, const char *name);
 /* The nearest name in the table, or NULL. */
 const char *tool_nearest(const struct tool *const *table, const char *name);
+/* Completions for bash, zsh or fish; false: no such shell. */
+bool tool_complete(const struct tool *const *table, const char *shell, FILE *out);
+/* The manual page, for man(1). */
+void tool_man(const struct tool *const *table, FILE *out);
+/* From now on a crash prints the microprotocol at work before the process dies. */
+void tool_watch_crashes(void);
 /* The exit code of main(): a run without enough memory is TOOL_ENVIRONMENT, unless it failed. */
 enum tool_exit tool_outcome(enum tool_exit result);
 
