@@ -191,43 +191,28 @@ static void doc_event(unsigned event)
 	}
 }
 
-/* ------------------------------------------------------------------------- names */
-
-static enum tool_exit doc_unknown(const char *name)
+static enum tool_exit doc_run(const struct tool_call *call)
 {
 	size_t count = nopal_registry_count();
-	const char **names = calloc(count + NOPAL_CUSTOM + 1, sizeof(*names));
+	const char **names = tool_need(calloc(count + NOPAL_CUSTOM + 1, sizeof(*names)));
 	const char *near;
+	int at = 0;
 
-	if (!names)
-		return TOOL_ENVIRONMENT;
 	for (size_t i = 0; i < count; i++)
 		names[i] = nopal_registry_at(i)->name;
 	for (unsigned event = NOPAL_NO_EVENT + 1; event < NOPAL_CUSTOM; event++)
 		names[count++] = nopal_event_name(event);
-	near = nopal_nearest(name, names);
-	fprintf(stderr, "nopal doc: there is no microprotocol or event `%s`\n  fix: ", name);
-	if (near)
-		fprintf(stderr, "did you mean `%s`?\n", near);
-	else
-		fprintf(stderr, "`nopal list` shows them\n");
-	free(names);
-	return TOOL_BAD_INPUT;
-}
-
-static enum tool_exit doc_run(const struct tool_call *call)
-{
 	doc_markdown = tool_value(call, "markdown") != NULL;
-	for (int i = 0; i < call->word_count; i++) {
-		const char *name = call->words[i], *known;
-		const struct nopal_microprotocol *one = nopal_registry_find(name);
+	for (; at < call->word_count; at++) {
+		const struct nopal_microprotocol *one = nopal_registry_find(call->words[at]);
 		unsigned event = NOPAL_NO_EVENT + 1;
+		const char *name;
 
-		while ((known = nopal_event_name(event)) && strcasecmp(known, name) != 0)
+		while ((name = nopal_event_name(event)) && strcasecmp(name, call->words[at]) != 0)
 			event++;
-		if (!one && !known)
-			return doc_unknown(name);
-		if (i > 0)
+		if (!one && !name)
+			break;
+		if (at > 0)
 			printf("\n");
 		if (!one) {
 			doc_event(event);
@@ -239,7 +224,17 @@ static enum tool_exit doc_run(const struct tool_call *call)
 		doc_conduct(one);
 		doc_data(one);
 	}
-	return TOOL_GOOD;
+	if (at < call->word_count) {
+		near = nopal_nearest(call->words[at], names);
+		fprintf(stderr, "nopal doc: there is no microprotocol or event `%s`\n  fix: ",
+			call->words[at]);
+		if (near)
+			fprintf(stderr, "did you mean `%s`?\n", near);
+		else
+			fprintf(stderr, "`nopal list` shows them\n");
+	}
+	free(names);
+	return at < call->word_count ? TOOL_BAD_INPUT : TOOL_GOOD;
 }
 
 const struct tool tool_doc = {

@@ -89,42 +89,60 @@ static enum tool_exit fuse_write(const struct tool_call *call, const struct nopa
 	return failed || fflush(out) ? fuse_cannot_write(path) : TOOL_GOOD;
 }
 
-/* Does not come back where the compiler could be started. */
-static void fuse_exec(const struct tool_call *call, const char *source, const char *output)
+/* Compiles the unit's source by a child. */
+static enum tool_exit fuse_compile(const struct tool_call *call, const char *source,
+				   const char *output)
 {
 	const char *words[FUSE_MAX_WORDS], *root;
-	int count = 0;
+	int count = 0, status = 0;
 	const char *compiler = tool_value(call, "cc");
 	const char *named = getenv("NOPAL_SOURCES");
 	const char *installed = nopal_installed(NOPAL_INSTALLED_SOURCES);
+	char *probe = fuse_printed("%s/runtime/session/session.h", installed);
+	pid_t child;
 
 	/* $NOPAL_SOURCES, or those that are installed; a program that is not installed has those
 	 * that it was built from. */
-	if (named && *named) {
+	root = access(probe, R_OK) == 0 ? installed : NOPAL_BUILT_FROM;
+	if (named && *named)
 		root = named;
-	} else {
-		char *probe = fuse_printed("%s/runtime/session/session.h", installed);
-
-		root = access(probe, R_OK) == 0 ? installed : NOPAL_BUILT_FROM;
-		free(probe);
+	free(probe);
+	child = fork();
+	if (child == 0) {
+		if (!compiler)
+			compiler = getenv("CC");
+		words[count++] = compiler && *compiler ? compiler : "cc";
+		for (const char *const *flag = fuse_flags; *flag; flag++)
+			words[count++] = *flag;
+		words[count++] = fuse_printed("-I%s/runtime", root);
+		words[count++] = fuse_printed("-I%s/microprotocols", root);
+		for (const char *const *flag = tool_values(call, "flag"); *flag; flag++)
+			words[count++] = *flag;
+		words[count++] = "-o";
+		words[count++] = output;
+		words[count++] = source;
+		words[count] = NULL;
+		execvp(words[0], (char *const *)(uintptr_t)words);
+		fprintf(stderr,
+			"nopal: %s: %s\n  fix: install a C compiler, or name one with --cc\n",
+			words[0], strerror(errno));
+		_exit(TOOL_ENVIRONMENT);
 	}
-	if (!compiler)
-		compiler = getenv("CC");
-	words[count++] = compiler && *compiler ? compiler : "cc";
-	for (const char *const *flag = fuse_flags; *flag; flag++)
-		words[count++] = *flag;
-	words[count++] = fuse_printed("-I%s/runtime", root);
-	words[count++] = fuse_printed("-I%s/microprotocols", root);
-	for (const char *const *flag = tool_values(call, "flag"); *flag; flag++)
-		words[count++] = *flag;
-	words[count++] = "-o";
-	words[count++] = output;
-	words[count++] = source;
-	words[count] = NULL;
-	execvp(words[0], (char *const *)(uintptr_t)words);
-	fprintf(stderr, "nopal: %s: %s\n  fix: install a C compiler, or name one with --cc\n",
-		words[0], strerror(errno));
-	_exit(TOOL_ENVIRONMENT);
+	if (child < 0 || waitpid(child, &status, 0) < 0) {
+		fprintf(stderr, "nopal: cannot run the compiler: %s\n", strerror(errno));
+		return TOOL_ENVIRONMENT;
+	}
+	if (WIFEXITED(status) && WEXITSTATUS(status) == TOOL_ENVIRONMENT)
+		return TOOL_ENVIRONMENT;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return TOOL_GOOD;
+	fprintf(stderr,
+		"nopal: the unit does not compile; its source is %s\n  fix: read what the "
+		"compiler says; $NOPAL_SOURCES must name the sources of this very version, "
+		"file-scope names of a plugin begin with its own name, and what calls "
+		"nopal_unbind cannot be fused\n",
+		source);
+	return TOOL_FAILED;
 }
 
 /* A half-written unit must never be found: it is made aside and renamed. */
@@ -143,31 +161,12 @@ static enum tool_exit fuse_make(const struct tool_call *call, const struct nopal
 		if (fclose(file) && result == TOOL_GOOD)
 			result = fuse_cannot_write(source);
 	}
-	if (result == TOOL_GOOD) {
-		pid_t child = fork();
-		int status = 0;
-
-		if (child == 0)
-			fuse_exec(call, source, aside);
-		if (child < 0 || waitpid(child, &status, 0) < 0) {
-			fprintf(stderr, "nopal: cannot run the compiler: %s\n", strerror(errno));
-			result = TOOL_ENVIRONMENT;
-		} else if (WIFEXITED(status) && WEXITSTATUS(status) == TOOL_ENVIRONMENT) {
-			result = TOOL_ENVIRONMENT;
-		} else if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-			result = TOOL_GOOD;
-		} else {
-			fprintf(stderr,
-				"nopal: the unit does not compile; its source is %s\n  fix: read what the "
-				"compiler says; $NOPAL_SOURCES must name the sources of this very version, "
-				"file-scope names of a plugin begin with its own name, and what calls "
-				"nopal_unbind cannot be fused\n",
-				source);
-			result = TOOL_FAILED;
-		}
-	}
+	if (result == TOOL_GOOD)
+		result = fuse_compile(call, source, aside);
 	if (result == TOOL_GOOD && rename(aside, output) < 0)
 		result = fuse_cannot_write(output);
+	if (result == TOOL_GOOD)
+		printf("%s\n", output);
 	if (result != TOOL_FAILED)
 		unlink(source);
 	unlink(aside);
@@ -186,24 +185,14 @@ static enum tool_exit fuse_run(const struct tool_call *call)
 	if (tool_value(call, "c")) {
 		result = fuse_write(call, plan, stdout, "standard output");
 	} else {
-		char *output;
+		const char *named = tool_value(call, "output");
 		struct nopal_problems problems = { 0 };
+		char *output =
+			named ? tool_need(strdup(named)) : nopal_plan_unit_file(plan, &problems);
 
-		/* Caller frees. */
-		if (tool_value(call, "output")) {
-			output = tool_need(strdup(tool_value(call, "output")));
-		} else {
-			output = nopal_plan_unit_file(plan, &problems);
-			tool_problems(&problems);
-		}
-		if (!output) {
-			result = TOOL_ENVIRONMENT;
-		} else {
-			result = fuse_make(call, plan, output);
-			if (result == TOOL_GOOD)
-				printf("%s\n", output);
-			free(output);
-		}
+		tool_problems(&problems);
+		result = output ? fuse_make(call, plan, output) : TOOL_ENVIRONMENT;
+		free(output);
 	}
 	nopal_plan_unref(plan);
 	return result;

@@ -106,22 +106,6 @@ static void graph_barrier(const struct nopal_plan *plan, enum nopal_barrier barr
 	}
 }
 
-static void graph_dot(const struct nopal_plan *plan)
-{
-	printf("digraph \"%s\" {\n\trankdir=LR;\n", nopal_plan_info(plan)->name);
-	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
-		const struct nopal_microprotocol *one = nopal_plan_part(plan, i)->microprotocol;
-		const char *const *raised = one->raises;
-
-		printf("\t\"%s\" [shape=box];\n", one->name);
-		for (; raised && *raised; raised++)
-			printf("\t\"%s\" -> \"%s\" [style=dashed];\n", one->name, *raised);
-	}
-	graph_events(plan, GRAPH_DOT);
-	graph_table(plan, SHOW_SHARED, GRAPH_DOT);
-	printf("}\n");
-}
-
 static enum tool_exit graph_run(const struct tool_call *call)
 {
 	struct nopal_plan *plan = tool_plan(call, call->words[0]);
@@ -155,7 +139,19 @@ static enum tool_exit graph_run(const struct tool_call *call)
 		json_object_set_new(object, "shared", graph_table(plan, SHOW_SHARED, GRAPH_JSON));
 		show_json(object);
 	} else if (tool_value(call, "dot")) {
-		graph_dot(plan);
+		printf("digraph \"%s\" {\n\trankdir=LR;\n", nopal_plan_info(plan)->name);
+		for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
+			const struct nopal_microprotocol *one =
+				nopal_plan_part(plan, i)->microprotocol;
+			const char *const *raised = one->raises;
+
+			printf("\t\"%s\" [shape=box];\n", one->name);
+			for (; raised && *raised; raised++)
+				printf("\t\"%s\" -> \"%s\" [style=dashed];\n", one->name, *raised);
+		}
+		graph_events(plan, GRAPH_DOT);
+		graph_table(plan, SHOW_SHARED, GRAPH_DOT);
+		printf("}\n");
 	} else {
 		printf("events, with their handlers for data in run order\n");
 		graph_events(plan, GRAPH_TEXT);

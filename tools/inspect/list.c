@@ -31,76 +31,38 @@ static void list_entry(const struct list_out *out, const char *name, const char 
 		printf("%-24s %-12s %s\n", name, about, text);
 }
 
-/* The kind of each attribute or shared variable, and the words of its writer. */
+enum { LIST_TEXT_ROOM = 512 };
+
+/* Roles and the microprotocols that provide them, or the kind of each attribute or shared variable
+ * and the words of its writer. */
 static void list_table(const struct list_out *out, enum show_table table)
 {
 	const char **names = show_names(NULL, table);
 
 	for (const char **name = names; *name; name++) {
-		const char *about = "read only", *text = NULL;
-
-		for (size_t i = 0; i < nopal_registry_count(); i++) {
-			struct show_entry entry;
-
-			if (!show_find(nopal_registry_at(i), table, *name, &entry) ||
-			    (entry.access != NOPAL_WRITE && entry.access != NOPAL_PROPERTY))
-				continue;
-			if (table == SHOW_SHARED)
-				about = "shared";
-			else if (entry.access == NOPAL_PROPERTY)
-				about = "property";
-			else
-				about = entry.wire ? "wire" : "local";
-			text = entry.doc;
-		}
-		list_entry(out, *name, about, text ? text : "");
-	}
-	free(names);
-}
-
-enum { LIST_TEXT_ROOM = 512 };
-
-static void list_roles(const struct list_out *out)
-{
-	const char **names = show_names(NULL, SHOW_ROLES);
-
-	for (const char **role = names; *role; role++) {
-		char text[LIST_TEXT_ROOM] = "";
-		bool exclusive = false;
+		const char *about = table == SHOW_ROLES ? "" : "read only", *doc = "";
+		char providers[LIST_TEXT_ROOM] = "";
 
 		for (size_t i = 0; i < nopal_registry_count(); i++) {
 			const struct nopal_microprotocol *one = nopal_registry_at(i);
-			size_t length = strlen(text);
+			size_t length = strlen(providers);
 			struct show_entry entry;
 
-			if (!show_find(one, SHOW_ROLES, *role, &entry))
+			if (!show_find(one, table, *name, &entry))
 				continue;
-			exclusive = exclusive || entry.exclusive;
-			snprintf(text + length, sizeof(text) - length, "%s%s", length ? ", " : "",
-				 one->name);
+			if (table == SHOW_ROLES) {
+				about = entry.exclusive ? "exclusive" : about;
+				snprintf(providers + length, sizeof(providers) - length, "%s%s",
+					 length ? ", " : "", one->name);
+			} else if (entry.access == NOPAL_PROPERTY || entry.access == NOPAL_WRITE) {
+				about = table == SHOW_SHARED		 ? "shared"
+					: entry.access == NOPAL_PROPERTY ? "property"
+					: entry.wire			 ? "wire"
+									 : "local";
+				doc = entry.doc ? entry.doc : "";
+			}
 		}
-		list_entry(out, *role, exclusive ? "exclusive" : "", text);
-	}
-	free(names);
-}
-
-static void list_configs(const struct list_out *out)
-{
-	char **names = show_configs();
-
-	for (char **name = names; *name; name++) {
-		struct nopal_problems problems = { 0 };
-		struct nopal_plan *plan = NULL;
-
-		if (!out->names_only)
-			plan = nopal_plan_load(*name, NULL, &problems);
-		list_entry(out, *name, plan ? "good" : "problems",
-			   plan ? nopal_plan_info(plan)->description : "");
-		nopal_plan_unref(plan);
-		if (problems.no_memory)
-			tool_lacks_memory();
-		nopal_problems_fini(&problems);
-		free(*name);
+		list_entry(out, *name, about, table == SHOW_ROLES ? providers : doc);
 	}
 	free(names);
 }
@@ -121,6 +83,7 @@ static const char *const list_words[LIST_TABLES + 1] = {
 static void list_print(const struct list_out *out, enum list_table table)
 {
 	const char *name;
+	char **configs;
 
 	switch (table) {
 	case LIST_MICROPROTOCOLS:
@@ -144,10 +107,25 @@ static void list_print(const struct list_out *out, enum list_table table)
 		list_table(out, SHOW_SHARED);
 		break;
 	case LIST_ROLES:
-		list_roles(out);
+		list_table(out, SHOW_ROLES);
 		break;
 	case LIST_CONFIGS:
-		list_configs(out);
+		configs = show_configs();
+		for (char **config = configs; *config; config++) {
+			struct nopal_problems problems = { 0 };
+			struct nopal_plan *plan = NULL;
+
+			if (!out->names_only)
+				plan = nopal_plan_load(*config, NULL, &problems);
+			list_entry(out, *config, plan ? "good" : "problems",
+				   plan ? nopal_plan_info(plan)->description : "");
+			nopal_plan_unref(plan);
+			if (problems.no_memory)
+				tool_lacks_memory();
+			nopal_problems_fini(&problems);
+			free(*config);
+		}
+		free(configs);
 		break;
 	case LIST_TABLES:
 		break;
