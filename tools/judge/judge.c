@@ -127,24 +127,6 @@ static void judge_arrivals(const struct judge_facts *facts, const struct nopal_g
 	held_if(&of[NOPAL_INTEGRITY], facts->bytes_seen && !facts->wrong.times && !facts->garbled);
 }
 
-/* A message that waits for ever is no matter where some may be dropped. */
-static void judge_progress(const struct judge_facts *facts, const struct nopal_service *promised,
-			   struct judge_case *one)
-{
-	bool goes_on = nopal_promises(promised, NOPAL_PROGRESS, NOPAL_GOES_ON);
-	bool all = nopal_promises(promised, NOPAL_DELIVERY, NOPAL_ALL);
-
-	if (facts->stuck && goes_on)
-		broken(one, "%s", facts->stuck);
-	else if (facts->stranded && goes_on && all && well(facts->receiver_end))
-		broken(one,
-		       "%llu messages arrived and were never delivered, and the session ended in "
-		       "good order",
-		       (unsigned long long)facts->stranded);
-	held_if(one, !facts->stuck && (facts->sender_end >= NOPAL_ENDED_WELL ||
-				       facts->receiver_end >= NOPAL_ENDED_WELL));
-}
-
 static uint64_t control_max(const struct judge_facts *facts)
 {
 	return STORM_FREE + STORM_RATIO * facts->data +
@@ -202,7 +184,7 @@ void judge(const struct nopal_plan *plan, const struct judge_facts *facts,
 	struct judge_case *of = ret_judgement->of;
 	const struct nopal_service *promised = &ret_judgement->promised;
 	const struct nopal_guarantee *quality = promised->quality;
-	bool consumed, acknowledged, all, judged;
+	bool consumed, acknowledged, all, goes_on, judged;
 
 	*ret_judgement = (struct judgement){ .plan = plan };
 	nopal_plan_service(plan, 0, facts->names, &ret_judgement->promised);
@@ -213,13 +195,23 @@ void judge(const struct nopal_plan *plan, const struct judge_facts *facts,
 	consumed = nopal_promises(promised, NOPAL_OUTCOME, NOPAL_AT_APPLICATION);
 	acknowledged = nopal_promises(promised, NOPAL_OUTCOME, NOPAL_AT_TRANSPORT);
 	all = nopal_promises(promised, NOPAL_DELIVERY, NOPAL_ALL);
+	goes_on = nopal_promises(promised, NOPAL_PROGRESS, NOPAL_GOES_ON);
 	judged = facts->numbered &&
 		 (consumed || (all && !was_told(facts) && well(facts->sender_end)));
 	if (facts->lies.times && judged)
 		broken_by(&of[NOPAL_OUTCOME], facts, &facts->lies,
 			  "was told to have arrived, and never did");
 	held_if(&of[NOPAL_OUTCOME], judged && acknowledged);
-	judge_progress(facts, promised, &of[NOPAL_PROGRESS]);
+	/* A message that waits for ever is no matter where some may be dropped. */
+	if (facts->stuck && goes_on)
+		broken(&of[NOPAL_PROGRESS], "%s", facts->stuck);
+	else if (facts->stranded && goes_on && all && well(facts->receiver_end))
+		broken(&of[NOPAL_PROGRESS],
+		       "%llu messages arrived and were never delivered, and the session ended in "
+		       "good order",
+		       (unsigned long long)facts->stranded);
+	held_if(&of[NOPAL_PROGRESS], !facts->stuck && (facts->sender_end >= NOPAL_ENDED_WELL ||
+						       facts->receiver_end >= NOPAL_ENDED_WELL));
 	held_if(&of[NOPAL_RECEIVERS], facts->all_receivers);
 	judge_rules(facts, ret_judgement);
 	ret_judgement->unclosed = facts->stuck && facts->unclosed;

@@ -67,41 +67,60 @@ static const char *ladder_raised(const struct trace_view *view,
 	return NULL;
 }
 
-/* Adds a record of the two sides that is worth a line.  False: out of memory. */
-static bool ladder_add(struct ladder *ladder, const struct trace_session *session,
-		       const struct nopal_trace_record *record)
+/* Reads the whole trace, whatever was left out.  A row for each record of the two sides that is worth
+ * a line; before they are chosen, sessions become known alone. */
+static void ladder_scan(struct ladder *ladder)
 {
-	bool moves = record->what == NOPAL_TRACED_TRANSMIT || record->what == NOPAL_TRACED_ARRIVE;
-	bool raised = record->what == NOPAL_TRACED_RAISE && ladder_raised(ladder->view, record);
+	struct trace_view *view = ladder->view, whole = *view;
+	struct nopal_trace_record record;
+	struct trace_session *session;
 	char text[TRACE_NAME];
-	const char *kind;
-	bool data;
 
-	if ((session != ladder->opener && session != ladder->listener) ||
-	    (!moves && !raised && record->what != NOPAL_TRACED_DELIVER))
-		return true;
-	if (ladder->count == ladder->room) {
-		size_t room = ladder->room * 2 + FIRST_ROWS;
-		void *rows = realloc(ladder->rows, room * sizeof(*ladder->rows));
+	view->from_ns = INT64_MIN;
+	view->until_ns = INT64_MAX;
+	view->wanted = 0;
+	while (trace_view_next(view, &record, &session)) {
+		bool left = session == ladder->opener;
+		bool moves =
+			record.what == NOPAL_TRACED_TRANSMIT || record.what == NOPAL_TRACED_ARRIVE;
+		bool data = false;
 
-		if (!rows)
-			return false;
-		ladder->rows = rows;
-		ladder->room = room;
+		if ((!left && session != ladder->listener) ||
+		    (!moves && record.what != NOPAL_TRACED_DELIVER &&
+		     (record.what != NOPAL_TRACED_RAISE || !ladder_raised(view, &record))))
+			continue;
+		if (ladder->count == ladder->room) {
+			size_t room = ladder->room * 2 + FIRST_ROWS;
+			void *rows = realloc(ladder->rows, room * sizeof(*ladder->rows));
+
+			if (!rows) {
+				fprintf(stderr, "%s: error: out of memory\n", view->file);
+				view->damaged = true;
+				break;
+			}
+			ladder->rows = rows;
+			ladder->room = room;
+		}
+		if (moves) {
+			/* The runtime's "data" and "opening data". */
+			const char *kind =
+				trace_view_kind(view, session->plan, record.number, text);
+
+			data = strcmp(kind, "data") == 0 || strcmp(kind, "opening data") == 0;
+		}
+		ladder->rows[ladder->count] = (struct ladder_row){
+			.record = record,
+			.place = ladder->count,
+			.left = left,
+			.data = data,
+			.numbered = data || (moves && record.b), /* carried kinds */
+			.number = record.a,
+		};
+		ladder->count++;
 	}
-	/* The runtime's "data" and "opening data". */
-	kind = trace_view_kind(ladder->view, session->plan, record->number, text);
-	data = moves && (strcmp(kind, "data") == 0 || strcmp(kind, "opening data") == 0);
-	ladder->rows[ladder->count] = (struct ladder_row){
-		.record = *record,
-		.place = ladder->count,
-		.left = session == ladder->opener,
-		.data = data,
-		.numbered = data || (moves && record->b), /* carried kinds */
-		.number = record->a,
-	};
-	ladder->count++;
-	return true;
+	view->from_ns = whole.from_ns;
+	view->until_ns = whole.until_ns;
+	view->wanted = whole.wanted;
 }
 
 /* --------------------------------------------------------------- matching */
@@ -261,34 +280,14 @@ static void ladder_print(const struct ladder *ladder, const struct ladder_row *r
 
 /* --------------------------------------------------------------- choosing */
 
-/* All sessions must be known before one is chosen. */
-static void ladder_scan(struct ladder *ladder, bool collect)
-{
-	struct trace_view *view = ladder->view, whole = *view;
-	struct nopal_trace_record record;
-	struct trace_session *session;
-
-	view->from_ns = INT64_MIN;
-	view->until_ns = INT64_MAX;
-	view->wanted = 0;
-	while (trace_view_next(view, &record, &session))
-		if (collect && !ladder_add(ladder, session, &record)) {
-			fprintf(stderr, "%s: error: out of memory\n", view->file);
-			view->damaged = true;
-			break;
-		}
-	view->from_ns = whole.from_ns;
-	view->until_ns = whole.until_ns;
-	view->wanted = whole.wanted;
-}
-
 enum tool_exit trace_ladder(struct trace_view *view)
 {
 	struct ladder ladder = { .view = view };
 	enum tool_exit code = TOOL_FAILED;
 	unsigned connections = 0;
 
-	ladder_scan(&ladder, false);
+	/* All sessions must be known before one is chosen. */
+	ladder_scan(&ladder);
 	for (unsigned i = 0; i < view->count; i++) {
 		struct trace_session *session = view->sessions[i];
 
@@ -312,7 +311,7 @@ enum tool_exit trace_ladder(struct trace_view *view)
 			ladder.opener->number, ladder.listener->number, connections);
 	view->damaged = false;
 	if (trace_view_rewind(view)) {
-		ladder_scan(&ladder, true);
+		ladder_scan(&ladder);
 		if (ladder_mark(&ladder)) {
 			printf("%*s %*s %11s %*s %s\n", LABEL, "opener", ARROW, "", "seconds",
 			       ARROW, "", "listener");

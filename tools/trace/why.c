@@ -168,38 +168,27 @@ static void why_held(struct why *why, unsigned barrier, unsigned i, int64_t now_
 		why_compare(&why->sending, barrier, i, span_ns, event);
 }
 
-/* The part's bit, by its name in the dictionary. */
-static uint32_t why_bit_of(const struct why *why, unsigned barrier, const char *part)
-{
-	char text[TRACE_NAME];
-	size_t length = strlen(part);
-
-	for (unsigned i = 0; i < BITS; i++) {
-		const char *name = why_hold_name(why, barrier, i, text);
-
-		if (strncmp(name, part, length) == 0 && name[length] == ':')
-			return UINT32_C(1) << i;
-	}
-	return 0;
-}
-
 static void why_on_release(struct why *why, const struct nopal_trace_record *record)
 {
-	char part[TRACE_NAME], event[TRACE_NAME], span[SPAN_TEXT];
+	char part[TRACE_NAME], event[TRACE_NAME], span[SPAN_TEXT] = "", text[TRACE_NAME];
 	char bits[TRACE_TEXT];
 	unsigned barrier = record->number;
 	uint32_t left = (uint32_t)record->b, freed;
 	const char *who = trace_view_part(why->view, why->session->plan, record->part, part);
-	const char *name;
+	const char *name = trace_view_during(why->view, why->session, record, event);
+	size_t length = strlen(who);
 
-	name = trace_view_during(why->view, why->session, record, event);
 	freed = why->held[barrier] & ~left;
-	if (!freed) /* armed by its transmission, without a record */
-		freed = why_bit_of(why, barrier, who);
+	/* Armed by its transmission, without a record: the bit has the part's name. */
+	for (unsigned i = 0; !freed && i < BITS; i++) {
+		const char *bit = why_hold_name(why, barrier, i, text);
+
+		if (strncmp(bit, who, length) == 0 && bit[length] == ':')
+			freed = UINT32_C(1) << i;
+	}
 	why_arm(why, barrier, why->held[barrier] | left | freed,
 		why->transmissions ? why->transmitted_ns : record->time_ns);
 	why->held[barrier] = left;
-	*span = 0;
 	for (unsigned i = 0; i < BITS; i++)
 		if (freed >> i & 1) {
 			why_held(why, barrier, i, record->time_ns, name);
