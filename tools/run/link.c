@@ -37,11 +37,6 @@ struct link {
 	char spaces[LINK_SIDES][LINK_NAME_BYTES];
 };
 
-static void link_on_interrupt(void *user)
-{
-	loop_stop(user);
-}
-
 /* ------------------------------------------------------------------ report */
 
 static int64_t link_mean_late(const struct nopal_link_counters *counters)
@@ -95,29 +90,6 @@ static void link_print_line(const char *direction, const struct nopal_link_count
 
 /* ------------------------------------------------------------------- words */
 
-static bool link_relay_read(struct link *link, const struct tool_call *call)
-{
-	struct nopal_problems problems = { 0 };
-
-	if (call->word_count != LINK_RELAY_WORDS) {
-		fprintf(stderr, "error: --relay needs LISTEN and TARGET\n"
-				"  fix: nopal link WORDS --relay LISTEN TARGET\n");
-		return false;
-	}
-	nopal_address_parse(call->words[1], &link->listen, &problems);
-	if (tool_problems(&problems) || !tool_destination(call->words[2], &link->target))
-		return false;
-	/* A datagram sent to LISTEN itself goes round for ever. */
-	if (memcmp(link->listen.ip, link->target.ip, sizeof(link->listen.ip)) != 0 ||
-	    link->listen.port != link->target.port)
-		return true;
-	fprintf(stderr,
-		"error: LISTEN and TARGET are both %s\n"
-		"  fix: programs send to LISTEN; give it a port of its own\n",
-		call->words[2]);
-	return false;
-}
-
 /* "A,B" as two names. */
 static bool link_pair(const char *option, const char *text, char names[LINK_SIDES][LINK_NAME_BYTES])
 {
@@ -137,10 +109,29 @@ static bool link_pair(const char *option, const char *text, char names[LINK_SIDE
 	return true;
 }
 
-static bool link_tun_read(struct link *link, const struct tool_call *call)
+static bool link_read(struct link *link, const struct tool_call *call)
 {
 	const char *spaces = tool_value(call, "netns");
+	struct nopal_problems problems = { 0 };
 
+	if (link->relays && call->word_count != LINK_RELAY_WORDS) {
+		fprintf(stderr, "error: --relay needs LISTEN and TARGET\n"
+				"  fix: nopal link WORDS --relay LISTEN TARGET\n");
+		return false;
+	}
+	if (link->relays) {
+		nopal_address_parse(call->words[1], &link->listen, &problems);
+		if (tool_problems(&problems) || !tool_destination(call->words[2], &link->target))
+			return false;
+		/* A datagram sent to LISTEN itself goes round for ever. */
+		if (!nopal_address_equal(&link->listen, &link->target))
+			return true;
+		fprintf(stderr,
+			"error: LISTEN and TARGET are both %s\n"
+			"  fix: programs send to LISTEN; give it a port of its own\n",
+			call->words[2]);
+		return false;
+	}
 	if (call->word_count != 1) {
 		fprintf(stderr, "error: --tun needs no words but the link's\n"
 				"  fix: nopal link WORDS --tun A,B\n");
@@ -168,7 +159,7 @@ static enum tool_exit link_pass(struct link *link, bool json)
 	struct nopal_address local;
 
 	/* before it says that it is there: who waits for that may interrupt */
-	loop_on_interrupt(link->loop, link_on_interrupt, link->loop);
+	loop_on_interrupt(link->loop, NULL, NULL);
 	if (link->relays)
 		relay = nopal_relay_open(loop_base(link->loop), &link->listen, &link->target,
 					 &link->forward, &link->reverse, (uint64_t)link->seed,
@@ -225,8 +216,7 @@ static enum tool_exit link_run(const struct tool_call *call)
 			link.relays ? "said twice" : "not said");
 		return TOOL_BAD_INPUT;
 	}
-	if (!bench_link(call->words[0], &link.forward, &link.reverse) ||
-	    !(link.relays ? link_relay_read(&link, call) : link_tun_read(&link, call)) ||
+	if (!bench_link(call->words[0], &link.forward, &link.reverse) || !link_read(&link, call) ||
 	    !tool_quantity(call, "seed", NOPAL_COUNT, LINK_DEFAULT_SEED, &link.seed))
 		return TOOL_BAD_INPUT;
 	link.loop = loop_new(NULL);

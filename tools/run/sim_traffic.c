@@ -61,59 +61,47 @@ static int64_t message_due(const struct sim_flow *flow, uint64_t number)
 	return flow->start_ns + (int64_t)number * flow->run->options.interval_ns;
 }
 
-/* False: nothing more goes now. */
-static bool pump_one(struct sim_flow *flow)
-{
-	struct sim_run *run = flow->run;
-	int64_t now_ns = nopal_world_now(run->world);
-	uint64_t length;
-	int error;
-
-	if (!flow->sender.session || flow->next == run->options.messages ||
-	    message_due(flow, flow->next) > now_ns)
-		return false;
-	length = message_length(run, flow->next);
-	memcpy(run->scratch, message_pattern(flow, flow->next, length), length);
-	if (length >= SIM_HEAD_BYTES) {
-		put_word(run->scratch, (uint64_t)now_ns);
-		put_word(run->scratch + HEAD_NUMBER, flow->next);
-	}
-	error = nopal_send(flow->sender.session, run->scratch, length, flow->next);
-	if (error && error != -EAGAIN && error != -EPIPE) {
-		flow->no_room = error == -ENOBUFS;
-		nopal_session_abort(flow->sender.session, strerror(-error));
-	}
-	if (error)
-		return false;
-	if (run->first_send_ns < 0)
-		run->first_send_ns = now_ns;
-	flow->tally.sent_bytes += length;
-	flow->sent_ns[flow->next++] = now_ns;
-	return true;
-}
-
 /* Callbacks may come from within nopal_send(): one pump at a time. */
 static void pump(struct sim_flow *flow)
 {
+	struct sim_run *run = flow->run;
+	int64_t now_ns = nopal_world_now(run->world);
+	int error = 0;
+
 	if (flow->pumping || flow->closed)
 		return;
 	flow->pumping = true;
-	while (pump_one(flow))
-		continue;
-	if (flow->sender.session) {
-		struct sim_run *run = flow->run;
-		int64_t due_ns = message_due(flow, flow->next);
+	while (!error && flow->sender.session && flow->next < run->options.messages &&
+	       message_due(flow, flow->next) <= now_ns) {
+		uint64_t length = message_length(run, flow->next);
 
-		/* After all that is due was sent, the end follows, or a later message. Where the
-		 * send buffer is full, `writable` follows by itself. */
-		if (flow->next == run->options.messages) {
-			flow->closed = true;
-			nopal_session_close(flow->sender.session);
-		} else if (!flow->call_set && due_ns > nopal_world_now(run->world)) {
-			flow->call_set = nopal_sim_at(run->world, due_ns, pump_call, flow) == 0;
-			if (!flow->call_set)
-				nopal_session_abort(flow->sender.session, strerror(ENOMEM));
+		memcpy(run->scratch, message_pattern(flow, flow->next, length), length);
+		if (length >= SIM_HEAD_BYTES) {
+			put_word(run->scratch, (uint64_t)now_ns);
+			put_word(run->scratch + HEAD_NUMBER, flow->next);
 		}
+		error = nopal_send(flow->sender.session, run->scratch, length, flow->next);
+		if (!error) {
+			if (run->first_send_ns < 0)
+				run->first_send_ns = now_ns;
+			flow->tally.sent_bytes += length;
+			flow->sent_ns[flow->next++] = now_ns;
+		} else if (error != -EAGAIN && error != -EPIPE) {
+			flow->no_room = error == -ENOBUFS;
+			nopal_session_abort(flow->sender.session, strerror(-error));
+		}
+	}
+	/* After all that is due was sent, the end follows, or a later message.  Where the send
+	 * buffer is full, `writable` follows by itself. */
+	if (flow->sender.session && flow->next == run->options.messages) {
+		flow->closed = true;
+		nopal_session_close(flow->sender.session);
+	} else if (flow->sender.session && !flow->call_set &&
+		   message_due(flow, flow->next) > now_ns) {
+		flow->call_set = nopal_sim_at(run->world, message_due(flow, flow->next), pump_call,
+					      flow) == 0;
+		if (!flow->call_set)
+			nopal_session_abort(flow->sender.session, strerror(ENOMEM));
 	}
 	flow->pumping = false;
 }

@@ -72,17 +72,14 @@ static bool stream_got(void *user, const uint8_t *bytes, size_t length)
 	return error == 0 || error == -EMSGSIZE || error == -EINVAL;
 }
 
-static void stream_close(struct stream *stream)
+static void stream_close(void *user)
 {
+	struct stream *stream = user;
+
 	if (stream->closing || !stream->session)
 		return;
 	stream->closing = true;
 	nopal_session_close(stream->session);
-}
-
-static void stream_in_ended(void *user)
-{
-	stream_close(user);
 }
 
 /* ------------------------------------------------------------------ callbacks */
@@ -202,33 +199,12 @@ static const struct nopal_callbacks stream_callbacks = {
 	.ended = stream_on_ended,
 };
 
-/* While it is open its application may just have nothing to say, or not read; once it closes,
- * nobody may keep it. */
-static void stream_look(struct stream *stream)
-{
-	const struct nopal_counters *counters = nopal_session_counters(stream->session);
-	uint64_t moves = counters->transmissions - counters->resends + counters->messages_arrived +
-			 counters->messages_delivered;
-
-	if (moves != stream->moves)
-		live_judge_moved(&stream->judge);
-	stream->moves = moves;
-	if (!live_judge_stands(&stream->judge))
-		return;
-	if (stream->closing) {
-		live_judge_stuck(&stream->judge, stream->session,
-				 "the session was to close, and nothing moved");
-		nopal_session_abort(stream->session, "it does not close");
-	} else if (!stream->held_said) {
-		live_judge_say_held(stream->session);
-		stream->held_said = true;
-	}
-}
-
 static void stream_on_tick(void *user)
 {
 	struct stream *stream = user;
 	int64_t now_ns = stream_now(stream);
+	const struct nopal_counters *counters;
+	uint64_t moves;
 
 	if (stream->over) {
 		/* A side that goes before the flow has closed cuts off what the peer has not heard
@@ -244,7 +220,22 @@ static void stream_on_tick(void *user)
 		if (stream->out)
 			stream->report.overflowed = stream_out_dropped(stream->out);
 		stream_report_line(&stream->report, stream->session, now_ns);
-		stream_look(stream);
+		counters = nopal_session_counters(stream->session);
+		moves = counters->transmissions - counters->resends + counters->messages_arrived +
+			counters->messages_delivered;
+		if (moves != stream->moves)
+			live_judge_moved(&stream->judge);
+		stream->moves = moves;
+		/* While it is open its application may just have nothing to say, or not read; once
+		 * it closes, nobody may keep it. */
+		if (live_judge_stands(&stream->judge) && stream->closing) {
+			live_judge_stuck(&stream->judge, stream->session,
+					 "the session was to close, and nothing moved");
+			nopal_session_abort(stream->session, "it does not close");
+		} else if (live_judge_stands(&stream->judge) && !stream->held_said) {
+			live_judge_say_held(stream->session);
+			stream->held_said = true;
+		}
 	}
 	progress_say_silence(NULL, stream->session, &stream->said_silent);
 	loop_event_start(stream->tick, stream->interval_ns);
@@ -270,7 +261,7 @@ static void stream_on_interrupt(void *user)
 static bool stream_start(const struct tool_call *call, struct stream *stream,
 			 const struct nopal_address *address, bool opener)
 {
-	struct stream_in_calls calls = { stream_got, stream_in_ended, stream };
+	struct stream_in_calls calls = { stream_got, stream_close, stream };
 	const char *in = tool_value(call, "in"), *out = tool_value(call, "out");
 	struct nopal_problems problems = { 0 };
 	struct nopal_address bound;
