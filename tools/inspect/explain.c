@@ -75,8 +75,6 @@ static const char *explain_bound(const struct nopal_plan *plan, const struct nop
 	return text;
 }
 
-/* ------------------------------------------------------------------------ text */
-
 static void explain_print_giver(const struct nopal_plan *plan, const struct nopal_guarantee *one,
 				enum nopal_quality quality)
 {
@@ -93,9 +91,31 @@ static void explain_print_giver(const struct nopal_plan *plan, const struct nopa
 	printf("\n");
 }
 
-/* Of messages with a name, only the qualities that are others for them. */
-static void explain_print_promises(const struct nopal_plan *plan, unsigned layer)
+static json_t *explain_guarantee_json(const struct nopal_plan *plan,
+				      const struct nopal_guarantee *one, enum nopal_quality quality)
 {
+	char bound[2 * SHOW_VALUE_ROOM];
+	json_t *object =
+		json_pack("{s:s, s:s, s:s}", "value", nopal_quality_word(quality, one->value),
+			  "meaning", nopal_quality_meaning(quality, one->value), "below",
+			  nopal_quality_word(quality, one->below));
+
+	if (one->part < 0)
+		return object;
+	json_object_update_new(
+		object,
+		json_pack("{s:s, s:s, s:s, s:s}", "by",
+			  nopal_plan_part(plan, (size_t)one->part)->microprotocol->name, "stage",
+			  nopal_stage_name(one->row->stage), "because", one->row->because, "bound",
+			  explain_bound(plan, one, bound, sizeof(bound))));
+	return object;
+}
+
+/* Of all messages, and of messages with a name the qualities that are others for them: as text
+ * (`json` false), or the object that is returned. */
+static json_t *explain_promises(const struct nopal_plan *plan, unsigned layer, bool json)
+{
+	json_t *object = json ? json_object() : NULL, *promise, *others;
 	struct nopal_service service, of;
 	char name[SHOW_VALUE_ROOM];
 
@@ -103,9 +123,12 @@ static void explain_print_promises(const struct nopal_plan *plan, unsigned layer
 	for (enum nopal_quality q = 0; q < NOPAL_QUALITIES; q++) {
 		const struct nopal_guarantee *one = &service.quality[q];
 
+		if (object)
+			json_object_set_new(object, nopal_quality_name(q),
+					    explain_guarantee_json(plan, one, q));
 		/* Where no part changes what the network gives, these say nothing. */
-		if (one->part < 0 &&
-		    (q == NOPAL_RECEIVERS || q == NOPAL_LABELS || q == NOPAL_LATENESS))
+		if (object || (one->part < 0 &&
+			       (q == NOPAL_RECEIVERS || q == NOPAL_LABELS || q == NOPAL_LATENESS)))
 			continue;
 		printf("  %-18s %-18s %s\n", nopal_quality_name(q),
 		       nopal_quality_word(q, one->value), nopal_quality_meaning(q, one->value));
@@ -120,13 +143,26 @@ static void explain_print_promises(const struct nopal_plan *plan, unsigned layer
 
 			if (one->value == service.quality[q].value)
 				continue;
-			printf("  messages with %s: %s %s, %s\n", name, nopal_quality_name(q),
-			       nopal_quality_word(q, one->value),
-			       nopal_quality_meaning(q, one->value));
-			explain_print_giver(plan, one, q);
+			if (!object) {
+				printf("  messages with %s: %s %s, %s\n", name,
+				       nopal_quality_name(q), nopal_quality_word(q, one->value),
+				       nopal_quality_meaning(q, one->value));
+				explain_print_giver(plan, one, q);
+				continue;
+			}
+			promise = json_object_get(object, nopal_quality_name(q));
+			others = json_object_get(promise, "messages_with");
+			if (!others) {
+				others = json_object();
+				json_object_set_new(promise, "messages_with", others);
+			}
+			json_object_set_new(others, name, explain_guarantee_json(plan, one, q));
 		}
 	}
+	return object;
 }
+
+/* ------------------------------------------------------------------------ text */
 
 static void explain_print(const struct nopal_plan *plan, const struct nopal_problems *notes,
 			  bool layers)
@@ -151,7 +187,7 @@ static void explain_print(const struct nopal_plan *plan, const struct nopal_prob
 	for (unsigned l = 0; l < (layers ? nopal_plan_layers(plan) : 1); l++) {
 		printf("\npromises%s%s\n", layers ? " of layer " : "",
 		       layers ? nopal_plan_layer_name(plan, l) : "");
-		explain_print_promises(plan, l);
+		explain_promises(plan, l, false);
 	}
 	printf("\nheader: %u bytes of a data datagram; %u are left for a body\n",
 	       info->header_bytes, info->body_bytes);
@@ -191,56 +227,6 @@ static void explain_print(const struct nopal_plan *plan, const struct nopal_prob
 }
 
 /* ------------------------------------------------------------------------ JSON */
-
-static json_t *explain_guarantee_json(const struct nopal_plan *plan, enum nopal_quality quality,
-				      const struct nopal_guarantee *one)
-{
-	char bound[2 * SHOW_VALUE_ROOM];
-	json_t *object =
-		json_pack("{s:s, s:s, s:s}", "value", nopal_quality_word(quality, one->value),
-			  "meaning", nopal_quality_meaning(quality, one->value), "below",
-			  nopal_quality_word(quality, one->below));
-
-	if (one->part < 0)
-		return object;
-	json_object_update_new(
-		object,
-		json_pack("{s:s, s:s, s:s, s:s}", "by",
-			  nopal_plan_part(plan, (size_t)one->part)->microprotocol->name, "stage",
-			  nopal_stage_name(one->row->stage), "because", one->row->because, "bound",
-			  explain_bound(plan, one, bound, sizeof(bound))));
-	return object;
-}
-
-static json_t *explain_promises_json(const struct nopal_plan *plan, unsigned layer)
-{
-	json_t *object = json_object(), *promise, *others;
-	struct nopal_service service, of;
-	char name[SHOW_VALUE_ROOM];
-
-	nopal_plan_service(plan, layer, NULL, &service);
-	for (enum nopal_quality q = 0; q < NOPAL_QUALITIES; q++)
-		json_object_set_new(object, nopal_quality_name(q),
-				    explain_guarantee_json(plan, q, &service.quality[q]));
-	for (size_t i = 0; explain_named(plan, i, name, sizeof(name)); i++) {
-		if (!explain_named_first(plan, i, name))
-			continue;
-		nopal_plan_service(plan, layer, name, &of);
-		for (enum nopal_quality q = 0; q < NOPAL_QUALITIES; q++) {
-			if (of.quality[q].value == service.quality[q].value)
-				continue;
-			promise = json_object_get(object, nopal_quality_name(q));
-			others = json_object_get(promise, "messages_with");
-			if (!others) {
-				others = json_object();
-				json_object_set_new(promise, "messages_with", others);
-			}
-			json_object_set_new(others, name,
-					    explain_guarantee_json(plan, q, &of.quality[q]));
-		}
-	}
-	return object;
-}
 
 /* What messages may be given by the application, and the parts with their parameters. */
 static void explain_parts_json(const struct nopal_plan *plan, json_t *object)
@@ -285,7 +271,7 @@ static void explain_json(const struct nopal_plan *plan, const struct nopal_probl
 	for (unsigned l = 0; l < nopal_plan_layers(plan); l++)
 		json_array_append_new(layers, json_pack("{s:s, s:o}", "layer",
 							nopal_plan_layer_name(plan, l), "promises",
-							explain_promises_json(plan, l)));
+							explain_promises(plan, l, true)));
 	for (; count > 0; count--, field++)
 		json_array_append_new(fields,
 				      json_pack("{s:s, s:s?, s:i}", "field", field->attribute,
@@ -295,7 +281,7 @@ static void explain_json(const struct nopal_plan *plan, const struct nopal_probl
 		object, json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "name", info->name,
 				  "description", info->description, "fingerprint", fingerprint,
 				  "canonical", info->canonical, "runs", nopal_plan_runs(plan),
-				  "promises", explain_promises_json(plan, 0), "layers", layers));
+				  "promises", explain_promises(plan, 0, true), "layers", layers));
 	json_object_update_new(
 		object,
 		json_pack("{s:i, s:i, s:I, s:{s:I, s:I, s:I, s:I, s:I}, s:o}", "header_bytes",

@@ -146,21 +146,35 @@ static enum tool_exit fuse_compile(const struct tool_call *call, const char *sou
 }
 
 /* A half-written unit must never be found: it is made aside and renamed. */
-static enum tool_exit fuse_make(const struct tool_call *call, const struct nopal_plan *plan,
-				const char *output)
+static enum tool_exit fuse_run(const struct tool_call *call)
 {
-	char *source = fuse_printed("%s.c", output);
-	char *aside = fuse_printed("%s.new", output);
-	enum tool_exit result;
-	FILE *file = fopen(source, "w");
+	struct nopal_plan *plan = tool_plan(call, call->words[0]);
+	const char *named = tool_value(call, "output");
+	struct nopal_problems problems = { 0 };
+	enum tool_exit result = TOOL_ENVIRONMENT;
+	char *output, *source, *aside;
+	FILE *file;
 
-	if (!file) {
-		result = fuse_cannot_write(source);
-	} else {
-		result = fuse_write(call, plan, file, source);
-		if (fclose(file) && result == TOOL_GOOD)
-			result = fuse_cannot_write(source);
+	if (!plan)
+		return TOOL_BAD_INPUT;
+	if (tool_value(call, "c")) {
+		result = fuse_write(call, plan, stdout, "standard output");
+		nopal_plan_unref(plan);
+		return result;
 	}
+	output = named ? tool_need(strdup(named)) : nopal_plan_unit_file(plan, &problems);
+	tool_problems(&problems);
+	if (!output) {
+		nopal_plan_unref(plan);
+		return TOOL_ENVIRONMENT;
+	}
+	source = fuse_printed("%s.c", output);
+	aside = fuse_printed("%s.new", output);
+	file = fopen(source, "w");
+	if (file)
+		result = fuse_write(call, plan, file, source);
+	if (!file || (fclose(file) && result == TOOL_GOOD))
+		result = fuse_cannot_write(source);
 	if (result == TOOL_GOOD)
 		result = fuse_compile(call, source, aside);
 	if (result == TOOL_GOOD && rename(aside, output) < 0)
@@ -172,28 +186,7 @@ static enum tool_exit fuse_make(const struct tool_call *call, const struct nopal
 	unlink(aside);
 	free(source);
 	free(aside);
-	return result;
-}
-
-static enum tool_exit fuse_run(const struct tool_call *call)
-{
-	struct nopal_plan *plan = tool_plan(call, call->words[0]);
-	enum tool_exit result;
-
-	if (!plan)
-		return TOOL_BAD_INPUT;
-	if (tool_value(call, "c")) {
-		result = fuse_write(call, plan, stdout, "standard output");
-	} else {
-		const char *named = tool_value(call, "output");
-		struct nopal_problems problems = { 0 };
-		char *output =
-			named ? tool_need(strdup(named)) : nopal_plan_unit_file(plan, &problems);
-
-		tool_problems(&problems);
-		result = output ? fuse_make(call, plan, output) : TOOL_ENVIRONMENT;
-		free(output);
-	}
+	free(output);
 	nopal_plan_unref(plan);
 	return result;
 }

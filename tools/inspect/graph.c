@@ -92,18 +92,33 @@ static json_t *graph_table(const struct nopal_plan *plan, enum show_table table,
 	return object;
 }
 
-static void graph_barrier(const struct nopal_plan *plan, enum nopal_barrier barrier)
+/* Of one barrier as text, or of all as an array. */
+static json_t *graph_holds(const struct nopal_plan *plan, enum graph_form form,
+			   enum nopal_barrier barrier)
 {
-	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
-		const struct nopal_microprotocol *one = nopal_plan_part(plan, i)->microprotocol;
-		const struct nopal_hold *hold = one->holds;
+	json_t *array = form == GRAPH_JSON ? json_array() : NULL;
 
-		for (; hold && hold->why; hold++)
-			if (hold->barrier == barrier)
-				printf("  %-11s %-24s %s (%s%s)\n", show_barrier(barrier),
-				       one->name, hold->why, show_kinds(one, hold->kinds),
-				       hold->sticky ? ", once" : "");
+	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
+		const char *name = nopal_plan_part(plan, i)->microprotocol->name;
+		const struct nopal_hold *hold = nopal_plan_part(plan, i)->microprotocol->holds;
+
+		for (; hold && hold->why; hold++) {
+			const char *kinds =
+				show_kinds(nopal_plan_part(plan, i)->microprotocol, hold->kinds);
+
+			if (array)
+				json_array_append_new(array,
+						      json_pack("{s:s, s:s, s:s, s:s, s:b}",
+								"microprotocol", name, "barrier",
+								show_barrier(hold->barrier), "why",
+								hold->why, "kinds", kinds, "sticky",
+								hold->sticky));
+			else if (hold->barrier == barrier)
+				printf("  %-11s %-24s %s (%s%s)\n", show_barrier(barrier), name,
+				       hold->why, kinds, hold->sticky ? ", once" : "");
+		}
 	}
+	return array;
 }
 
 static enum tool_exit graph_run(const struct tool_call *call)
@@ -114,26 +129,10 @@ static enum tool_exit graph_run(const struct tool_call *call)
 		return TOOL_BAD_INPUT;
 	if (tool_value(call, "json")) {
 		json_t *object = show_object("nopal.graph");
-		json_t *array;
 
 		json_object_set_new(object, "name", json_string(nopal_plan_info(plan)->name));
 		json_object_set_new(object, "events", graph_events(plan, GRAPH_JSON));
-		array = json_array();
-		for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
-			const struct nopal_microprotocol *one =
-				nopal_plan_part(plan, i)->microprotocol;
-			const struct nopal_hold *hold = one->holds;
-
-			for (; hold && hold->why; hold++)
-				json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:s, s:b}",
-								       "microprotocol", one->name,
-								       "barrier",
-								       show_barrier(hold->barrier),
-								       "why", hold->why, "kinds",
-								       show_kinds(one, hold->kinds),
-								       "sticky", hold->sticky));
-		}
-		json_object_set_new(object, "holds", array);
+		json_object_set_new(object, "holds", graph_holds(plan, GRAPH_JSON, NOPAL_SEND));
 		json_object_set_new(object, "attributes",
 				    graph_table(plan, SHOW_ATTRIBUTES, GRAPH_JSON));
 		json_object_set_new(object, "shared", graph_table(plan, SHOW_SHARED, GRAPH_JSON));
@@ -157,7 +156,7 @@ static enum tool_exit graph_run(const struct tool_call *call)
 		graph_events(plan, GRAPH_TEXT);
 		printf("\nholds, by barrier\n");
 		for (enum nopal_barrier barrier = 0; barrier < NOPAL_BARRIERS; barrier++)
-			graph_barrier(plan, barrier);
+			graph_holds(plan, GRAPH_TEXT, barrier);
 		printf("\nattributes (! writes)\n");
 		graph_table(plan, SHOW_ATTRIBUTES, GRAPH_TEXT);
 		printf("\nshared variables (! writes)\n");
