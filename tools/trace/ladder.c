@@ -22,12 +22,13 @@ enum {
 	LABEL_TEXT = 2 * TRACE_NAME + 32, /* bytes; what is longer is cut */
 	ARROW = 16,
 	FIRST_ROWS = 256,
+	ROW_KEYS = 4,
 };
 
 struct ladder_row {
 	struct nopal_trace_record record;
-	size_t place; /* in the file */
-	bool left;    /* at the opener */
+	uint64_t key[ROW_KEYS]; /* to sort by; the last one is the place in the file */
+	bool left;		/* at the opener */
 	bool data;
 	bool numbered;	 /* leaves or arrives, and may have a packet number */
 	bool again;	 /* leaves, and not for the first time */
@@ -110,7 +111,7 @@ static void ladder_scan(struct ladder *ladder)
 		}
 		ladder->rows[ladder->count] = (struct ladder_row){
 			.record = record,
-			.place = ladder->count,
+			.key[ROW_KEYS - 1] = ladder->count,
 			.left = left,
 			.data = data,
 			.numbered = data || (moves && record.b), /* carried kinds */
@@ -131,37 +132,29 @@ static bool ladder_rightwards(const struct ladder_row *row)
 	return row->left == (row->record.what == NOPAL_TRACED_TRANSMIT);
 }
 
-static int ladder_order(uint64_t a, uint64_t b)
+static int ladder_compare(const void *left, const void *right)
 {
-	return (a > b) - (a < b);
+	const uint64_t *a = (*(const struct ladder_row *const *)left)->key;
+	const uint64_t *b = (*(const struct ladder_row *const *)right)->key;
+	size_t i = 0;
+
+	while (i < ROW_KEYS - 1 && a[i] == b[i])
+		i++;
+	return (a[i] > b[i]) - (a[i] < b[i]);
 }
 
-/* By direction and packet number: a transmission, then its arrivals. */
-static int ladder_by_packet(const void *left, const void *right)
+/* Sorts by direction and packet number, a transmission before its arrivals, or by side and segment,
+ * transmissions in their order. */
+static void ladder_sort(struct ladder_row **rows, size_t count, bool by_packet)
 {
-	const struct ladder_row *a = *(const struct ladder_row *const *)left;
-	const struct ladder_row *b = *(const struct ladder_row *const *)right;
-	int order = ladder_rightwards(a) - ladder_rightwards(b);
+	for (size_t i = 0; i < count; i++) {
+		const struct nopal_trace_record *record = &rows[i]->record;
 
-	if (!order)
-		order = ladder_order(a->record.b, b->record.b);
-	if (!order)
-		order = a->record.what - b->record.what;
-	return order ? order : ladder_order(a->place, b->place);
-}
-
-/* By side and segment: its transmissions in their order. */
-static int ladder_by_segment(const void *left, const void *right)
-{
-	const struct ladder_row *a = *(const struct ladder_row *const *)left;
-	const struct ladder_row *b = *(const struct ladder_row *const *)right;
-	int order = a->left - b->left;
-
-	if (!order)
-		order = a->record.what - b->record.what;
-	if (!order)
-		order = ladder_order(a->record.a, b->record.a);
-	return order ? order : ladder_order(a->place, b->place);
+		rows[i]->key[0] = by_packet ? ladder_rightwards(rows[i]) : rows[i]->left;
+		rows[i]->key[1] = by_packet ? record->b : record->what;
+		rows[i]->key[2] = by_packet ? record->what : record->a;
+	}
+	qsort(rows, count, sizeof(struct ladder_row *), ladder_compare);
 }
 
 static bool ladder_same_packet(const struct ladder_row *a, const struct ladder_row *b)
@@ -202,7 +195,7 @@ static bool ladder_mark(struct ladder *ladder)
 	for (size_t i = 0; i < ladder->count; i++)
 		if (ladder->rows[i].numbered)
 			rows[count++] = &ladder->rows[i];
-	qsort(rows, count, sizeof(struct ladder_row *), ladder_by_segment);
+	ladder_sort(rows, count, false);
 	for (size_t i = 1; i < count; i++)
 		rows[i]->again = rows[i]->left == rows[i - 1]->left &&
 				 rows[i]->record.what == rows[i - 1]->record.what &&
@@ -218,7 +211,7 @@ static bool ladder_mark(struct ladder *ladder)
 		else if (row->record.what == NOPAL_TRACED_ARRIVE)
 			row->number = 0;
 	}
-	qsort(rows, count, sizeof(struct ladder_row *), ladder_by_packet);
+	ladder_sort(rows, count, true);
 	for (size_t i = 0; i < count; before = rows[i++]) {
 		if (rows[i]->record.what == NOPAL_TRACED_TRANSMIT) {
 			sent = rows[i];

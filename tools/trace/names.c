@@ -8,7 +8,7 @@
 
 #include "trace/view.h"
 
-static const char *const trace_names_what[] = {
+static const char *const names_what[] = {
 	[NOPAL_TRACED_SESSION] = "session", [NOPAL_TRACED_RAISE] = "raise",
 	[NOPAL_TRACED_TRANSMIT] = "leave",  [NOPAL_TRACED_ARRIVE] = "arrive",
 	[NOPAL_TRACED_HOLD] = "hold",	    [NOPAL_TRACED_RELEASE] = "release",
@@ -16,14 +16,14 @@ static const char *const trace_names_what[] = {
 	[NOPAL_TRACED_TIMER] = "timer",	    [NOPAL_TRACED_NOTE] = "note",
 };
 
-static const char *const trace_names_barrier[NOPAL_BARRIERS] = {
+static const char *const names_barrier[NOPAL_BARRIERS] = {
 	[NOPAL_SEND] = "send",
 	[NOPAL_DONE] = "done",
 	[NOPAL_DEALLOCATE] = "deallocate",
 	[NOPAL_DELIVER] = "deliver",
 };
 
-static const char *const trace_names_note[] = {
+static const char *const names_note[] = {
 	[NOPAL_NOTE_STALE] = "stale handle",
 	[NOPAL_NOTE_MISUSE] = "released a bit that was not held",
 	[NOPAL_NOTE_REFUSED_SEND] = "send refused after SEGMENT_DONE",
@@ -33,8 +33,7 @@ static const char *const trace_names_note[] = {
 
 enum { RUNTIME = UINT8_MAX, BITS = 32 }; /* part 255 of nopal_trace_record */
 
-static const char *trace_names_make(const char *found, const char *what, unsigned number,
-				    char *text)
+static const char *names_make(const char *found, const char *what, unsigned number, char *text)
 {
 	if (found)
 		return found;
@@ -44,38 +43,36 @@ static const char *trace_names_make(const char *found, const char *what, unsigne
 
 const char *trace_view_what(const struct nopal_trace_record *record)
 {
-	return trace_names_what[record->what]; /* the reader knows them all */
+	return names_what[record->what]; /* the reader knows them all */
 }
 
 const char *trace_view_barrier(unsigned barrier)
 {
-	return barrier < NOPAL_BARRIERS ? trace_names_barrier[barrier] : "barrier";
+	return barrier < NOPAL_BARRIERS ? names_barrier[barrier] : "barrier";
 }
 
 const char *trace_view_event(const struct trace_view *view, unsigned event, char *text)
 {
-	return trace_names_make(nopal_trace_event_name(view->reader, event), "event", event, text);
+	return names_make(nopal_trace_event_name(view->reader, event), "event", event, text);
 }
 
 const char *trace_view_part(const struct trace_view *view, unsigned plan, unsigned part, char *text)
 {
 	if (part == RUNTIME)
 		return "runtime";
-	return trace_names_make(nopal_trace_part_name(view->reader, plan, part), "part", part,
-				text);
+	return names_make(nopal_trace_part_name(view->reader, plan, part), "part", part, text);
 }
 
 const char *trace_view_kind(const struct trace_view *view, unsigned plan, unsigned kind, char *text)
 {
-	return trace_names_make(nopal_trace_kind_name(view->reader, plan, kind), "kind", kind,
-				text);
+	return names_make(nopal_trace_kind_name(view->reader, plan, kind), "kind", kind, text);
 }
 
 const char *trace_view_hold(const struct trace_view *view, unsigned plan, unsigned barrier,
 			    unsigned bit, char *text)
 {
-	return trace_names_make(nopal_trace_hold_name(view->reader, plan, barrier, bit), "bit", bit,
-				text);
+	return names_make(nopal_trace_hold_name(view->reader, plan, barrier, bit), "bit", bit,
+			  text);
 }
 
 const char *trace_view_holds(const struct trace_view *view, unsigned plan, unsigned barrier,
@@ -117,107 +114,98 @@ const char *trace_view_during(const struct trace_view *view, const struct trace_
 
 /* ---------------------------------------------------------------- fields */
 
-static void trace_names_text(struct trace_fields *fields, const char *key, const char *text)
+static void names_text(struct trace_fields *fields, const char *key, const char *text)
 {
 	fields->field[fields->count++] = (struct trace_field){ .key = key, .text = text };
 }
 
-static void trace_names_number(struct trace_fields *fields, const char *key, uint64_t number)
+static void names_number(struct trace_fields *fields, const char *key, uint64_t number)
 {
 	fields->field[fields->count++] = (struct trace_field){ .key = key, .number = number };
 }
 
-static void trace_names_bits(const struct trace_view *view, const struct trace_session *session,
-			     const struct nopal_trace_record *record, struct trace_fields *fields)
+static void names_part(struct trace_fields *fields, const char *key, const struct trace_view *view,
+		       unsigned plan, unsigned part)
+{
+	names_text(fields, key, trace_view_part(view, plan, part, fields->name[2]));
+}
+
+static void names_bits(const struct trace_view *view, const struct trace_session *session,
+		       const struct nopal_trace_record *record, struct trace_fields *fields)
 {
 	bool release = record->what == NOPAL_TRACED_RELEASE;
 	unsigned plan = session->plan;
 
-	trace_names_text(fields, "barrier", trace_view_barrier(record->number));
-	trace_names_number(fields, record->number == NOPAL_DELIVER ? "message" : "segment",
-			   record->a);
+	names_text(fields, "barrier", trace_view_barrier(record->number));
+	names_number(fields, record->number == NOPAL_DELIVER ? "message" : "segment", record->a);
 	if (release)
-		trace_names_text(fields, "by",
-				 trace_view_part(view, plan, record->part, fields->name[0]));
-	trace_names_text(
-		fields, release ? "left" : "waits",
-		trace_view_holds(view, plan, record->number, (uint32_t)record->b, fields->bits));
+		names_part(fields, "by", view, plan, record->part);
+	names_text(fields, release ? "left" : "waits",
+		   trace_view_holds(view, plan, record->number, (uint32_t)record->b, fields->bits));
 	if (release)
-		trace_names_text(fields, "in",
-				 trace_view_during(view, session, record, fields->name[1]));
-}
-
-static void trace_names_noted(const struct trace_view *view, unsigned plan,
-			      const struct nopal_trace_record *record, struct trace_fields *fields)
-{
-	const char *note = record->number < sizeof(trace_names_note) / sizeof(char *)
-				   ? trace_names_note[record->number]
-				   : NULL;
-
-	trace_names_text(fields, "note",
-			 trace_names_make(note, "note", record->number, fields->name[0]));
-	trace_names_text(fields, "by", trace_view_part(view, plan, record->part, fields->name[1]));
-	if (record->a)
-		trace_names_number(fields, "number", record->a);
-	if (record->b)
-		trace_names_number(fields, "detail", record->b);
+		names_text(fields, "in", trace_view_during(view, session, record, fields->name[1]));
 }
 
 void trace_view_fields(const struct trace_view *view, const struct trace_session *session,
 		       const struct nopal_trace_record *record, struct trace_fields *fields)
 {
-	unsigned plan = session->plan, peer = (unsigned)(record->b >> 32);
+	unsigned plan = session->plan, number = record->number;
+	unsigned peer = (unsigned)(record->b >> 32);
 	const char *name;
 
 	fields->count = 0;
 	switch ((enum nopal_trace_what)record->what) {
 	case NOPAL_TRACED_SESSION:
-		name = nopal_trace_plan_name(view->reader, record->number);
+		name = nopal_trace_plan_name(view->reader, number);
 		snprintf(fields->name[0], TRACE_NAME, "%08x", record->session);
 		snprintf(fields->name[1], TRACE_NAME, "%08x", peer);
-		trace_names_text(fields, "plan", name ? name : "?");
-		trace_names_text(fields, "role", record->b & 1 ? "opener" : "listener");
-		trace_names_text(fields, "id", fields->name[0]);
+		names_text(fields, "plan", name ? name : "?");
+		names_text(fields, "role", record->b & 1 ? "opener" : "listener");
+		names_text(fields, "id", fields->name[0]);
 		if (peer)
-			trace_names_text(fields, "peer", fields->name[1]);
+			names_text(fields, "peer", fields->name[1]);
 		break;
 	case NOPAL_TRACED_RAISE:
-		name = trace_view_event(view, record->number, fields->name[0]);
-		trace_names_text(fields, "event", name);
+		name = trace_view_event(view, number, fields->name[0]);
+		names_text(fields, "event", name);
 		if (record->a)
-			trace_names_number(fields,
-					   strstr(name, "SEGMENT")	   ? "segment"
-					   : strncmp(name, "MSG_", 4) == 0 ? "message"
-									   : "number",
-					   record->a);
-		trace_names_number(fields, "depth", record->b);
+			names_number(fields,
+				     strstr(name, "SEGMENT")	     ? "segment"
+				     : strncmp(name, "MSG_", 4) == 0 ? "message"
+								     : "number",
+				     record->a);
+		names_number(fields, "depth", record->b);
 		break;
 	case NOPAL_TRACED_TRANSMIT:
 	case NOPAL_TRACED_ARRIVE:
-		trace_names_text(fields, "kind",
-				 trace_view_kind(view, plan, record->number, fields->name[0]));
+		names_text(fields, "kind", trace_view_kind(view, plan, number, fields->name[0]));
 		if (record->a)
-			trace_names_number(fields, "segment", record->a);
-		trace_names_number(fields, "packet", record->b);
+			names_number(fields, "segment", record->a);
+		names_number(fields, "packet", record->b);
 		break;
 	case NOPAL_TRACED_HOLD:
 	case NOPAL_TRACED_RELEASE:
-		trace_names_bits(view, session, record, fields);
+		names_bits(view, session, record, fields);
 		break;
 	case NOPAL_TRACED_FREE:
-		trace_names_number(fields, "number", record->a);
+		names_number(fields, "number", record->a);
 		break;
 	case NOPAL_TRACED_DELIVER:
-		trace_names_number(fields, "message", record->a);
-		trace_names_number(fields, "bytes", record->b);
+		names_number(fields, "message", record->a);
+		names_number(fields, "bytes", record->b);
 		break;
 	case NOPAL_TRACED_TIMER:
-		trace_names_text(fields, "part",
-				 trace_view_part(view, plan, record->part, fields->name[0]));
-		trace_names_number(fields, "timer", record->number);
+		names_part(fields, "part", view, plan, record->part);
+		names_number(fields, "timer", number);
 		break;
 	case NOPAL_TRACED_NOTE:
-		trace_names_noted(view, plan, record, fields);
+		name = number < sizeof(names_note) / sizeof(char *) ? names_note[number] : NULL;
+		names_text(fields, "note", names_make(name, "note", number, fields->name[0]));
+		names_part(fields, "by", view, plan, record->part);
+		if (record->a)
+			names_number(fields, "number", record->a);
+		if (record->b)
+			names_number(fields, "detail", record->b);
 		break;
 	}
 }
