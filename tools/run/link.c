@@ -25,9 +25,8 @@ enum {
 	LINK_KILO = 1000,
 };
 
-/* The state of a run. */
+/* The command line. */
 struct link {
-	struct loop *loop;
 	struct nopal_link forward, reverse;
 	int64_t seed;
 	bool relays; /* from `listen` to `target`; else between the sides */
@@ -109,14 +108,27 @@ static bool link_pair(const char *option, const char *text, char names[LINK_SIDE
 	return true;
 }
 
+/* False: a problem was printed. */
 static bool link_read(struct link *link, const struct tool_call *call)
 {
 	const char *spaces = tool_value(call, "netns");
 	struct nopal_problems problems = { 0 };
 
-	if (link->relays && call->word_count != LINK_RELAY_WORDS) {
-		fprintf(stderr, "error: --relay needs LISTEN and TARGET\n"
-				"  fix: nopal link WORDS --relay LISTEN TARGET\n");
+	if (link->relays == (tool_value(call, "tun") != NULL)) {
+		fprintf(stderr,
+			"error: how packets come to the link is %s\n"
+			"  fix: say --relay or --tun\n",
+			link->relays ? "said twice" : "not said");
+		return false;
+	}
+	if (!bench_link(call->words[0], &link->forward, &link->reverse))
+		return false;
+	if (call->word_count != (link->relays ? LINK_RELAY_WORDS : 1)) {
+		fputs(link->relays ? "error: --relay needs LISTEN and TARGET\n"
+				     "  fix: nopal link WORDS --relay LISTEN TARGET\n"
+				   : "error: --tun needs no words but the link's\n"
+				     "  fix: nopal link WORDS --tun A,B\n",
+		      stderr);
 		return false;
 	}
 	if (link->relays) {
@@ -124,71 +136,74 @@ static bool link_read(struct link *link, const struct tool_call *call)
 		if (tool_problems(&problems) || !tool_destination(call->words[2], &link->target))
 			return false;
 		/* A datagram sent to LISTEN itself goes round for ever. */
-		if (!nopal_address_equal(&link->listen, &link->target))
-			return true;
-		fprintf(stderr,
-			"error: LISTEN and TARGET are both %s\n"
-			"  fix: programs send to LISTEN; give it a port of its own\n",
-			call->words[2]);
+		if (nopal_address_equal(&link->listen, &link->target)) {
+			fprintf(stderr,
+				"error: LISTEN and TARGET are both %s\n"
+				"  fix: programs send to LISTEN; give it a port of its own\n",
+				call->words[2]);
+			return false;
+		}
+	} else if (!link_pair("tun", tool_value(call, "tun"), link->devices) ||
+		   (spaces && !link_pair("netns", spaces, link->spaces))) {
 		return false;
 	}
-	if (call->word_count != 1) {
-		fprintf(stderr, "error: --tun needs no words but the link's\n"
-				"  fix: nopal link WORDS --tun A,B\n");
-		return false;
-	}
-	if (!link_pair("tun", tool_value(call, "tun"), link->devices) ||
-	    (spaces && !link_pair("netns", spaces, link->spaces)))
-		return false;
 	for (int i = 0; i < LINK_SIDES; i++) {
 		link->sides[i].device = link->devices[i];
 		link->sides[i].netns = spaces ? link->spaces[i] : NULL;
 	}
-	return true;
+	return tool_quantity(call, "seed", NOPAL_COUNT, LINK_DEFAULT_SEED, &link->seed);
 }
 
 /* --------------------------------------------------------------------- run */
 
-static enum tool_exit link_pass(struct link *link, bool json)
+static enum tool_exit link_run(const struct tool_call *call)
 {
+	struct link link = { .relays = tool_value(call, "relay") != NULL };
 	struct nopal_problems problems = { 0 };
 	struct nopal_link_counters forward, reverse;
 	struct nopal_relay *relay = NULL;
 	struct nopal_tun *tun = NULL;
-	char text[NOPAL_ADDRESS_TEXT];
 	struct nopal_address local;
+	char text[NOPAL_ADDRESS_TEXT];
+	struct loop *loop;
 
+	if (!link_read(&link, call))
+		return TOOL_BAD_INPUT;
+	loop = loop_new(NULL);
+	if (!loop)
+		return TOOL_ENVIRONMENT;
 	/* before it says that it is there: who waits for that may interrupt */
-	loop_on_interrupt(link->loop, NULL, NULL);
-	if (link->relays)
-		relay = nopal_relay_open(loop_base(link->loop), &link->listen, &link->target,
-					 &link->forward, &link->reverse, (uint64_t)link->seed,
-					 &problems);
+	loop_on_interrupt(loop, NULL, NULL);
+	if (link.relays)
+		relay = nopal_relay_open(loop_base(loop), &link.listen, &link.target, &link.forward,
+					 &link.reverse, (uint64_t)link.seed, &problems);
 	else
-		tun = nopal_tun_open(loop_base(link->loop), link->sides, &link->forward,
-				     &link->reverse, (uint64_t)link->seed, &problems);
+		tun = nopal_tun_open(loop_base(loop), link.sides, &link.forward, &link.reverse,
+				     (uint64_t)link.seed, &problems);
+	tool_problems(&problems);
 	if (relay) {
 		nopal_relay_local(relay, &local);
 		fprintf(stderr, "relay at %s; interrupt to end\n",
 			nopal_address_format(&local, text));
+		loop_run(loop);
+		nopal_relay_counters(relay, &forward, &reverse);
+		nopal_relay_close(relay);
 	} else if (tun) {
 		hosts_hurry();
-		fprintf(stderr, "link between %s and %s; interrupt to end\n", link->devices[0],
-			link->devices[1]);
+		fprintf(stderr, "link between %s and %s; interrupt to end\n", link.devices[0],
+			link.devices[1]);
+		loop_run(loop);
+		nopal_tun_counters(tun, &forward, &reverse);
+		nopal_tun_close(tun);
 	}
-	tool_problems(&problems);
+	loop_free(loop);
 	if (!relay && !tun)
 		return TOOL_ENVIRONMENT;
-	loop_run(link->loop);
-	if (relay)
-		nopal_relay_counters(relay, &forward, &reverse);
-	else
-		nopal_tun_counters(tun, &forward, &reverse);
-	if (json) {
+	if (tool_value(call, "json")) {
 		json_t *report =
 			json_pack("{s:s, s:i, s:o, s:o}", "schema", "nopal.link", "version", 1,
-				  "forward", link_counters(&link->forward, &forward), "reverse",
-				  link_counters(&link->reverse, &reverse));
+				  "forward", link_counters(&link.forward, &forward), "reverse",
+				  link_counters(&link.reverse, &reverse));
 
 		json_dumpf(report, stdout, JSON_INDENT(2));
 		printf("\n");
@@ -197,34 +212,7 @@ static enum tool_exit link_pass(struct link *link, bool json)
 		link_print_line("forward", &forward);
 		link_print_line("reverse", &reverse);
 	}
-	if (relay)
-		nopal_relay_close(relay);
-	else
-		nopal_tun_close(tun);
 	return TOOL_GOOD;
-}
-
-static enum tool_exit link_run(const struct tool_call *call)
-{
-	struct link link = { .relays = tool_value(call, "relay") != NULL };
-	enum tool_exit code;
-
-	if (link.relays == (tool_value(call, "tun") != NULL)) {
-		fprintf(stderr,
-			"error: how packets come to the link is %s\n"
-			"  fix: say --relay or --tun\n",
-			link.relays ? "said twice" : "not said");
-		return TOOL_BAD_INPUT;
-	}
-	if (!bench_link(call->words[0], &link.forward, &link.reverse) || !link_read(&link, call) ||
-	    !tool_quantity(call, "seed", NOPAL_COUNT, LINK_DEFAULT_SEED, &link.seed))
-		return TOOL_BAD_INPUT;
-	link.loop = loop_new(NULL);
-	if (!link.loop)
-		return TOOL_ENVIRONMENT;
-	code = link_pass(&link, tool_value(call, "json") != NULL);
-	loop_free(link.loop);
-	return code;
 }
 
 static const struct tool_option link_options[] = {

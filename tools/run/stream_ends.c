@@ -92,13 +92,14 @@ static int stream_udp_open(const char *address, bool connected)
 /* A socket of an input is bound, of an output connected.  False: a problem was printed. */
 static bool stream_end_open(struct stream_end *end, const char *where, bool output)
 {
-	const char *path = where + strlen(STREAM_FILE_PREFIX);
 	struct stat status;
 
 	if (strcmp(where, "pipe:") == 0) {
 		end->kind = STREAM_PIPE;
 		end->fd = dup(output ? STDOUT_FILENO : STDIN_FILENO);
 	} else if (strncmp(where, STREAM_FILE_PREFIX, strlen(STREAM_FILE_PREFIX)) == 0) {
+		const char *path = where + strlen(STREAM_FILE_PREFIX);
+
 		end->kind = STREAM_FILE;
 		end->fd = open(path, (output ? O_WRONLY | O_CREAT | O_TRUNC : O_RDONLY) | O_CLOEXEC,
 			       STREAM_FILE_MODE);
@@ -272,27 +273,6 @@ struct stream_out {
 	uint64_t dropped;
 };
 
-/* Pieces from byte `from` on; returns how many. */
-static size_t stream_out_pieces(const struct nopal_message *message, uint64_t from,
-				struct iovec *pieces)
-{
-	size_t count = 0, total = nopal_message_pieces(message);
-
-	for (size_t i = 0; i < total && count < STREAM_PIECES; i++) {
-		uint32_t length;
-		const uint8_t *piece = nopal_message_piece(message, i, &length);
-
-		if (from >= length) {
-			from -= length;
-			continue;
-		}
-		pieces[count].iov_base = (void *)(uintptr_t)(piece + from);
-		pieces[count++].iov_len = (size_t)(length - from);
-		from = 0;
-	}
-	return count;
-}
-
 static void stream_out_give_up(struct stream_out *out)
 {
 	fprintf(stderr, "error: output: %s\n", strerror(errno));
@@ -311,9 +291,23 @@ static bool stream_out_write(struct stream_out *out, const struct nopal_message 
 		return true;
 	}
 	while (!out->broken && out->written < nopal_message_length(message)) {
-		size_t count = stream_out_pieces(message, out->written, pieces);
-		ssize_t wrote = writev(out->end.fd, pieces, (int)count);
+		uint64_t from = out->written;
+		int count = 0;
+		ssize_t wrote;
 
+		for (size_t i = 0; i < nopal_message_pieces(message) && count < STREAM_PIECES;
+		     i++) {
+			uint32_t length;
+			const uint8_t *piece = nopal_message_piece(message, i, &length);
+
+			if (from < length)
+				pieces[count++] = (struct iovec){
+					(void *)(uintptr_t)(piece + from),
+					length - from,
+				};
+			from -= from < length ? from : length;
+		}
+		wrote = writev(out->end.fd, pieces, count);
 		if (wrote >= 0) {
 			out->written += (uint64_t)wrote;
 		} else if (out->end.kind == STREAM_UDP) {
