@@ -20,40 +20,36 @@ static const struct tool_option explain_options[] = {
 
 /* -------------------------------------------------------------------- promises */
 
-/* A name that a row of the plan is about, from the `index`-th such name on; NULL:
- * there are no more.  Names recur. */
-static const char *explain_named(const struct nopal_plan *plan, size_t index, char *text,
-				 size_t room)
+/* Names that rows of the plan are about, each once, NULL-ended; the caller frees each and the
+ * array. */
+static char **explain_names(const struct nopal_plan *plan)
 {
+	char **names = tool_need(calloc(1, sizeof(*names)));
+	size_t count = 0, known;
+
 	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
 		const struct nopal_promise *row = nopal_plan_part(plan, i)->microprotocol->promises;
 
 		for (; row && row->because; row++) {
-			const char *at = row->of;
+			const char *at = row->of ? row->of : "";
 
-			while (at && *at) {
-				size_t length = strcspn(at, "|");
+			for (; *at; at += strcspn(at, "|"), at += *at == '|') {
+				char *name = tool_need(strndup(at, strcspn(at, "|")));
 
-				if (index-- == 0) {
-					snprintf(text, room, "%.*s", (int)length, at);
-					return text;
+				for (known = 0; known < count; known++)
+					if (strcmp(names[known], name) == 0)
+						break;
+				if (known < count) {
+					free(name);
+					continue;
 				}
-				at += length + (at[length] == '|');
+				names = tool_need(reallocarray(names, count + 2, sizeof(*names)));
+				names[count++] = name;
+				names[count] = NULL;
 			}
 		}
 	}
-	return NULL;
-}
-
-/* Was it among those before? */
-static bool explain_named_first(const struct nopal_plan *plan, size_t index, const char *name)
-{
-	char before[SHOW_VALUE_ROOM];
-
-	for (size_t i = 0; i < index; i++)
-		if (strcmp(explain_named(plan, i, before, sizeof(before)), name) == 0)
-			return false;
-	return true;
+	return names;
 }
 
 /* " deadline = 50ms", or nothing. */
@@ -116,8 +112,8 @@ static json_t *explain_guarantee_json(const struct nopal_plan *plan,
 static json_t *explain_promises(const struct nopal_plan *plan, unsigned layer, bool json)
 {
 	json_t *object = json ? json_object() : NULL, *promise, *others;
+	char **names = explain_names(plan);
 	struct nopal_service service, of;
-	char name[SHOW_VALUE_ROOM];
 
 	nopal_plan_service(plan, layer, NULL, &service);
 	for (enum nopal_quality q = 0; q < NOPAL_QUALITIES; q++) {
@@ -134,17 +130,15 @@ static json_t *explain_promises(const struct nopal_plan *plan, unsigned layer, b
 		       nopal_quality_word(q, one->value), nopal_quality_meaning(q, one->value));
 		explain_print_giver(plan, one, q);
 	}
-	for (size_t i = 0; explain_named(plan, i, name, sizeof(name)); i++) {
-		if (!explain_named_first(plan, i, name))
-			continue;
-		nopal_plan_service(plan, layer, name, &of);
+	for (char **name = names; *name; name++) {
+		nopal_plan_service(plan, layer, *name, &of);
 		for (enum nopal_quality q = 0; q < NOPAL_QUALITIES; q++) {
 			const struct nopal_guarantee *one = &of.quality[q];
 
 			if (one->value == service.quality[q].value)
 				continue;
 			if (!object) {
-				printf("  messages with %s: %s %s, %s\n", name,
+				printf("  messages with %s: %s %s, %s\n", *name,
 				       nopal_quality_name(q), nopal_quality_word(q, one->value),
 				       nopal_quality_meaning(q, one->value));
 				explain_print_giver(plan, one, q);
@@ -156,9 +150,11 @@ static json_t *explain_promises(const struct nopal_plan *plan, unsigned layer, b
 				others = json_object();
 				json_object_set_new(promise, "messages_with", others);
 			}
-			json_object_set_new(others, name, explain_guarantee_json(plan, one, q));
+			json_object_set_new(others, *name, explain_guarantee_json(plan, one, q));
 		}
+		free(*name);
 	}
+	free(names);
 	return object;
 }
 
