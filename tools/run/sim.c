@@ -47,35 +47,6 @@ __attribute__((format(printf, 2, 3))) static bool refuse(const char *fix, const 
 	return false;
 }
 
-static bool read_topology(const char *text, struct sim_options *options)
-{
-	static const struct {
-		const char *prefix;
-		enum sim_topology topology;
-	} kinds[] = { { "dumbbell:", SIM_DUMBBELL }, { "star:", SIM_STAR } };
-
-	options->flows = 1;
-	options->topology = SIM_DIRECT;
-	if (!text || strcmp(text, "direct") == 0)
-		return true;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		size_t length = strlen(kinds[i].prefix);
-		char *end;
-		long count;
-
-		if (strncmp(text, kinds[i].prefix, length))
-			continue;
-		count = strtol(text + length, &end, SIM_DECIMAL);
-		if (end == text + length || *end || count < 1 || count > SIM_MAX_FLOWS)
-			break;
-		options->flows = (int)count;
-		options->topology = kinds[i].topology;
-		return true;
-	}
-	return refuse("write direct, dumbbell:N or star:N, N from 1 to 10000",
-		      "--topology %s: not known", text);
-}
-
 /* --bytes, or --messages of --size. */
 static bool read_amount(const struct tool_call *call, const struct nopal_plan *plan,
 			struct sim_options *options)
@@ -123,8 +94,24 @@ static bool read_options(const struct tool_call *call, struct sim_options *optio
 	options->jsonl = tool_value(call, "jsonl") != NULL;
 	options->holds = tool_value(call, "holds") != NULL;
 	options->watch = tool_value(call, "watch") != NULL;
-	if (!read_topology(tool_value(call, "topology"), options))
-		return false;
+	text = tool_value(call, "topology");
+	options->flows = 1;
+	if (text && strcmp(text, "direct") != 0) {
+		const char *number = strchr(text, ':');
+		long count = 0;
+		char *end = NULL;
+
+		if (strncmp(text, "dumbbell:", strlen("dumbbell:")) == 0)
+			options->topology = SIM_DUMBBELL;
+		else if (strncmp(text, "star:", strlen("star:")) == 0)
+			options->topology = SIM_STAR;
+		if (options->topology != SIM_DIRECT)
+			count = strtol(number + 1, &end, SIM_DECIMAL);
+		if (!end || end == number + 1 || *end || count < 1 || count > SIM_MAX_FLOWS)
+			return refuse("write direct, dumbbell:N or star:N, N from 1 to 10000",
+				      "--topology %s: not known", text);
+		options->flows = (int)count;
+	}
 	options->link_text = tool_value(call, "link");
 	if (!options->link_text)
 		options->link_text = SIM_LINK;

@@ -91,8 +91,8 @@ struct sim_run {
 	struct nopal_world *world;
 	struct sim_flow *flows;
 	uint8_t *pattern, *scratch;
-	int64_t *delays; /* of every message delivered */
-	size_t delay_count, delay_room;
+	int64_t *delays; /* of every message delivered, with room for all */
+	size_t delay_count;
 	int64_t first_send_ns;		  /* -1: nothing was sent */
 	int64_t last_ns;		  /* when a session last did something */
 	int senders_left, receivers_left; /* sessions that have not ended */

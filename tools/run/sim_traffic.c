@@ -21,7 +21,6 @@ enum {
 	BYTE_MASK = 0xff,
 	PATTERN_SHIFTS = 1021, /* prime */
 	FLOW_STEP = 97,	       /* shift from flow to flow */
-	FIRST_DELAYS = 1024,
 };
 
 /* ---------------------------------------------------------------- messages */
@@ -222,26 +221,6 @@ static void receiver_ended(struct nopal_session *session, enum nopal_end how, co
 	advance(flow);
 }
 
-static void delay_note(struct sim_flow *flow, int64_t delay_ns)
-{
-	struct sim_run *run = flow->run;
-	int64_t deadline_ns = run->options.deadline_ns;
-
-	flow->tally.late_messages += deadline_ns && delay_ns > deadline_ns;
-	if (run->delay_count == run->delay_room) {
-		size_t room = run->delay_room ? 2 * run->delay_room : FIRST_DELAYS;
-		int64_t *delays = realloc(run->delays, room * sizeof(*run->delays));
-
-		if (!delays) {
-			tool_lacks_memory();
-			return;
-		}
-		run->delays = delays;
-		run->delay_room = room;
-	}
-	run->delays[run->delay_count++] = delay_ns;
-}
-
 /* Bytes of [at, at + length) of a message that are not as they were sent. */
 static uint64_t wrong_in_piece(const uint8_t *bytes, const uint8_t *expected, uint64_t length)
 {
@@ -279,6 +258,7 @@ static void receiver_received(struct nopal_session *session, struct nopal_messag
 	const struct sim_options *options = &flow->run->options;
 	uint64_t length = nopal_message_length(message), number = 0, wrong;
 	bool has_head = length >= SIM_HEAD_BYTES, ours;
+	int64_t delay_ns;
 	uint8_t head[SIM_HEAD_BYTES], time[WORD_BYTES];
 
 	(void)session;
@@ -313,7 +293,10 @@ static void receiver_received(struct nopal_session *session, struct nopal_messag
 		}
 		put_word(time, (uint64_t)flow->sent_ns[number]);
 		flow->tally.wrong_bytes += wrong_in_piece(head, time, sizeof(time));
-		delay_note(flow, nopal_world_now(flow->run->world) - flow->sent_ns[number]);
+		delay_ns = nopal_world_now(flow->run->world) - flow->sent_ns[number];
+		flow->tally.late_messages +=
+			options->deadline_ns && delay_ns > options->deadline_ns;
+		flow->run->delays[flow->run->delay_count++] = delay_ns;
 	}
 	flow->run->progress.count++;
 	flow->tally.wrong_bytes += wrong_in_message(message, message_pattern(flow, number, length),
@@ -354,8 +337,9 @@ bool sim_traffic_prepare(struct sim_run *run)
 	run->pattern = malloc(length);
 	run->scratch = malloc(options->size);
 	run->flows = calloc((size_t)options->flows, sizeof(*run->flows));
+	run->delays = calloc((size_t)options->flows * messages, sizeof(*run->delays));
 	run->suspects = calloc(1, sizeof(*run->suspects));
-	if (!run->pattern || !run->scratch || !run->flows || !run->suspects)
+	if (!run->pattern || !run->scratch || !run->flows || !run->delays || !run->suspects)
 		return false;
 	/* Numerical Recipes' linear congruential generator: its high bytes are good enough to tell
 	 * places apart. */

@@ -152,41 +152,13 @@ struct stream_in {
 	uint8_t bytes[];
 };
 
-/* Fills `bytes`; false: nothing now, or never again. */
-static bool stream_in_read(struct stream_in *in)
-{
-	ssize_t got;
-
-	do
-		got = read(in->end.fd, in->bytes, in->size);
-	while (got < 0 && errno == EINTR);
-	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-		return false;
-	if (got <= 0 && in->end.kind != STREAM_UDP) {
-		/* a datagram may be empty */
-		if (got < 0)
-			fprintf(stderr, "error: input: %s\n", strerror(errno));
-		if (!in->over) {
-			in->over = true;
-			loop_event_stop(in->end.event);
-			in->calls.ended(in->calls.user);
-		}
-		return false;
-	}
-	if (got < 0)
-		return false;
-	in->length = (size_t)got;
-	in->waiting = true;
-	in->read_bytes += in->length;
-	return true;
-}
-
 static void stream_in_on_event(void *user)
 {
 	struct stream_in *in = user;
 
 	for (unsigned i = 0; i < STREAM_TURN_MESSAGES && !in->over; i++) {
 		int64_t now_ns = nopal_world_now(loop_world(in->loop)), wait_ns = 0;
+		ssize_t got;
 
 		/* A file's next message is due at its rate. */
 		if (in->is_file && in->pace.from_ns == 0)
@@ -197,8 +169,26 @@ static void stream_in_on_event(void *user)
 			loop_event_start(in->end.event, wait_ns);
 			return;
 		}
-		if (!in->waiting && !stream_in_read(in))
-			return;
+		if (!in->waiting) {
+			do
+				got = read(in->end.fd, in->bytes, in->size);
+			while (got < 0 && errno == EINTR);
+			if (got < 0 &&
+			    (errno == EAGAIN || errno == EWOULDBLOCK || in->end.kind == STREAM_UDP))
+				return;
+			if (got < 0)
+				fprintf(stderr, "error: input: %s\n", strerror(errno));
+			/* a datagram may be empty */
+			if (got < 0 || (got == 0 && in->end.kind != STREAM_UDP)) {
+				in->over = true;
+				loop_event_stop(in->end.event);
+				in->calls.ended(in->calls.user);
+				return;
+			}
+			in->length = (size_t)got;
+			in->waiting = true;
+			in->read_bytes += in->length;
+		}
 		if (!in->calls.got(in->calls.user, in->bytes, in->length)) {
 			loop_event_stop(in->end.event); /* until resumed */
 			return;
