@@ -224,7 +224,7 @@ static void explain_print(const struct nopal_plan *plan, const struct nopal_prob
 
 /* ------------------------------------------------------------------------ JSON */
 
-/* What messages may be given by the application, and the parts with their parameters. */
+/* The properties that an application may set, and the parts with their parameters. */
 static void explain_parts_json(const struct nopal_plan *plan, json_t *object)
 {
 	json_t *properties = json_array(), *parts = json_array();

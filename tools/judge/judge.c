@@ -161,7 +161,8 @@ static void judge_rules(const struct judge_facts *facts, struct judgement *judge
 		broken(one, "%llu segments were done and never freed",
 		       (unsigned long long)facts->hoarded);
 	} else if (facts->spins > SPINS_FREE + facts->data + facts->control) {
-		/* A count without time: on a busy machine a spinning part has few turns a second. */
+		/* A count without time: on a busy machine a spinning part has few turns a
+		 * second. */
 		judgement->against = JUDGE_WAKES;
 		broken(one, "timers expired %llu times only to be started again for now",
 		       (unsigned long long)facts->spins);

@@ -68,8 +68,8 @@ static const char *ladder_raised(const struct trace_view *view,
 	return NULL;
 }
 
-/* Reads the whole trace, whatever was left out.  A row for each record of the two sides that is worth
- * a line; before they are chosen, sessions become known alone. */
+/* Reads the whole trace, whatever its options leave out.  Each record of the two sides that is
+ * worth a line is a row; before the sides are chosen, sessions become known alone. */
 static void ladder_scan(struct ladder *ladder)
 {
 	struct trace_view *view = ladder->view, whole = *view;
