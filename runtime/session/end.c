@@ -53,19 +53,14 @@ enum nopal_end nopal__closed_end(struct nopal_composite *bottom, char *words)
 
 /* ---------------------------------------------------------------- breaking */
 
-/* Somebody answers, and our seal opens none of it. */
-static bool another_key(const struct nopal_composite *composite)
-{
-	return composite->opener && composite->awake &&
-	       composite->awake->counters.rx_sealed_badly > 0 &&
-	       nopal_plan_provides(composite->layer->plan, "confidentiality");
-}
-
 void nopal_session_break(struct nopal_session *session, enum nopal_end end, const char *text)
 {
 	struct nopal_composite *composite = nopal__composite(session);
 
-	if (end == NOPAL_UNREACHABLE && another_key(composite)) {
+	/* Somebody answers, and our seal opens none of it? */
+	if (end == NOPAL_UNREACHABLE && composite->opener && composite->awake &&
+	    composite->awake->counters.rx_sealed_badly > 0 &&
+	    nopal_plan_provides(composite->layer->plan, "confidentiality")) {
 		end = NOPAL_NOT_AUTHENTIC;
 		text = "answers came, and none is authentic: the keys differ, "
 		       "or somebody is in between";

@@ -148,37 +148,23 @@ static void words_pack(const struct nopal_composite *composite, uint8_t *packed)
 		}
 }
 
-static void words_unpack(struct nopal_composite *composite, const uint8_t *packed)
-{
-	const struct nopal_layer *layer = composite->layer;
-	const uint8_t *at = packed + bitmap_bytes(layer);
-	uint64_t *words = (uint64_t *)composite->awake;
-
-	memcpy(words, layer->fresh, layer->awake_bytes);
-	for (uint32_t i = 0; i < word_count(layer); i++)
-		if (packed[i / BYTE_BITS] >> i % BYTE_BITS & 1)
-			at = word_unpack(at, (uint64_t)composite->now_ns, &words[i]);
-}
-
 /* ------------------------------------------------------------------ to rest */
 
-static bool nothing_under_way(const struct nopal_composite *composite)
-{
-	const struct nopal_awake *awake = composite->awake;
-
-	return composite->life == NOPAL_LIFE_OPEN && !composite->touched && composite->depth == 0 &&
-	       composite->awake->segments.alive == 0 && composite->awake->messages.alive == 0 &&
-	       awake->unfinished == 0 && awake->queue.count == 0 && awake->delayed.count == 0 &&
-	       awake->transmissions.oldest == awake->transmissions.next;
-}
-
+/* Nothing happened lately, and nothing is under way. */
 static bool may_idle(const struct nopal_composite *bottom, int64_t now_ns)
 {
 	for (const struct nopal_composite *composite = bottom; composite;
-	     composite = nopal__over(composite))
-		if (now_ns - composite->now_ns < NOPAL_IDLE_NS || !nothing_under_way(composite) ||
+	     composite = nopal__over(composite)) {
+		const struct nopal_awake *awake = composite->awake;
+
+		if (now_ns - composite->now_ns < NOPAL_IDLE_NS ||
+		    composite->life != NOPAL_LIFE_OPEN || composite->touched || composite->depth ||
+		    awake->segments.alive || awake->messages.alive || awake->unfinished ||
+		    awake->queue.count || awake->delayed.count ||
+		    awake->transmissions.oldest != awake->transmissions.next ||
 		    (composite->up->idle && !composite->up->idle(composite)))
 			return false;
+	}
 	return true;
 }
 
@@ -244,12 +230,17 @@ static void stack_idle(struct nopal_composite *bottom)
 
 static bool composite_unpack(struct nopal_composite *composite)
 {
-	struct nopal_awake *awake = malloc(composite->layer->awake_bytes);
+	const struct nopal_layer *layer = composite->layer;
+	const uint8_t *at = composite->packed + bitmap_bytes(layer);
+	uint64_t *words = malloc(layer->awake_bytes);
 
-	if (!awake)
+	if (!words)
 		return false;
-	composite->awake = awake;
-	words_unpack(composite, composite->packed);
+	memcpy(words, layer->fresh, layer->awake_bytes);
+	for (uint32_t i = 0; i < word_count(layer); i++)
+		if (composite->packed[i / BYTE_BITS] >> i % BYTE_BITS & 1)
+			at = word_unpack(at, (uint64_t)composite->now_ns, &words[i]);
+	composite->awake = (struct nopal_awake *)words;
 	free(composite->packed);
 	composite->packed = NULL;
 	nopal__awake_lay_out(composite);

@@ -89,15 +89,6 @@ void nopal__awake_forget(struct nopal_composite *composite)
 	awake->messages.pool = NULL;
 }
 
-static bool composite_lay_out(struct nopal_composite *composite)
-{
-	composite->awake = malloc(composite->layer->awake_bytes);
-	if (!composite->awake)
-		return false;
-	memcpy(composite->awake, composite->layer->fresh, composite->layer->awake_bytes);
-	return nopal__awake_lay_out(composite);
-}
-
 /* Its neighbours.  The last layer of a stack that is not the plan's last, and the first of one that
  * is not the plan's first, stand beside other stacks. */
 static void ports_choose(struct nopal_composite *composite, uint32_t first, uint32_t end)
@@ -156,7 +147,10 @@ static struct nopal_composite *composite_make(struct nopal_endpoint *endpoint,
 	composite->world->counts_unsent |=
 		plan->budget.unsent_bytes || plan->budget.unsent_messages;
 	composite->now_ns = composite->world->now_ns;
-	if (ports_attach(composite) < 0 || !composite_lay_out(composite)) {
+	composite->awake = malloc(composite->layer->awake_bytes);
+	if (composite->awake)
+		memcpy(composite->awake, composite->layer->fresh, composite->layer->awake_bytes);
+	if (ports_attach(composite) < 0 || !composite->awake || !nopal__awake_lay_out(composite)) {
 		ports_detach(composite);
 		free(composite->awake);
 		free(composite);
@@ -166,18 +160,6 @@ static struct nopal_composite *composite_make(struct nopal_endpoint *endpoint,
 	composite->awake->random = composite->world->ops->random(composite->world);
 	composite->awake->heard_ns = composite->now_ns;
 	return composite;
-}
-
-static int parts_open(struct nopal_composite *composite)
-{
-	for (uint32_t i = 0; i < composite->layer->part_count; i++) {
-		const struct nopal_part *part = part_at(composite, i);
-
-		if (part->microprotocol->open &&
-		    part->microprotocol->open((struct nopal_at){ &composite->session, part }) < 0)
-			return -ENOMEM;
-	}
-	return 0;
 }
 
 static void composite_free(struct nopal_composite *composite)
@@ -240,15 +222,19 @@ static struct nopal_composite *composites_make(struct nopal_endpoint *endpoint,
 	return bottom;
 }
 
-static int stack_parts_open(struct nopal_composite *bottom)
+static bool parts_open(struct nopal_composite *bottom)
 {
 	for (struct nopal_composite *composite = bottom; composite;
 	     composite = nopal__over(composite)) {
 		composite->local_id = bottom->local_id;
-		if (parts_open(composite) < 0)
-			return -ENOMEM;
+		for (uint32_t i = 0; i < composite->layer->part_count; i++) {
+			struct nopal_at at = { &composite->session, part_at(composite, i) };
+
+			if (at.part->microprotocol->open && at.part->microprotocol->open(at) < 0)
+				return false;
+		}
 	}
-	return 0;
+	return true;
 }
 
 struct nopal_composite *nopal__stack_make(struct nopal_endpoint *endpoint, struct nopal_plan *plan,
@@ -267,7 +253,7 @@ struct nopal_composite *nopal__stack_make(struct nopal_endpoint *endpoint, struc
 		stack_free(bottom);
 		return NULL;
 	}
-	if (stack_parts_open(bottom) < 0) {
+	if (!parts_open(bottom)) {
 		nopal__endpoint_ops.forget(bottom);
 		stack_free(bottom);
 		return NULL;
@@ -439,15 +425,6 @@ void nopal_session_closed(struct nopal_session *session)
 	composite->down->closed(composite);
 }
 
-/* Where the connection is in a layer below, this one has closed, and took what the peer sent
- * meanwhile: now there is no more. */
-static void closed_on_both_sides(struct nopal_composite *composite)
-{
-	if (composite->life == NOPAL_LIFE_CLOSING && nopal__under(composite) &&
-	    !composite->layer->connection)
-		composite->life = NOPAL_LIFE_ENDED;
-}
-
 void nopal_session_peer_closed(struct nopal_session *session)
 {
 	struct nopal_composite *composite = nopal__composite(session);
@@ -456,7 +433,11 @@ void nopal_session_peer_closed(struct nopal_session *session)
 		return;
 	composite->peer_closed = true;
 	nopal_raise_PEER_CLOSED(session, session);
-	closed_on_both_sides(composite);
+	/* Where the connection is in a layer below, this one has closed, and took what the peer
+	 * sent meanwhile: now there is no more. */
+	if (composite->life == NOPAL_LIFE_CLOSING && nopal__under(composite) &&
+	    !composite->layer->connection)
+		composite->life = NOPAL_LIFE_ENDED;
 	composite->up->peer_closed(composite);
 }
 
@@ -495,44 +476,33 @@ void nopal__session_ended_there(struct nopal_composite *composite, enum nopal_en
 	nopal__stack_bottom(composite)->tells = false;
 }
 
-static void last_event(struct nopal_composite *composite, enum nopal_end end, const char *text)
-{
-	struct nopal_failure failure = { end, text };
-
-	if (end == NOPAL_ENDED_WELL)
-		nopal_raise_SESSION_CLOSED(&composite->session, &composite->session);
-	else
-		nopal_raise_SESSION_BROKEN(&composite->session, &failure);
-	nopal__endpoint_ops.finish(composite);
-	parts_close(composite);
-}
-
-/* Where a session could not wake, there is no memory for words either. */
-static const char *end_text(const struct nopal_composite *bottom)
-{
-	if (bottom->awake && bottom->awake->end_text)
-		return bottom->awake->end_text;
-	return bottom->end == NOPAL_RESOURCE ? "out of memory" : "";
-}
-
 void nopal__session_free_stack(struct nopal_composite *bottom)
 {
 	struct nopal_composite *top = nopal__top(bottom);
+	struct nopal_failure failure = { bottom->end, "" };
 
-	const char *text = end_text(bottom);
-
+	if (bottom->awake && bottom->awake->end_text)
+		failure.text = bottom->awake->end_text;
+	else if (bottom->end == NOPAL_RESOURCE) /* there is no memory for words either */
+		failure.text = "out of memory";
 	if (bottom->tells)
 		nopal__endpoint_ops.tell_end(bottom);
 	for (struct nopal_composite *composite = top; composite;
-	     composite = nopal__under(composite))
-		if (composite->awake) {
-			last_event(composite, bottom->end, text);
-			nopal__messages_end(composite);
-		}
+	     composite = nopal__under(composite)) {
+		if (!composite->awake)
+			continue;
+		if (bottom->end == NOPAL_ENDED_WELL)
+			nopal_raise_SESSION_CLOSED(&composite->session, &composite->session);
+		else
+			nopal_raise_SESSION_BROKEN(&composite->session, &failure);
+		nopal__endpoint_ops.finish(composite);
+		parts_close(composite);
+		nopal__messages_end(composite);
+	}
 	if (bottom->down->ended)
 		bottom->down->ended(bottom);
 	if (top->up->ended)
-		top->up->ended(top, bottom->end, text);
+		top->up->ended(top, bottom->end, failure.text);
 	for (struct nopal_composite *composite = top; composite;
 	     composite = nopal__under(composite))
 		if (composite->awake)

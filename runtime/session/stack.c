@@ -106,17 +106,6 @@ static bool body_of(const struct nopal_message *message, struct nopal_body *ret_
 	return true;
 }
 
-/* The lowest layer did not know which of its sessions an upper layer's numbers are to be read near
- * to. */
-static void serials_expand(const struct nopal_composite *composite, struct nopal_segment *segment)
-{
-	FOR_EACH_FIELD (field, &nopal__plan(composite)->serials)
-		if (field->layer == composite->layer->index)
-			segment->attribute[field->slot] =
-				nopal__serial_expand(composite->awake->serial[field->reference],
-						     segment->attribute[field->slot], field->bytes);
-}
-
 /* The composite above that takes an item which arrived with these attributes, and the item's kind
  * there; NULL: no composite takes it any more, or the attributes make no sense. */
 static struct nopal_composite *taker(struct nopal_composite *composite, const uint64_t *attribute,
@@ -145,21 +134,17 @@ static void enter(struct nopal_composite *composite, struct nopal_composite *abo
 {
 	uint8_t slot = nopal__layer(above)->packet_number_slot;
 
-	serials_expand(above, segment);
+	/* The lowest layer did not know which of its sessions an upper layer's numbers are to be
+	 * read near to. */
+	FOR_EACH_FIELD (field, &nopal__plan(above)->serials)
+		if (field->layer == above->layer->index)
+			segment->attribute[field->slot] =
+				nopal__serial_expand(above->awake->serial[field->reference],
+						     segment->attribute[field->slot], field->bytes);
 	if (nopal__up(composite)->arrives)
 		nopal__up(composite)->arrives(composite, segment);
 	segment->packet_number = slot ? segment->attribute[slot] : 0;
 	nopal__segment_enter(above, segment);
-}
-
-/* No memory for what the layer below has acknowledged: where that counts as arrived, nothing sends
- * it again. */
-static void lost_above(struct nopal_composite *composite, struct nopal_composite *above)
-{
-	above->awake->counters.rx_over_budget++;
-	if (nopal__is_reliable(composite))
-		nopal_session_break(&above->session, NOPAL_RESOURCE,
-				    "no room for a message that arrived");
 }
 
 void nopal__stack_up(struct nopal_composite *composite, struct nopal_message *message)
@@ -175,7 +160,12 @@ void nopal__stack_up(struct nopal_composite *composite, struct nopal_message *me
 	if (!segment || !body_of(message, &segment->body)) {
 		if (segment)
 			nopal__segment_free(above, segment);
-		lost_above(composite, above);
+		/* Where what the layer below has acknowledged counts as arrived, nothing sends it
+		 * again. */
+		above->awake->counters.rx_over_budget++;
+		if (nopal__is_reliable(composite))
+			nopal_session_break(&above->session, NOPAL_RESOURCE,
+					    "no room for a message that arrived");
 		return;
 	}
 	segment->incoming = true;

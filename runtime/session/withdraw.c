@@ -26,16 +26,6 @@ static bool layer_provides(const struct nopal_composite *composite, const char *
 	return false;
 }
 
-/* Of many destinations each has a copy of its own. */
-static bool can_withdraw(const struct nopal_composite *composite)
-{
-	for (; composite; composite = composite->below)
-		if (composite->down->many || (nopal__is_reliable(composite) &&
-					      !layer_provides(composite, "partial_reliability")))
-			return false;
-	return true;
-}
-
 /* The segments of a message, in its own layer and in those below it that have them. */
 struct carriers {
 	struct nopal_composite *composite; /* of the first one that may leave yet; NULL: none may */
@@ -130,8 +120,11 @@ int nopal_message_withdraw(struct nopal_session *session, struct nopal_message *
 	struct nopal_composite *composite = nopal__composite(session);
 	struct carriers found = { 0 };
 
-	if (!can_withdraw(composite))
-		return -ENOTSUP;
+	/* Of many destinations each has a copy of its own. */
+	for (const struct nopal_composite *each = composite; each; each = each->below)
+		if (each->down->many ||
+		    (nopal__is_reliable(each) && !layer_provides(each, "partial_reliability")))
+			return -ENOTSUP;
 	if (message->settled)
 		return -EALREADY;
 	message->pins++;
