@@ -57,6 +57,28 @@ TEST(test_payload_is_stored_once)
 	many_close(&many);
 }
 
+/* A window of two segments for each destination; the rest of the message waits for its acks. */
+TEST(test_unsent_message_of_a_group_is_unsent_until_a_copy_of_it_has_left)
+{
+	many_open(&many,
+		  "layer \"group\" {\n transport_driver {}\n whole_messages {}\n fan_out {}\n}\n"
+		  "layer \"each\" {\n multiplicity = per_destination\n transport_driver {}\n"
+		  " virtual_circuit {}\n resize {}\n sequenced_segments {}\n positive_ack {}\n"
+		  " retransmission_timer {}\n rtt_estimation {}\n retransmit {}\n"
+		  " windowed_cc {}\n tcp_congestion { initial = 2seg }\n reliable_fifo {}\n}\n",
+		  3, "delay 10ms", 1);
+	many_run(&many, NOPAL_SECOND);
+	nopal_session_set_budget(many.group, &(struct nopal_budget){ .unsent_messages = 1 });
+	assert_int_equal(many_send_bytes(&many, 5000, 0), 0);
+	assert_int_equal(many_send_bytes(&many, 5000, 0), -EAGAIN);
+	many_run(&many, 15 * NOPAL_MILLISECOND);
+	assert_int_equal(many_send_bytes(&many, 5000, 0), -EAGAIN);
+	many_run(&many, 10 * NOPAL_MILLISECOND);
+	assert_int_equal(many_send_bytes(&many, 5000, 0), 0);
+	assert_int_equal(nopal_withdraw(many.group, many.sent - 1), -ENOTSUP);
+	many_close(&many);
+}
+
 /* Each has what all have, and the bytes are there once. */
 TEST(test_a_thousand_destinations)
 {
