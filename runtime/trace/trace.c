@@ -181,8 +181,10 @@ static void chunk_number(struct nopal_text *chunk, uint64_t value, unsigned byte
 
 static void chunk_string(struct nopal_text *chunk, const char *text)
 {
-	size_t length = strnlen(text, UINT16_MAX);
+	size_t length = strlen(text);
 
+	if (length > UINT16_MAX)
+		length = UINT16_MAX;
 	chunk_number(chunk, length, 2);
 	nopal__append_part(chunk, text, length);
 }
