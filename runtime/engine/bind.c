@@ -64,6 +64,25 @@ static int64_t calls_place(const struct nopal_calls *calls, const struct nopal_b
 	return first <= at ? (int64_t)at : -EINVAL;
 }
 
+static void calls_remove(struct nopal_composite *composite, struct nopal_calls *calls,
+			 const struct nopal_part *part, const struct nopal_binding *binding)
+{
+	struct nopal_call *kept;
+	uint32_t count = 0;
+
+	if (!calls->count)
+		return;
+	kept = nopal_alloc(&composite->session, calls->count * sizeof(*kept));
+	if (!kept)
+		return;
+	for (uint32_t i = 0; i < calls->count; i++)
+		if (calls->call[i].part->index != part->index ||
+		    memcmp(&calls->call[i].run, &binding->run, sizeof(binding->run)) != 0)
+			kept[count++] = calls->call[i];
+	calls->call = kept;
+	calls->count = count;
+}
+
 /* A binding with a static argument sees a part of its own that carries it. */
 static const struct nopal_part *part_with(struct nopal_composite *composite,
 					  const struct nopal_part *part, const void *argument)
@@ -80,7 +99,42 @@ static const struct nopal_part *part_with(struct nopal_composite *composite,
 	return copy;
 }
 
-int nopal_bind(struct nopal_at at, const struct nopal_binding *binding)
+/* NULL: the session has no such event. */
+static struct nopal_calls *custom_calls(struct nopal_composite *composite, int event)
+{
+	int i = event - NOPAL_CUSTOM;
+
+	if (!composite->awake->own || i < 0 || i >= NOPAL_CUSTOM_ROOM ||
+	    !composite->awake->own->custom_name[i])
+		return NULL;
+	return &composite->awake->own->custom[i];
+}
+
+const struct nopal_calls *nopal__custom_calls(struct nopal_composite *composite, int event)
+{
+	return custom_calls(composite, event);
+}
+
+/* An event of the session's own has one list of calls, whatever its subject. */
+static int custom_bind(struct nopal_at at, const struct nopal_binding *binding)
+{
+	struct nopal_composite *composite = nopal__composite(at.session);
+	struct nopal_calls *calls = custom_calls(composite, (int)binding->event);
+	struct nopal_call call = { .run = binding->run };
+	int64_t place;
+
+	if (!calls)
+		return -ENOENT;
+	place = calls_place(calls, binding);
+	if (place < 0)
+		return -EINVAL;
+	call.part = part_with(composite, at.part, binding->argument);
+	if (!call.part)
+		return -ENOMEM;
+	return calls_insert(composite, calls, (uint32_t)place, call);
+}
+
+static int event_bind(struct nopal_at at, const struct nopal_binding *binding)
 {
 	struct nopal_composite *composite = nopal__composite(at.session);
 	struct nopal_own_calls *own = own_calls(composite);
@@ -102,29 +156,31 @@ int nopal_bind(struct nopal_at at, const struct nopal_binding *binding)
 	return 0;
 }
 
+int nopal_bind(struct nopal_at at, const struct nopal_binding *binding)
+{
+	if (binding->event >= NOPAL_CUSTOM)
+		return custom_bind(at, binding);
+	return event_bind(at, binding);
+}
+
 void nopal_unbind(struct nopal_at at, const struct nopal_binding *binding)
 {
 	struct nopal_composite *composite = nopal__composite(at.session);
 	struct nopal_own_calls *own = own_calls(composite);
 
-	for (uint8_t code = 0; own && code < NOPAL_KIND_ROOM; code++) {
-		struct nopal_calls *calls = &own->calls[binding->event][code];
-		struct nopal_call *kept;
-		uint32_t count = 0;
+	if (!own)
+		return;
+	if (binding->event >= NOPAL_CUSTOM) {
+		struct nopal_calls *calls = custom_calls(composite, (int)binding->event);
 
-		if (!calls->count ||
-		    !nopal__kind_wanted(composite->layer->plan, at.part, binding->kinds, code))
-			continue;
-		kept = nopal_alloc(&composite->session, calls->count * sizeof(*kept));
-		if (!kept)
-			continue;
-		for (uint32_t i = 0; i < calls->count; i++)
-			if (calls->call[i].part->index != at.part->index ||
-			    memcmp(&calls->call[i].run, &binding->run, sizeof(binding->run)) != 0)
-				kept[count++] = calls->call[i];
-		calls->call = kept;
-		calls->count = count;
+		if (calls)
+			calls_remove(composite, calls, at.part, binding);
+		return;
 	}
+	for (uint8_t code = 0; code < NOPAL_KIND_ROOM; code++)
+		if (nopal__kind_wanted(composite->layer->plan, at.part, binding->kinds, code))
+			calls_remove(composite, &own->calls[binding->event][code], at.part,
+				     binding);
 }
 
 /* ------------------------------------------------------------ custom events */
@@ -156,40 +212,24 @@ int nopal_event_create(struct nopal_session *session, const char *name)
 	return -ENOSPC;
 }
 
-const struct nopal_calls *nopal__custom_calls(struct nopal_composite *composite, int event)
-{
-	int i = event - NOPAL_CUSTOM;
-
-	if (!composite->awake->own || i < 0 || i >= NOPAL_CUSTOM_ROOM ||
-	    !composite->awake->own->custom_name[i])
-		return NULL;
-	return &composite->awake->own->custom[i];
-}
-
 void nopal_event_delete(struct nopal_session *session, int event)
 {
 	struct nopal_composite *composite = nopal__composite(session);
+	struct nopal_calls *calls = custom_calls(composite, event);
 
-	if (nopal__custom_calls(composite, event)) {
-		composite->awake->own->custom_name[event - NOPAL_CUSTOM] = NULL;
-		composite->awake->own->custom[event - NOPAL_CUSTOM] = (struct nopal_calls){ 0 };
-	}
+	if (!calls)
+		return;
+	*calls = (struct nopal_calls){ 0 };
+	composite->awake->own->custom_name[event - NOPAL_CUSTOM] = NULL;
+	composite->awake->own->custom_age[event - NOPAL_CUSTOM]++;
 }
 
 int nopal_bind_custom(struct nopal_at at, int event, nopal_custom_handler *handler,
 		      const void *argument)
 {
-	struct nopal_composite *composite = nopal__composite(at.session);
-	struct nopal_call call = { .run.custom = handler };
-	struct nopal_calls *calls;
-
-	if (!nopal__custom_calls(composite, event))
-		return -ENOENT;
-	call.part = part_with(composite, at.part, argument);
-	if (!call.part)
-		return -ENOMEM;
-	calls = &composite->awake->own->custom[event - NOPAL_CUSTOM];
-	return calls_insert(composite, calls, calls->count, call);
+	return nopal_bind(at, &(struct nopal_binding){ .event = (enum nopal_event)event,
+						       .run.custom = handler,
+						       .argument = argument });
 }
 
 /* ----------------------------------------------------- barriers on any item */

@@ -75,6 +75,7 @@ struct nopal_own_calls {
 	struct nopal_calls calls[NOPAL_EVENT_COUNT][NOPAL_KIND_ROOM];
 	struct nopal_calls custom[NOPAL_CUSTOM_ROOM];
 	const char *custom_name[NOPAL_CUSTOM_ROOM];
+	uint32_t custom_age[NOPAL_CUSTOM_ROOM]; /* events that were deleted from the place */
 };
 
 /* Of a silence: doubt.c. */

@@ -215,16 +215,19 @@ const struct nopal_fused nopal__interpreter = {
 #include <nopal/events.def>
 #undef EVENT
 
+/* The handlers are those of when it begins, whatever they bind, unbind or delete. */
 void nopal_raise_custom(struct nopal_session *session, int event, void *subject)
 {
 	struct nopal_composite *composite = nopal__composite(session);
-	const struct nopal_calls *calls = nopal__custom_calls(composite, event);
+	const struct nopal_calls *found = nopal__custom_calls(composite, event);
 	const struct nopal_part *const *outer = composite->awake->running;
+	struct nopal_calls calls = { 0 };
 
-	if (!calls || !raise_begin(composite, (enum nopal_event)event, 0))
+	if (!found || !raise_begin(composite, (enum nopal_event)event, 0))
 		return;
-	for (uint32_t i = 0, n = calls->count; i < n; i++) {
-		const struct nopal_call *call = &calls->call[i];
+	calls = *found;
+	for (uint32_t i = 0; i < calls.count; i++) {
+		const struct nopal_call *call = &calls.call[i];
 
 		composite->awake->running = &call->part;
 		if (call->run.custom((struct nopal_at){ session, call->part }, subject) ==
@@ -305,6 +308,49 @@ static nopal_token delay(struct nopal_session *session, enum nopal_event event,
 #include <nopal/events.def>
 #undef EVENT
 
+/* An event of the session's own is named by its place, which another one may have by the time of
+ * the raise: the age of the place tells them apart. */
+static bool deferred_custom(struct nopal_composite *composite, int event, void *subject,
+			    struct nopal_deferred *ret_deferred)
+{
+	if (!nopal__custom_calls(composite, event))
+		return false;
+	*ret_deferred = (struct nopal_deferred){
+		.handle.generation = composite->awake->own->custom_age[event - NOPAL_CUSTOM],
+		.subject = subject,
+	};
+	return true;
+}
+
+void nopal_queue_custom(struct nopal_session *session, int event, void *subject)
+{
+	struct nopal_deferred deferred;
+
+	if (deferred_custom(nopal__composite(session), event, subject, &deferred))
+		queue(session, (enum nopal_event)event, deferred);
+}
+
+nopal_token nopal_delay_custom(struct nopal_session *session, int event, void *subject,
+			       int64_t delay_ns)
+{
+	struct nopal_deferred deferred;
+
+	if (!deferred_custom(nopal__composite(session), event, subject, &deferred))
+		return 0;
+	return delay(session, (enum nopal_event)event, deferred, delay_ns);
+}
+
+static void run_custom(struct nopal_composite *composite, const struct nopal_deferred *deferred)
+{
+	int event = (int)deferred->event;
+
+	if (nopal__custom_calls(composite, event) &&
+	    composite->awake->own->custom_age[event - NOPAL_CUSTOM] == deferred->handle.generation)
+		nopal_raise_custom(&composite->session, event, deferred->subject);
+	else
+		composite->awake->counters.stale_handles++;
+}
+
 void nopal_cancel(struct nopal_session *session, nopal_token token)
 {
 	struct nopal_deferred_list *list = &nopal__composite(session)->awake->delayed;
@@ -329,6 +375,10 @@ void nopal__run_deferred(struct nopal_composite *composite, const struct nopal_d
 {
 	void *subject = deferred->subject;
 
+	if (deferred->event >= NOPAL_CUSTOM) {
+		run_custom(composite, deferred);
+		return;
+	}
 	if (deferred->subject_is == NOPAL_SUBJECT_SEGMENT && deferred->handle.generation)
 		subject = nopal_segment_find(&composite->session, deferred->handle);
 	else if (deferred->subject_is == NOPAL_SUBJECT_MESSAGE)

@@ -158,11 +158,18 @@ typedef uint64_t nopal_token;
 void nopal_cancel(struct nopal_session *session, nopal_token token);
 
 /* Events of a session's own.  Create returns the event's number, or a negative error where the name
- * exists or there are too many; delete forgets its handlers.  `name` must outlive the session. */
+ * exists or there are too many; delete forgets its handlers, and raises that wait for it are
+ * counted no-ops.  `name` must outlive the session. */
 int nopal_event_create(struct nopal_session *session, const char *name);
 int nopal_event_find(struct nopal_session *session, const char *name);
 void nopal_event_delete(struct nopal_session *session, int event);
+/* Raise one of them at once, after the current event, or when `delay_ns` has passed, as above.
+ * `subject` is handed on as it is, and may be NULL: whoever raises later keeps it in being, and puts
+ * the handle of a segment or message in its place. */
 void nopal_raise_custom(struct nopal_session *session, int event, void *subject);
+void nopal_queue_custom(struct nopal_session *session, int event, void *subject);
+nopal_token nopal_delay_custom(struct nopal_session *session, int event, void *subject,
+			       int64_t delay_ns);
 
 /* Let others run before this handler goes on: the events that are queued, and timers that are due.
  * Find segments and messages anew after it.  False: the session ended meanwhile. */
@@ -219,8 +226,10 @@ void nopal_timer_stop(struct nopal_at at, unsigned which);
 bool nopal_timer_running(struct nopal_at at, unsigned which);
 
 /* Bind and unbind at run time.  A raise in progress keeps its handlers.  The handler runs after all
- * that were bound, or right before those that `before` names.
- * -EINVAL: one that `after` names runs later than that.  -ENOMEM. */
+ * that were bound, or right before those that `before` names.  The event may be one of the session's
+ * own: its number is `event`, and `run.custom` the handler; nopal_bind_custom() is the short form.
+ * -EINVAL: one that `after` names runs later than that.  -ENOENT: there is no such event.
+ * -ENOMEM. */
 int nopal_bind(struct nopal_at at, const struct nopal_binding *binding);
 void nopal_unbind(struct nopal_at at, const struct nopal_binding *binding);
 int nopal_bind_custom(struct nopal_at at, int event, nopal_custom_handler *handler,

@@ -91,6 +91,97 @@ TEST(test_custom_events_with_static_arguments)
 	assert_int_equal(nopal_event_find(rig.opener.session, "MOON_ROSE"), -ENOENT);
 }
 
+static enum nopal_verdict lab_writes_argument(struct nopal_at at, void *subject)
+{
+	(void)subject;
+	letter(*(const char *)nopal_argument(at));
+	return NOPAL_CONTINUE;
+}
+
+/* Binds a handler of `name`'s to the event, in its order. */
+static int bind_own(const char *name, int event, const char *argument, const char *before,
+		    const char *after)
+{
+	const struct nopal_binding binding = {
+		.event = (enum nopal_event)event,
+		.run.custom = lab_writes_argument,
+		.argument = argument,
+		.before = before,
+		.after = after,
+	};
+
+	return nopal_bind(rig_at(rig.opener.session, name), &binding);
+}
+
+TEST(test_handlers_of_a_custom_event_have_an_order)
+{
+	int event = nopal_event_create(rig.opener.session, "MOON_ROSE");
+
+	assert_int_equal(bind_own("lab", event, "l", NULL, NULL), 0);
+	assert_int_equal(bind_own("a_tap", event, "t", "lab", NULL), 0);
+	assert_int_equal(bind_own("fixed_size", event, "f", NULL, "no_such"), 0);
+	assert_int_equal(bind_own("transport_driver", event, "d", "lab", "a_tap"), 0);
+	assert_int_equal(bind_own("fixed_size", event, "x", "a_tap", "lab"), -EINVAL);
+	nopal_raise_custom(rig.opener.session, event, NULL);
+	assert_string_equal(seen, "tdlf");
+}
+
+TEST(test_unbind_of_a_custom_event_takes_its_own_handler_alone)
+{
+	struct nopal_session *session = rig.opener.session;
+	int event = nopal_event_create(session, "MOON_ROSE");
+	struct nopal_binding binding = { .event = (enum nopal_event)event,
+					 .run.custom = lab_writes_argument };
+
+	bind_own("lab", event, "l", NULL, NULL);
+	bind_own("a_tap", event, "t", NULL, NULL);
+	nopal_unbind(rig_at(session, "a_tap"), &binding);
+	nopal_raise_custom(session, event, NULL);
+	assert_string_equal(seen, "l");
+	nopal_event_delete(session, event);
+	nopal_unbind(rig_at(session, "lab"), &binding);
+}
+
+TEST(test_bind_to_an_event_that_nobody_created_is_refused)
+{
+	nopal_event_create(rig.opener.session, "MOON_ROSE");
+	assert_int_equal(bind_own("lab", NOPAL_CUSTOM + 1, "l", NULL, NULL), -ENOENT);
+	assert_int_equal(bind_own("lab", NOPAL_CUSTOM + NOPAL_CUSTOM_ROOM, "l", NULL, NULL),
+			 -ENOENT);
+}
+
+/* Takes back the handler behind it, or its whole event, as the subject says. */
+static enum nopal_verdict lab_takes_back(struct nopal_at at, void *subject)
+{
+	int event = nopal_event_find(at.session, "MOON_ROSE");
+	const struct nopal_binding binding = { .event = (enum nopal_event)event,
+					       .run.custom = lab_writes_argument };
+
+	letter('-');
+	if (*(const char *)subject == 'u')
+		nopal_unbind(at, &binding);
+	else
+		nopal_event_delete(at.session, event);
+	return NOPAL_CONTINUE;
+}
+
+TEST(test_a_custom_raise_in_progress_keeps_its_handlers)
+{
+	struct nopal_session *session = rig.opener.session;
+	int event = nopal_event_create(session, "MOON_ROSE");
+
+	nopal_bind_custom(rig_at(session, "lab"), event, lab_takes_back, NULL);
+	bind_own("lab", event, "1", NULL, NULL);
+	bind_own("lab", event, "2", NULL, NULL);
+	nopal_raise_custom(session, event, "u");
+	nopal_raise_custom(session, event, "u");
+	assert_string_equal(seen, "-12-");
+	bind_own("lab", event, "3", NULL, NULL);
+	nopal_raise_custom(session, event, "d");
+	nopal_raise_custom(session, event, "d");
+	assert_string_equal(seen, "-12--3");
+}
+
 TEST(test_barrier_on_any_item)
 {
 	struct nopal_at at = rig_at(rig.opener.session, "lab");

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
 #include "engine/event.h"
 #include "engine/message.h"
 #include "engine/turn.h"
@@ -421,4 +423,98 @@ TEST(test_a_custom_event_is_raised_as_others_are)
 	assert_string_equal(seen, "mmababn");
 	assert_int_equal(nopal__composite(session)->depth, 0);
 	assert_null(nopal__composite(session)->awake->running);
+}
+
+static enum nopal_verdict lab_on_later(struct nopal_at at, void *subject)
+{
+	letter(*(const char *)nopal_argument(at));
+	if (subject)
+		letter(*(char *)subject);
+	return NOPAL_CONTINUE;
+}
+
+/* An event of the opener's, whose handler writes its argument, and its subject. */
+static int lab_event(const char *name, const char *argument)
+{
+	int event = nopal_event_create(rig.opener.session, name);
+
+	assert_true(event >= NOPAL_CUSTOM);
+	assert_int_equal(
+		nopal_bind_custom(rig_at(rig.opener.session, "lab"), event, lab_on_later, argument),
+		0);
+	return event;
+}
+
+/* In line with others that wait, and after the event that raised it. */
+static enum nopal_verdict lab_queues_own(struct nopal_at at, struct nopal_segment *subject)
+{
+	int event = nopal_event_find(at.session, "MOON_ROSE");
+
+	nopal_queue_custom(at.session, event, "1");
+	nopal_queue_SEGMENT_LOST(at.session, subject);
+	nopal_queue_custom(at.session, event, NULL);
+	letter('-');
+	return NOPAL_CONTINUE;
+}
+
+TEST(test_a_custom_event_that_is_queued_comes_after_the_current_one)
+{
+	static const struct nopal_binding last = NOPAL_ON(SEGMENT_TIMEOUT, lab_queues_own);
+
+	lab_event("MOON_ROSE", "m");
+	nopal_bind(rig_at(rig.opener.session, "lab"), &last);
+	nopal_raise_SEGMENT_TIMEOUT(rig.opener.session, segment);
+	assert_string_equal(seen, "(ab)-abm1abm");
+}
+
+TEST(test_a_custom_event_that_is_delayed_comes_in_time)
+{
+	int event = lab_event("MOON_ROSE", "m");
+
+	assert_true(nopal_delay_custom(rig.opener.session, event, "6", 6 * NOPAL_MILLISECOND) > 0);
+	nopal_delay_SEGMENT_LOST(rig.opener.session, segment, 5 * NOPAL_MILLISECOND);
+	assert_true(nopal_delay_custom(rig.opener.session, event, NULL, 3 * NOPAL_MILLISECOND) > 0);
+	rig_run(&rig, 2 * NOPAL_MILLISECOND);
+	assert_string_equal(seen, "");
+	rig_run(&rig, 2 * NOPAL_MILLISECOND);
+	assert_string_equal(seen, "m");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_string_equal(seen, "mabm6");
+}
+
+TEST(test_a_custom_event_that_is_cancelled_never_comes)
+{
+	int event = lab_event("MOON_ROSE", "m");
+	nopal_token token = nopal_delay_custom(rig.opener.session, event, "1", 1);
+
+	nopal_delay_custom(rig.opener.session, event, "2", 2);
+	nopal_cancel(rig.opener.session, token);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_string_equal(seen, "m2");
+}
+
+/* Its place is another one's by the time of its raise. */
+TEST(test_a_custom_event_that_was_deleted_is_a_counted_no_op)
+{
+	struct nopal_session *session = rig.opener.session;
+	uint64_t stale = nopal_session_counters(session)->stale_handles;
+	int event = lab_event("MOON_ROSE", "m");
+
+	nopal_queue_custom(session, event, "q");
+	nopal_delay_custom(session, event, "d", 1);
+	nopal_event_delete(session, event);
+	assert_int_equal(lab_event("SUN_ROSE", "s"), event);
+	nopal_queue_custom(session, event, NULL);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_string_equal(seen, "s");
+	assert_int_equal(nopal_session_counters(session)->stale_handles, stale + 2);
+}
+
+TEST(test_an_event_that_nobody_created_does_not_wait)
+{
+	nopal_queue_custom(rig.opener.session, NOPAL_CUSTOM, "q");
+	assert_int_equal(nopal_delay_custom(rig.opener.session, NOPAL_CUSTOM, "d", 1), 0);
+	assert_int_equal(nopal_delay_custom(rig.opener.session, -ENOENT, "d", 1), 0);
+	rig_run(&rig, NOPAL_SECOND);
+	assert_string_equal(seen, "");
 }
