@@ -113,6 +113,15 @@ static void tell(struct nopal_composite *group, const struct nopal_destination_i
 		top->callbacks->destination(&top->session, info, top->user);
 }
 
+void nopal_view_tell(struct nopal_session *session, uint32_t view, const uint32_t *members,
+		     size_t count)
+{
+	struct nopal_composite *top = nopal__top(nopal__composite(session));
+
+	if (top->callbacks && top->callbacks->view)
+		top->callbacks->view(&top->session, view, members, count, top->user);
+}
+
 static void member_opened(struct nopal_composite *member)
 {
 	struct nopal_composite *group = member->above;

@@ -88,6 +88,11 @@ bool nopal_is_group(const struct nopal_session *session);
 #define nopal_is_for_one(session, item) nopal__is_for_one(session, (item)->attribute)
 bool nopal__is_for_one(const struct nopal_session *session, const uint64_t *attribute);
 
+/* Says to the application who the members of the group are from now on: callback `view`.  Ids ascend,
+ * and are read during the call alone. */
+void nopal_view_tell(struct nopal_session *session, uint32_t view, const uint32_t *members,
+		     size_t count);
+
 /* ---------------------------------------------------------------- a channel */
 
 /* A channel, for the role `channel` of a layer above destinations: a multicast address to which

@@ -255,6 +255,12 @@ struct nopal_callbacks {
 	/* A destination of a group has opened, or ended: it is gone after that. */
 	void (*destination)(struct nopal_session *session,
 			    const struct nopal_destination_info *info, void *user);
+	/* A member of a group came or went, where the composition has views (member_view): the
+	 * number of the view that begins, and its members, by the ids that the group's opener knows
+	 * them by.  Told to the opener, too.  The ids are valid during the callback, until a
+	 * destination is added or removed. */
+	void (*view)(struct nopal_session *session, uint32_t number, const uint32_t *members,
+		     size_t count, void *user);
 	/* The peer sends no more; the default then closes this side too. */
 	void (*peer_closed)(struct nopal_session *session, void *user);
 	/* The last callback of the session: see enum nopal_end for what a good one
