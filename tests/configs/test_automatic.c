@@ -11,7 +11,7 @@
 #include "plan/plan.h"
 #include "support/test.h"
 
-#define BELOW "transport_driver {} resize {} retransmit {} virtual_circuit {}"
+#define BELOW "transport_driver {} resize {} retransmit {} virtual_circuit {} reliable_fifo {}"
 
 /* A layer is the lowest; right above another; a stream's; above destinations. */
 static const char *const places[] = {
