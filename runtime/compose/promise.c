@@ -135,6 +135,7 @@ static void promise_stages(struct nopal_promise_walk *walk, size_t layer, unsign
 		enum nopal_stage at = (enum nopal_stage)stage;
 
 		promise_stage(walk, layer, at, NOPAL_REQUIRES);
+		promise_stage(walk, layer, at, NOPAL_FORBIDS);
 		promise_stage(walk, layer, at, NOPAL_GIVES);
 		promise_stage(walk, layer, at, NOPAL_LOWERS);
 		if (walk->multicasts && at == NOPAL_RECOVERY) {

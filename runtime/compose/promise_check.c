@@ -105,6 +105,21 @@ static void check_labels(const struct check *check)
 	}
 }
 
+static void check_forbidden(const struct check *check, const struct nopal_member *member,
+			    const struct nopal_promise *row)
+{
+	const char *name = member->microprotocol->name;
+
+	nopal__problem_at(check->problems, member->place, NULL, "%s does not stand on %s `%s`: %s",
+			  name, nopal_quality_name(row->quality),
+			  nopal_quality_word(row->quality, row->value), row->because);
+	if (row->when && *row->when == '!')
+		nopal__problems_fix(check->problems, "take %s {} out, or set %s.%s = on", name,
+				    name, row->when + 1);
+	else
+		nopal__problems_fix(check->problems, "take %s {} out", name);
+}
+
 /* --------------------------------------------------------------------- warnings */
 
 /* Sees every row that acts on messages without properties. */
@@ -113,19 +128,17 @@ static void check_visit(struct nopal_promise_walk *walk, size_t layer, size_t in
 {
 	struct check *check = walk->context;
 	const struct nopal_member *member = &walk->composition->layers[layer].members[index];
+	unsigned value = walk->service.quality[row->quality].value;
 
-	if (row->act == NOPAL_REQUIRES) {
-		unsigned value = walk->service.quality[row->quality].value;
-
-		if ((value & row->value) != row->value)
-			nopal__problem_at(check->problems, member->place,
-					  check_givers(check, member, row->quality, row->value),
-					  "%s needs %s `%s`, and has `%s`: %s",
-					  member->microprotocol->name,
-					  nopal_quality_name(row->quality),
-					  nopal_quality_word(row->quality, row->value),
-					  nopal_quality_word(row->quality, value), row->because);
-	}
+	if (row->act == NOPAL_REQUIRES && (value & row->value) != row->value)
+		nopal__problem_at(check->problems, member->place,
+				  check_givers(check, member, row->quality, row->value),
+				  "%s needs %s `%s`, and has `%s`: %s", member->microprotocol->name,
+				  nopal_quality_name(row->quality),
+				  nopal_quality_word(row->quality, row->value),
+				  nopal_quality_word(row->quality, value), row->because);
+	if (row->act == NOPAL_FORBIDS && (value & row->value) == row->value)
+		check_forbidden(check, member, row);
 	if (row->quality == NOPAL_PROGRESS && row->act == NOPAL_LOWERS) {
 		const char *fix = NULL;
 

@@ -5,8 +5,8 @@
  *
  * The network under a stack offers the least of each quality.  A layer's service begins as that of
  * what it stands on; its microprotocols then raise or lower it, stage by stage, in the order in
- * which data travel.  Within a stage the rows that require act first, then those that give, and
- * last those that lower.  The result is what the layer above stands on, and at the top the
+ * which data travel.  Within a stage the rows that require or forbid act first, then those that
+ * give, and last those that lower.  The result is what the layer above stands on, and at the top the
  * application.
  *
  * A value is a set of guarantees, a bit each: to give is to unite, to lower is to intersect, and
@@ -120,6 +120,7 @@ enum nopal_act {
 	NOPAL_GIVES,	/* the value is united with what was there */
 	NOPAL_LOWERS,	/* of what was there no more than the value stays */
 	NOPAL_REQUIRES, /* a service that lacks the value refuses the composition */
+	NOPAL_FORBIDS,	/* a service that has the value refuses the composition */
 };
 
 /* A row of a microprotocol's promises, about one quality.  Written as

@@ -229,7 +229,7 @@ static void descriptor_promises(const struct descriptor_check *check)
 	for (; row && row->because; row++) {
 		if ((int)row->quality < 0 || row->quality >= NOPAL_QUALITIES ||
 		    (int)row->stage < 0 || row->stage >= NOPAL_STAGES || (int)row->act < 0 ||
-		    row->act > NOPAL_REQUIRES)
+		    row->act > NOPAL_FORBIDS)
 			descriptor_say(check, "see promise.h", "promise", row->because,
 				       "is of no known quality, stage or act");
 		else if (row->act != NOPAL_LOWERS && !row->value)

@@ -60,11 +60,13 @@ FAKE(f_tires, .promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_REASSEMBLY, NOP
 					   .amid_partial = true, .because = "tires" }));
 FAKE(f_wants, .promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_ORDERING, NOPAL_REQUIRES,
 					   NOPAL_ALL, .because = "wants all" }));
+FAKE(f_shuns, .promises = NOPAL_PROMISES({ NOPAL_DELIVERY, NOPAL_ORDERING, NOPAL_FORBIDS, NOPAL_ALL,
+					   .because = "shuns all" }));
 FAKE(f_calm, .promises = NOPAL_PROMISES(NOPAL_CONGESTION_CONTROLLED, NOPAL_FLOW_CONTROLLED));
 
 static const struct nopal_microprotocol *const fakes[] = {
-	&f_all,	   &f_waits,  &f_skips, &f_drops, &f_repairs, &f_shuffles,
-	&f_shares, &f_number, &f_wants, &f_calm,  &f_tires,   NULL,
+	&f_all,	   &f_waits, &f_skips, &f_drops, &f_repairs, &f_shuffles, &f_shares,
+	&f_number, &f_wants, &f_calm,  &f_tires, &f_shuns,   NULL,
 };
 
 static int add_fakes(void **state)
@@ -234,6 +236,16 @@ TEST(test_required_service_is_refused_where_it_lacks)
 
 	bad("\nf_wants {}", 3, "f_wants needs delivery `all`, and has `some`", "f_all {}");
 	composing = good("f_wants {} f_all {} f_calm {}");
+	done(&composing);
+}
+
+TEST(test_forbidden_service_is_refused_where_it_is)
+{
+	struct composing composing;
+
+	bad("\nf_shuns {} f_all {} f_calm {}", 3, "f_shuns does not stand on delivery `all`",
+	    "take f_shuns {} out");
+	composing = good("f_shuns {} f_calm {}");
 	done(&composing);
 }
 
