@@ -171,10 +171,15 @@ static void compression_validate(const void *parameters, struct nopal_problems *
 
 const struct nopal_microprotocol nopal_compression = {
 	NOPAL_DESCRIBE(compression, compression, "messages travel shorter where they can"),
+	.many = true,
 	.provides = NOPAL_ROLES({ "compression", true }),
 	.excludes = NOPAL_RELATIONS({ "confidentiality",
 				      "how short a message became tells of its secrets",
 				      .unless = "single_secret" }),
+	/* The same of what a layer below seals. */
+	.promises = NOPAL_PROMISES(
+		{ NOPAL_INTEGRITY, NOPAL_OPENING_STAGE, NOPAL_FORBIDS, NOPAL_READERS,
+		  "how short a message became tells of its secrets", .when = "!single_secret" }),
 	.parameters_size = sizeof(struct compression_parameters),
 	.parameters = NOPAL_PARAMETERS(
 		NOPAL_WORDS(compression, algorithm, "algorithm", "zstd", "zstd|lz4",
