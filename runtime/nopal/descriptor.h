@@ -199,11 +199,14 @@ struct nopal_role {
 enum { NOPAL_CLEAR_BYTES = 5 }; /* version and kind, the receiver's session id */
 struct nopal_seal {
 	uint32_t overhead;
-	/* Fill the `overhead` bytes behind `bytes[0..length)`.  Datagrams are closed in the order
+	/* Fill the trailing bytes behind `bytes[0..length)`.  Datagrams are closed in the order
 	 * in which they leave, and some time after their SEND_SEGMENT. */
 	void (*close)(struct nopal_at at, uint8_t *bytes, size_t length);
 	/* Is the trailer behind bytes[0..length) good? */
 	bool (*open)(struct nopal_at at, uint8_t *bytes, size_t length);
+	/* (optional) The trailing bytes that these parameters ask for, where they differ: 1 to
+	 * `overhead`.  NULL: `overhead`. */
+	uint32_t (*trailer)(const void *parameters);
 };
 
 /* One field of a header. */

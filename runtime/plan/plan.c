@@ -95,6 +95,15 @@ static uint32_t room_within(const struct nopal_plan *plan, const struct nopal_la
 	return whole - used < room ? whole - used : room;
 }
 
+static uint32_t build_trailer(const struct nopal_part *seal)
+{
+	if (!seal)
+		return 0;
+	return seal->microprotocol->seal->trailer
+		       ? seal->microprotocol->seal->trailer(seal->parameters)
+		       : seal->microprotocol->seal->overhead;
+}
+
 static int build_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 {
 	/* A first datagram has an id even where later ones have none. */
@@ -106,7 +115,7 @@ static int build_sizes(struct nopal_plan *plan, struct nopal_problems *problems)
 	uint64_t room;
 
 	plan->datagram_bytes = mtu_of(plan) - NOPAL_UDP_BYTES;
-	plan->trailer_bytes = plan->seal ? plan->seal->microprotocol->seal->overhead : 0;
+	plan->trailer_bytes = build_trailer(plan->seal);
 	plan->data_field_bytes = plan->kinds[NOPAL_KIND_DATA].header.bytes;
 	if (plan->format)
 		plan->data_field_bytes += plan->format->microprotocol->format->bytes;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "md5.h"
 #include "session/endpoint_sessions.h"
 #include "support/rig.h"
 #include "support/test.h"
@@ -12,13 +13,16 @@ static const char SEALED[] = "transport_driver {}\nfixed_size {}\nchecksum {}\n"
 extern const struct nopal_microprotocol nopal_checksum;
 
 /* One part for each algorithm, by its place among the choices. */
-static const int64_t algorithms[] = { 0, 1 };
+static const int64_t algorithms[] = { 0, 1, 2 };
 static const struct nopal_part crc_part = { .microprotocol = &nopal_checksum,
 					    .parameters = &algorithms[0] };
 static const struct nopal_at crc = { .part = &crc_part };
 static const struct nopal_part sum_part = { .microprotocol = &nopal_checksum,
 					    .parameters = &algorithms[1] };
 static const struct nopal_at sum = { .part = &sum_part };
+static const struct nopal_part md5_part = { .microprotocol = &nopal_checksum,
+					    .parameters = &algorithms[2] };
+static const struct nopal_at md5 = { .part = &md5_part };
 
 TEST(test_the_trailer_is_crc32c_big_endian)
 {
@@ -26,7 +30,7 @@ TEST(test_the_trailer_is_crc32c_big_endian)
 	uint8_t bytes[9 + TRAILER] = "123456789";
 	const struct nopal_seal *seal = nopal_checksum.seal;
 
-	assert_int_equal(seal->overhead, TRAILER);
+	assert_int_equal(seal->trailer(&algorithms[0]), TRAILER);
 	seal->close(crc, bytes, 9);
 	assert_memory_equal(bytes + 9, expected, TRAILER);
 	assert_true(seal->open(crc, bytes, 9));
@@ -94,6 +98,54 @@ TEST(test_what_the_sum_finds_and_what_not)
 	memcpy(bytes, (const uint8_t[]){ bytes[2], bytes[3], bytes[0], bytes[1] }, 4);
 	assert_true(seal->open(sum, bytes, BODY));
 	assert_false(seal->open(crc, bytes, BODY));
+}
+
+/* RFC 1321, appendix A.5. */
+TEST(test_md5_is_that_of_rfc_1321)
+{
+	static const struct {
+		const char *text;
+		uint8_t digest[NOPAL__MD5_BYTES];
+	} cases[] = {
+		{ "",
+		  { 0xd4, 0x1d, 0x8c, 0xd9, 0x8f, 0x00, 0xb2, 0x04, 0xe9, 0x80, 0x09, 0x98, 0xec,
+		    0xf8, 0x42, 0x7e } },
+		{ "message digest",
+		  { 0xf9, 0x6b, 0x69, 0x7d, 0x7c, 0xb7, 0x93, 0x8d, 0x52, 0x5a, 0x2f, 0x31, 0xaa,
+		    0xf1, 0x61, 0xd0 } },
+	};
+	const struct nopal_seal *seal = nopal_checksum.seal;
+	uint8_t bytes[RIG_TEXT];
+
+	if (!nopal__md5_found())
+		skip();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		size_t length = strlen(cases[i].text);
+
+		memcpy(bytes, cases[i].text, length);
+		seal->close(md5, bytes, length);
+		assert_memory_equal(bytes + length, cases[i].digest, NOPAL__MD5_BYTES);
+		assert_true(seal->open(md5, bytes, length));
+	}
+}
+
+TEST(test_md5_detects_each_flip_and_changed_order)
+{
+	static uint8_t bytes[BODY + NOPAL__MD5_BYTES];
+	const struct nopal_seal *seal = nopal_checksum.seal;
+
+	if (!nopal__md5_found())
+		skip();
+	for (size_t i = 0; i < BODY; i++)
+		bytes[i] = (uint8_t)(i * i + 3);
+	seal->close(md5, bytes, BODY);
+	for (size_t bit = 0; bit < sizeof(bytes) * 8; bit++) {
+		bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		assert_false(seal->open(md5, bytes, BODY));
+		bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+	}
+	memcpy(bytes, (const uint8_t[]){ bytes[2], bytes[3], bytes[0], bytes[1] }, 4);
+	assert_false(seal->open(md5, bytes, BODY));
 }
 
 static struct {
@@ -178,6 +230,30 @@ TEST(test_it_costs_four_bytes)
 	assert_int_equal(nopal_plan_info(without)->body_bytes - nopal_plan_info(with)->body_bytes,
 			 TRAILER);
 	assert_true(nopal_plan_provides(with, "integrity"));
+	nopal_plan_unref(without);
+	nopal_plan_unref(with);
+}
+
+/* MD5 costs 16 bytes of each body; without libcrypto the config is refused with a fix. */
+TEST(test_md5_costs_sixteen_bytes_or_is_refused)
+{
+	static const char text[] = "transport_driver {}\nfixed_size {}\n"
+				   "checksum { algorithm = md5 }\n";
+	struct nopal_plan *without = rig_plan("transport_driver {}\nfixed_size {}\n");
+	struct nopal_problems problems = { 0 };
+	struct nopal_plan *with = nopal_plan_parse(text, "md5", NULL, &problems);
+
+	if (nopal__md5_found()) {
+		assert_non_null(with);
+		assert_int_equal(nopal_plan_info(without)->body_bytes -
+					 nopal_plan_info(with)->body_bytes,
+				 NOPAL__MD5_BYTES);
+	} else {
+		assert_null(with);
+		assert_int_equal(problems.count, 1);
+		assert_non_null(strstr(problems.entries[0].fix, "libcrypto"));
+	}
+	nopal_problems_fini(&problems);
 	nopal_plan_unref(without);
 	nopal_plan_unref(with);
 }

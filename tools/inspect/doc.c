@@ -142,8 +142,8 @@ static void doc_data(const struct nopal_microprotocol *one)
 		printf("%sIt offers %u bytes while a session opens.\n", doc_markdown ? "\n" : "  ",
 		       one->extension->bytes);
 	if (one->seal)
-		printf("%sIt seals each datagram with %u bytes.\n", doc_markdown ? "\n" : "  ",
-		       one->seal->overhead);
+		printf("%sIt seals each datagram with %s%u bytes.\n", doc_markdown ? "\n" : "  ",
+		       one->seal->trailer ? "at most " : "", one->seal->overhead);
 	doc_heading("Parameters", parameter && parameter->name);
 	for (; parameter && parameter->name; parameter++)
 		doc_entry(parameter->name, "%s (%s, default %s%s%s%s%s%s)",
