@@ -79,3 +79,29 @@ TEST(test_a_missing_value_is_in_no_statistic)
 	assert_float_equal(series_deviation(&series), sqrt(13), EXACT);
 	series_fini(&series);
 }
+
+/* Five values of mean 3 and deviation 1.5811: 2.776 * 1.5811 / sqrt(5), by the tables. */
+TEST(test_interval_is_by_students_distribution)
+{
+	struct series series = { 0 };
+
+	assert_true(isnan(series_interval(&series)));
+	series_add(&series, 1);
+	assert_true(isinf(series_interval(&series)));
+	for (int i = 2; i <= 5; i++)
+		series_add(&series, i);
+	series_add(&series, NAN);
+	assert_float_equal(series_interval(&series), 1.9629, 1e-3);
+	series_fini(&series);
+}
+
+/* Of many values it is the normal distribution's: 1.984 with 99 degrees of freedom. */
+TEST(test_interval_of_many_values_is_near_the_normal_one)
+{
+	struct series series = { 0 };
+
+	for (int i = 0; i < 100; i++)
+		series_add(&series, i % 2);
+	assert_float_equal(series_interval(&series), 0.0997, 1e-3);
+	series_fini(&series);
+}

@@ -67,11 +67,12 @@ static void json_add_cell(const struct report *report, const struct report_table
 
 	if (report_spread(row, column).count == 0 && !values->paper)
 		return;
-	cell = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "row", row->name, "column",
-			 table->columns[column].name, "unit", table->columns[column].unit, "class",
-			 report_class_name(row->class), "mean",
+	cell = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "row", row->name,
+			 "column", table->columns[column].name, "unit", table->columns[column].unit,
+			 "class", report_class_name(row->class), "mean",
 			 series_json_number(series_mean(&values->ours)), "deviation",
-			 series_json_number(series_deviation(&values->ours)), "spread",
+			 series_json_number(series_deviation(&values->ours)), "interval",
+			 series_json_number(series_interval(&values->ours)), "spread",
 			 json_spread(report_spread(row, column)), "values",
 			 series_json(&values->ours));
 	if (values->paper) {

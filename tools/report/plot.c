@@ -4,7 +4,7 @@
  *
  * A table whose rows are numbers is one panel, a curve for each column, logarithmic where it spans
  * much.  Any other table is a panel of bars for each column, the classes in colours of their own.
- * Whiskers are the deviation, or the quartiles of rounds; the paper's figures are points.
+ * Whiskers are the deviation or the interval of runs, the quartiles of rounds; the paper's figures are points.
  */
 #include <math.h>
 #include <signal.h>
@@ -100,8 +100,7 @@ static void plot_data(const struct report *report, const struct report_table *ta
 		const struct report_row *row = &table->rows[i];
 		const struct report_values *values = &row->cells[column];
 		struct spread spread = report_spread(row, column);
-		double mean = series_mean(&values->ours),
-		       deviation = series_deviation(&values->ours);
+		double mean = series_mean(&values->ours), margin = report_margin(report, values);
 		double paper = values->paper ? values->paper_mean : NAN;
 
 		if (spread.count == 0)
@@ -110,7 +109,7 @@ static void plot_data(const struct report *report, const struct report_table *ta
 		if (report->form == REPORT_ROUNDS)
 			fprintf(out, "%g %g %g", spread.median, spread.low, spread.high);
 		else
-			fprintf(out, "%g %g %g", mean, mean - deviation, mean + deviation);
+			fprintf(out, "%g %g %g", mean, mean - margin, mean + margin);
 		fprintf(out, " %d %g \"%s\"\n", (int)row->class + 1, paper, row->name);
 	}
 	fprintf(out, "EOD\n");

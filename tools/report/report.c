@@ -112,6 +112,20 @@ void report_column(struct report *report, const char *name, const char *unit,
 	report_column_make(&report->head, name, unit, better);
 }
 
+void report_intervals(struct report *report)
+{
+	report->intervals = true;
+}
+
+double report_margin(const struct report *report, const struct report_values *values)
+{
+	double interval = series_interval(&values->ours);
+
+	if (!report->intervals)
+		return series_deviation(&values->ours);
+	return isinf(interval) ? 0 : interval;
+}
+
 void report_reference(struct report *report, enum report_class class, const char *row)
 {
 	if (report->reference_count == REPORT_REFERENCES)

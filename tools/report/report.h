@@ -90,8 +90,9 @@ struct report {
 	char *beside;		    /* or NULL */
 	char *control_of, *control; /* or NULL */
 	json_t *options, *facts, *notes, *claims, *texts;
-	bool measured; /* a cell has a value of ours */
-	bool refused;  /* the machine refused something */
+	bool intervals; /* behind a mean stands its interval of 95 %, not the deviation */
+	bool measured;	/* a cell has a value of ours */
+	bool refused;	/* the machine refused something */
 };
 
 struct report *report_new(enum report_form form, const char *name);
@@ -106,6 +107,8 @@ const char *report_class_name(enum report_class class);
  * text and panels in the plot; JSON has them all. */
 void report_column(struct report *report, const char *name, const char *unit,
 		   enum report_better better);
+/* Means of runs stand with their intervals of 95 %, not with deviations. */
+void report_intervals(struct report *report);
 /* In this class `row` is 1.00.  Of several references the best of each round counts. */
 void report_reference(struct report *report, enum report_class class, const char *row);
 /* One more column: ratios to this row, whatever its class ("tcp"). */
@@ -138,6 +141,9 @@ void report_sort(struct report *report);
 struct spread report_ratios(const struct report *report, const struct report_table *table,
 			    const struct report_row *row, int column, const char *to);
 struct spread report_spread(const struct report_row *row, int column);
+/* The number behind a mean, and its whisker: of runs the deviation, or the interval, of which one
+ * run has none (0). */
+double report_margin(const struct report *report, const struct report_values *values);
 
 /* ----------------------------------------------------------- notes and claims */
 

@@ -15,6 +15,9 @@ enum { SERIES_FIRST_ROOM = 16 };
 #define LOW_QUARTILE  0.25
 #define MEDIAN	      0.5
 #define HIGH_QUARTILE 0.75
+/* of Student's quantile: the normal distribution's, and what one over the degrees adds */
+#define STUDENT_NORMAL 1.960
+#define STUDENT_TAIL   2.45
 
 void series_set(struct series *series, int at, double value)
 {
@@ -77,6 +80,28 @@ double series_deviation(const struct series *series)
 	if (count < 2)
 		return count == 1 ? 0 : (double)NAN;
 	return sqrt(squares / (count - 1));
+}
+
+/* The quantile 0.975 of Student's distribution, within 0.1 % beyond the table. */
+static double series_student(int freedom)
+{
+	static const double table[] = { INFINITY, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
+					2.306,	  2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+					2.120,	  2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069,
+					2.064,	  2.060,  2.056, 2.052, 2.048, 2.045, 2.042 };
+	const int known = sizeof(table) / sizeof(*table);
+
+	return freedom < known ? table[freedom] : STUDENT_NORMAL + STUDENT_TAIL / freedom;
+}
+
+double series_interval(const struct series *series)
+{
+	double sum, squares;
+	int count = series_sums(series, series_mean(series), &sum, &squares);
+
+	if (count < 2)
+		return count == 1 ? (double)INFINITY : (double)NAN;
+	return series_student(count - 1) * sqrt(squares / (count - 1) / count);
 }
 
 /* ---------------------------------------------------------- order statistics */

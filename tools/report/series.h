@@ -23,6 +23,9 @@ double series_at(const struct series *series, int at);
 /* NAN: there is no value.  The deviation is the sample's, and 0 of one value. */
 double series_mean(const struct series *series);
 double series_deviation(const struct series *series);
+/* Half of the interval that has the mean of all runs that there could be with 95 % confidence, by
+ * Student's distribution.  NAN: there is no value; infinite: there is one. */
+double series_interval(const struct series *series);
 
 /* Quartiles by linear interpolation between neighbours: of one value they are that value.  `count`
  * 0: all are 0. */

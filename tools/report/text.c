@@ -65,7 +65,7 @@ static void text_value(const struct text_section *section, const struct report_r
 		text_pair(ours, report_spread(row, column).median, NAN);
 	else
 		text_pair(ours, series_mean(&values->ours),
-			  values->ours.count > 1 ? series_deviation(&values->ours) : NAN);
+			  values->ours.count > 1 ? report_margin(section->report, values) : NAN);
 	snprintf(text, TEXT_CELL_BYTES, "%s", ours);
 	if (!values->paper)
 		return;
@@ -236,7 +236,8 @@ void report_text(struct report *report, FILE *out)
 			report->name,
 			(int)json_integer_value(json_object_get(report->options, "rounds")));
 	else
-		fprintf(out, "%s: mean +- deviation of our runs [the paper's]\n", report->name);
+		fprintf(out, "%s: mean +- %s of our runs [the paper's]\n", report->name,
+			report->intervals ? "95 % interval" : "deviation");
 	for (int table = 0; table < report->table_count; table++)
 		for (int class = 0; class < REPORT_CLASSES && text_has(&report->tables[table]);
 		     class ++)
