@@ -9,6 +9,7 @@
 #include <nopal/microprotocol.h>
 #include "load/clock.h"
 #include "load/echo.h"
+#include "load/pattern.h"
 
 /* How far a file is. */
 struct echo_file {
@@ -30,11 +31,6 @@ struct echo_server {
 	uint32_t first, count;
 };
 
-static uint8_t echo_byte(uint64_t at)
-{
-	return (uint8_t)((uint32_t)at * UINT32_C(2654435761) >> 24);
-}
-
 /* The next bytes to send, at most one piece; 0: none for now. */
 static uint32_t file_next(const struct echo_file *file, uint8_t *bytes)
 {
@@ -43,15 +39,13 @@ static uint32_t file_next(const struct echo_file *file, uint8_t *bytes)
 
 	if (file->sent - file->back >= (uint64_t)ECHO_AHEAD * file->echo->piece)
 		return 0;
-	for (uint32_t i = 0; i < length; i++)
-		bytes[i] = echo_byte(file->sent + i);
+	pattern_fill(bytes, length, file->sent);
 	return length;
 }
 
 static void file_came(struct echo_file *file, const uint8_t *bytes, size_t length)
 {
-	for (size_t i = 0; i < length; i++)
-		file->wrong |= bytes[i] != echo_byte(file->back + i);
+	file->wrong |= !pattern_is(bytes, length, file->back);
 	file->back += length;
 	file->wrong |= file->back > file->sent;
 }
