@@ -14,13 +14,16 @@
 #include "reproduce/reproduce.h"
 
 extern const struct reproduction reproduce_congestion, reproduce_ctp_fig5, reproduce_ctp_packing,
-	reproduce_ctp_table1, reproduce_ctp_table2, reproduce_one_to_many_1,
-	reproduce_one_to_many_2, reproduce_one_to_many_3, reproduce_udt_fig6, reproduce_udt_fig7,
-	reproduce_udt_flows;
+	reproduce_ctp_table1, reproduce_ctp_table2, reproduce_madp_checksums, reproduce_madp_fig4,
+	reproduce_madp_fig5, reproduce_madp_fig6, reproduce_madp_fig7, reproduce_madp_table1,
+	reproduce_one_to_many_1, reproduce_one_to_many_2, reproduce_one_to_many_3,
+	reproduce_udt_fig6, reproduce_udt_fig7, reproduce_udt_flows;
 
 static const struct reproduction *const reproduce_table[] = {
 	&reproduce_congestion,	  &reproduce_ctp_fig5,	    &reproduce_ctp_packing,
-	&reproduce_ctp_table1,	  &reproduce_ctp_table2,    &reproduce_one_to_many_1,
+	&reproduce_ctp_table1,	  &reproduce_ctp_table2,    &reproduce_madp_checksums,
+	&reproduce_madp_fig4,	  &reproduce_madp_fig5,	    &reproduce_madp_fig6,
+	&reproduce_madp_fig7,	  &reproduce_madp_table1,   &reproduce_one_to_many_1,
 	&reproduce_one_to_many_2, &reproduce_one_to_many_3, &reproduce_udt_fig6,
 	&reproduce_udt_fig7,	  &reproduce_udt_flows,	    NULL,
 };
@@ -157,8 +160,8 @@ const struct tool tool_reproduce = {
 		"\n"
 		"In the simulator the same seed gives the same figures on every machine.\n"
 		"Live rows that need network namespaces (root) are left out where those\n"
-		"cannot be made.  Paths are lo, lan and wan; rows are udp, tcp, and names\n"
-		"of configs.\n"
+		"cannot be made.  Paths are lo, lan and wan, of madp-* the conditions clean,\n"
+		"loss5, corrupt10 and so on; rows are udp, tcp, and names of configs.\n"
 		"\n"
 		"  nopal reproduce ctp-table2\n"
 		"  nopal reproduce ctp-fig5 --sim --plot fig5.png\n"
