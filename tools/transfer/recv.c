@@ -145,7 +145,7 @@ static const struct tool_option recv_options[] = {
 	LISTEN_OPTION,
 	{ "rendezvous", 0, "HOST:PORT",
 	  "open towards `nopal send --rendezvous`, and take its files alone" },
-	{ "once", 0, NULL, "end after the first session that brought files" },
+	{ "once", 0, NULL, "end after the first sessions that brought files" },
 	{ "overwrite", 0, NULL, "replace files of the same name that differ" },
 	{ "limit", 0, "SIZE", "refuse longer files" },
 	LISTEN_SESSIONS_OPTION,

@@ -413,6 +413,15 @@ static void recv_say_end(struct incoming *incoming, bool shared, enum nopal_end 
 			     (unsigned long long)incoming->offer.size);
 }
 
+/* Does another session bring a file?  A sender may have two: nopal send --small. */
+static bool recv_brings_more(const struct incoming *ended)
+{
+	for (const struct incoming *at = ended->receiver->incomings; at; at = at->next)
+		if (at != ended && at->part)
+			return true;
+	return false;
+}
+
 static void recv_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
 			  void *user)
 {
@@ -438,7 +447,7 @@ static void recv_on_ended(struct nopal_session *session, enum nopal_end end, con
 		recv_loops_stop(group, good ? TOOL_GOOD : TOOL_FAILED);
 	} else if (group->once && broken) {
 		recv_loops_stop(group, TOOL_FAILED);
-	} else if (group->once && end == NOPAL_ENDED_WELL &&
+	} else if (group->once && end == NOPAL_ENDED_WELL && !recv_brings_more(incoming) &&
 		   incoming->files_good + incoming->files_bad > 0) {
 		recv_loops_stop(group, good ? TOOL_GOOD : TOOL_FAILED);
 	}

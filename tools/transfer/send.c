@@ -65,6 +65,9 @@ static enum tool_exit send_run(const struct tool_call *call)
 			"`nopal send` once for each\n",
 			call->words[count - 2], call->words[count - 1],
 			nopal_plan_info(plan)->name);
+	else if (plan && tool_value(call, "small") && (to_many || tool_value(call, "rendezvous")))
+		fprintf(stderr, "error: --small goes to one receiver that listens\n"
+				"  fix: leave --small out\n");
 	else if (plan && transfer_plan_fits(plan, false) &&
 		 rendezvous_parse(call, peers, plan, &rendezvous))
 		exit = to_many ? send_many(call, plan, files, peers, rate_bps)
@@ -78,6 +81,7 @@ static enum tool_exit send_run(const struct tool_call *call)
 static const struct tool_option send_options[] = {
 	{ "config", 'c', "CONF", "composition, the same on both sides (default bulk)" },
 	{ "rate", 0, "RATE", "read the file no faster, as 100Mbit" },
+	{ "small", 0, "SIZE", "files up to SIZE go beside the others, in a session of their own" },
 	{ "rendezvous", 0, "[ADDR:]PORT", "open from this port towards `nopal recv --rendezvous`" },
 	LIVE_JUDGE_OPTIONS,
 	TOOL_SET_OPTION,
@@ -96,6 +100,11 @@ const struct tool tool_send = {
 		"\n"
 		"  nopal recv -o incoming\n"
 		"  nopal send big.iso HOST:9000\n"
+		"\n"
+		"With --small, files up to a size do not wait for larger ones: they go in a second "
+		"session, which is a stream of the same flow where the composition has streams.\n"
+		"\n"
+		"  nopal send big.iso notes.txt HOST:9000 -c madp_streams --small 64KiB\n"
 		"\n"
 		"Where firewalls let no datagram in, both sides open, with --rendezvous: see `nopal "
 		"recv --help`.\n\n"

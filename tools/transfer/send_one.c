@@ -11,8 +11,14 @@
  * not change meanwhile: size and time are compared again before the END.  The composition decides
  * that the peer is gone; while the sender only waits, it sends pings, so that there is something to
  * acknowledge.
+ *
+ * With --small there are two senders, each with a session of its own from the same endpoint: the
+ * second has the small files, which wait for no large one then.  Where the composition has streams,
+ * both are streams of one flow.
  */
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <nopal/microprotocol.h>
 #include "file/reader.h"
@@ -24,9 +30,11 @@
 enum {
 	SEND_TEXT_ROOM = 4096, /* differences of two compositions are long */
 	SEND_PINGS_AWAY = 2,   /* whose outcome is open */
+	SEND_SENDERS = 2,      /* of all files but the small ones, and of those */
 };
 
 struct sender {
+	struct sender *beside; /* the other one; NULL: there is one */
 	struct loop *loop;
 	struct nopal_plan *plan;
 	struct nopal_endpoint *endpoint;
@@ -316,7 +324,8 @@ static void send_on_ended(struct nopal_session *session, enum nopal_end end, con
 	}
 	sender->to.out.session = NULL;
 	sender->over = true;
-	loop_stop(sender->loop);
+	if (!sender->beside || sender->beside->over)
+		loop_stop(sender->loop);
 }
 
 static const struct nopal_callbacks send_callbacks = {
@@ -330,10 +339,12 @@ static void send_on_interrupt(void *user)
 {
 	struct sender *sender = user;
 
-	sender->interrupted = true;
-	sender->exit = TOOL_FAILED;
-	if (sender->to.out.session)
-		nopal_session_abort(sender->to.out.session, "interrupted");
+	for (int i = 0; i < SEND_SENDERS && sender; i++, sender = sender->beside) {
+		sender->interrupted = true;
+		sender->exit = TOOL_FAILED;
+		if (sender->to.out.session)
+			nopal_session_abort(sender->to.out.session, "interrupted");
+	}
 }
 
 /* Has nothing moved for long?  Then the holders are named, and the session is aborted. */
@@ -394,60 +405,136 @@ static void send_on_ping(void *user)
 
 /* --------------------------------------------------------------------- running */
 
-static enum tool_exit send_go(struct sender *sender, const struct tool_call *call,
-			      const struct nopal_address *peer)
+/* Makes the sender's timers on the loop.  False: out of memory. */
+static bool send_prepare(struct sender *sender, struct loop *loop)
 {
-	struct loop *loop = sender->loop = loop_new(tool_value(call, "trace"));
-	struct nopal_session *session;
-
-	if (!loop)
-		return TOOL_ENVIRONMENT;
+	sender->loop = loop;
 	reader_init(&sender->reader, loop_world(loop), transfer_chunk_bytes(sender->plan));
 	sender->step = loop_event_new(loop, LOOP_TIMER, -1, send_step, sender);
 	sender->ping = loop_event_new(loop, LOOP_TIMER, -1, send_on_ping, sender);
-	if (!sender->step || !sender->ping || !loop_on_interrupt(loop, send_on_interrupt, sender) ||
+	return sender->step && sender->ping;
+}
+
+/* Opens the session; `beside` is NULL but for the small files.  False: it was said why not. */
+static bool send_open(struct sender *sender, const struct nopal_address *peer,
+		      struct nopal_session *beside)
+{
+	bool stream = beside && nopal_plan_provides(sender->plan, "stream_end");
+	const struct nopal_open open = { .endpoint = sender->endpoint,
+					 .plan = sender->plan,
+					 .peer = peer,
+					 .beside = stream ? beside : NULL,
+					 .callbacks = &send_callbacks,
+					 .user = sender };
+	struct nopal_session *session;
+
+	live_judge_begin(&sender->judge, sender->plan, loop_world(sender->loop), &sender->judges,
+			 true);
+	session = beside ? nopal_session_open(&open)
+			 : rendezvous_open(&sender->rendezvous, sender->endpoint, sender->plan,
+					   peer, &send_callbacks, sender);
+	if (!session) {
+		fprintf(stderr,
+			beside ? "error: config %s takes no second session\n"
+				 "  fix: leave --small out, or take -c streams\n"
+			       : "error: no session of %s: out of memory\n",
+			nopal_plan_info(sender->plan)->name);
+		return false;
+	}
+	if (sender->over)
+		return true;
+	sender->to.out.session = session;
+	loop_event_start(sender->ping, PROGRESS_LOOK_NS);
+	return true;
+}
+
+static enum tool_exit send_go(struct sender *sender, const struct tool_call *call,
+			      const struct nopal_address *peer)
+{
+	struct loop *loop = loop_new(tool_value(call, "trace"));
+	struct sender *beside = sender->beside;
+
+	sender->loop = loop;
+	if (!loop || !send_prepare(sender, loop) || (beside && !send_prepare(beside, loop)) ||
+	    !loop_on_interrupt(loop, send_on_interrupt, sender) ||
 	    !live_judge_watch(&sender->judges, loop_world(loop), sender->plan))
 		return TOOL_ENVIRONMENT;
 	sender->endpoint = rendezvous_endpoint(&sender->rendezvous, loop, peer);
-	if (!sender->endpoint)
+	if (!sender->endpoint || !send_open(sender, peer, NULL))
 		return TOOL_ENVIRONMENT;
-	live_judge_begin(&sender->judge, sender->plan, loop_world(loop), &sender->judges, true);
-	session = rendezvous_open(&sender->rendezvous, sender->endpoint, sender->plan, peer,
-				  &send_callbacks, sender);
-	if (!session) {
-		fprintf(stderr, "error: no session: out of memory\n");
-		return TOOL_ENVIRONMENT;
+	if (beside) {
+		beside->endpoint = sender->endpoint;
+		if (!sender->to.out.session || !send_open(beside, peer, sender->to.out.session))
+			return TOOL_ENVIRONMENT;
 	}
-	if (sender->over)
-		return sender->exit;
-	sender->to.out.session = session;
-	loop_event_start(sender->ping, PROGRESS_LOOK_NS);
-	loop_run(loop);
-	return sender->exit;
+	if (!sender->over || (beside && !beside->over))
+		loop_run(loop);
+	return sender->exit != TOOL_GOOD || !beside ? sender->exit : beside->exit;
+}
+
+static void send_fini(struct sender *sender)
+{
+	loop_event_free(sender->step);
+	loop_event_free(sender->ping);
+	live_judge_fini(&sender->judge);
+}
+
+/* Puts paths of files up to `small` bytes behind the others, in their order; how many those are. */
+static int send_part(char **paths, int count, int64_t small)
+{
+	char **smalls = tool_need(calloc((size_t)count, sizeof(*smalls)));
+	int kept = 0, parted = 0;
+
+	for (int i = 0; i < count; i++) {
+		struct stat file;
+
+		if (small > 0 && stat(paths[i], &file) == 0 && file.st_size <= small)
+			smalls[parted++] = paths[i];
+		else
+			paths[kept++] = paths[i];
+	}
+	for (int i = 0; i < parted; i++)
+		paths[kept + i] = smalls[i];
+	free(smalls);
+	return kept;
 }
 
 enum tool_exit send_one(const struct tool_call *call, struct nopal_plan *plan, int files,
 			const struct nopal_address *peer, const struct rendezvous *rendezvous,
 			int64_t rate_bps)
 {
-	struct sender sender = { .reader.pace.rate_bps = rate_bps,
-				 .plan = plan,
-				 .paths = call->words,
-				 .path_count = files,
-				 .rendezvous = *rendezvous,
-				 .to = { .peer = call->words[files], .phase = PHASE_OPENING } };
+	struct sender senders[SEND_SENDERS] = { { .reader.pace.rate_bps = rate_bps,
+						  .plan = plan,
+						  .paths = call->words,
+						  .rendezvous = *rendezvous,
+						  .to = { .peer = call->words[files],
+							  .phase = PHASE_OPENING } } };
+	struct sender *first = &senders[0], *beside = &senders[1];
 	enum tool_exit exit;
+	int64_t small;
+	int large;
 
-	if (!live_judge_read(call, &sender.judges))
+	if (!live_judge_read(call, &first->judges) ||
+	    !tool_quantity(call, "small", NOPAL_SIZE, 0, &small))
 		return TOOL_BAD_INPUT;
-	progress_init(&sender.progress, call);
-	exit = send_go(&sender, call, peer);
-	loop_event_free(sender.step);
-	loop_event_free(sender.ping);
-	live_judge_fini(&sender.judge);
-	if (sender.loop) {
-		loop_free(sender.loop);
-		reader_close(&sender.reader);
+	progress_init(&first->progress, call);
+	large = send_part(call->words, files, small);
+	*beside = *first;
+	first->path_count = large > 0 ? large : files;
+	if (large > 0 && large < files) {
+		first->beside = beside;
+		beside->beside = first;
+		beside->paths = call->words + large;
+		beside->path_count = files - large;
+	}
+	exit = send_go(first, call, peer);
+	send_fini(first);
+	send_fini(beside);
+	if (first->loop) {
+		loop_free(first->loop);
+		reader_close(&first->reader);
+		if (first->beside)
+			reader_close(&beside->reader);
 	}
 	return exit;
 }
