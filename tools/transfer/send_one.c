@@ -32,6 +32,8 @@ enum {
 	SEND_PINGS_AWAY = 2,   /* whose outcome is open */
 	SEND_SENDERS = 2,      /* of all files but the small ones, and of those */
 };
+#define SEND_LEAVE_NS	   (2 * NOPAL_SECOND) /* for so long a flow may close */
+#define SEND_LEAVE_LOOK_NS (5 * NOPAL_MILLISECOND)
 
 struct sender {
 	struct sender *beside; /* the other one; NULL: there is one */
@@ -54,7 +56,7 @@ struct sender {
 	bool noted;    /* a note of the protocol has come */
 	int64_t pings; /* that left here */
 	int64_t moves; /* see send_is_stuck() */
-	struct loop_event *step, *ping;
+	struct loop_event *step, *ping, *leave;
 };
 
 static void send_next_file(struct sender *sender);
@@ -299,6 +301,21 @@ static void send_broke(struct sender *sender, enum nopal_end end, const char *te
 		progress_say(&sender->progress, "  fix: %s", fix);
 }
 
+/* A flow closes after its last stream: this end stays until that is told to the peer, too. */
+static void send_leave(void *user)
+{
+	struct sender *sender = user;
+
+	if (sender->beside && !sender->beside->over)
+		return;
+	if (sender->interrupted || !nopal_plan_provides(sender->plan, "stream_end") ||
+	    nopal_endpoint_counters(sender->endpoint)->sessions == 0 ||
+	    loop_now(sender->loop) - sender->to.heard_ns > SEND_LEAVE_NS)
+		loop_stop(sender->loop);
+	else
+		loop_event_start(sender->leave, SEND_LEAVE_LOOK_NS);
+}
+
 static void send_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
 			  void *user)
 {
@@ -324,8 +341,8 @@ static void send_on_ended(struct nopal_session *session, enum nopal_end end, con
 	}
 	sender->to.out.session = NULL;
 	sender->over = true;
-	if (!sender->beside || sender->beside->over)
-		loop_stop(sender->loop);
+	sender->to.heard_ns = loop_now(sender->loop);
+	send_leave(sender);
 }
 
 static const struct nopal_callbacks send_callbacks = {
@@ -412,7 +429,8 @@ static bool send_prepare(struct sender *sender, struct loop *loop)
 	reader_init(&sender->reader, loop_world(loop), transfer_chunk_bytes(sender->plan));
 	sender->step = loop_event_new(loop, LOOP_TIMER, -1, send_step, sender);
 	sender->ping = loop_event_new(loop, LOOP_TIMER, -1, send_on_ping, sender);
-	return sender->step && sender->ping;
+	sender->leave = loop_event_new(loop, LOOP_TIMER, -1, send_leave, sender);
+	return sender->step && sender->ping && sender->leave;
 }
 
 /* Opens the session; `beside` is NULL but for the small files.  False: it was said why not. */
@@ -476,6 +494,7 @@ static void send_fini(struct sender *sender)
 {
 	loop_event_free(sender->step);
 	loop_event_free(sender->ping);
+	loop_event_free(sender->leave);
 	live_judge_fini(&sender->judge);
 }
 
