@@ -43,7 +43,7 @@
 #include "promise.h"
 #include "structures.h"
 
-#define NOPAL_ABI 6u /* a plugin built for another is refused */
+#define NOPAL_ABI 7u /* a plugin built for another is refused */
 
 #ifdef __cplusplus
 extern "C" {

@@ -19,7 +19,7 @@ enum { JSON_VERSION = 1, JSON_LINE_BYTES = 512 };
 
 static json_t *json_machine(void)
 {
-	char model[JSON_LINE_BYTES] = "unknown", line[JSON_LINE_BYTES];
+	char model[JSON_LINE_BYTES] = "unknown", line[JSON_LINE_BYTES], tcp[32] = "unknown";
 	struct utsname name = { 0 };
 	FILE *file = fopen("/proc/cpuinfo", "r");
 
@@ -33,10 +33,15 @@ static json_t *json_machine(void)
 	}
 	if (file)
 		fclose(file);
+	file = fopen("/proc/sys/net/ipv4/tcp_congestion_control", "r");
+	if (file) {
+		(void)!fscanf(file, "%31s", tcp);
+		fclose(file);
+	}
 	uname(&name);
-	return json_pack("{s:s, s:s, s:s, s:s, s:I}", "cpu", model, "architecture", name.machine,
-			 "system", name.sysname, "kernel", name.release, "cores",
-			 (json_int_t)sysconf(_SC_NPROCESSORS_ONLN));
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I}", "cpu", model, "architecture",
+			 name.machine, "system", name.sysname, "kernel", name.release, "tcp", tcp,
+			 "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 static json_t *json_spread(struct spread spread)
