@@ -77,6 +77,44 @@ int64_t nopal_connection_receive_message(struct nopal_connection *connection,
  * value. */
 int nopal_connection_fd(struct nopal_connection *connection);
 int nopal_listener_fd(struct nopal_listener *listener);
+/* Several connections and listeners, to wait for any of them; any thread may change it while
+ * another waits.  A connection or listener is in one set at most, and leaves it when it is closed.
+ * What a set costs is proportional to those that are ready, not to its members. */
+struct nopal_connections;
+enum nopal_ready_events {
+	NOPAL_READABLE = 1, /* a message is there; of a listener: a connection to accept */
+	NOPAL_WRITABLE = 2, /* a send without a ticket would return at once */
+	NOPAL_ENDED = 4,    /* the session has ended; messages may still be there */
+};
+struct nopal_connection_ready {
+	struct nopal_connection *connection; /* NULL: it is the listener */
+	struct nopal_listener *listener;
+	unsigned events; /* those that were asked for and are so; NOPAL_ENDED unasked */
+	void *user;	 /* as it was added */
+};
+/* NULL: out of memory. */
+struct nopal_connections *nopal_connections_new(void);
+/* The set's members stay open, and are in none then; nobody may be waiting. */
+void nopal_connections_free(struct nopal_connections *set);
+/* Adds a member, or changes what is asked of it: NOPAL_READABLE, NOPAL_WRITABLE, both or none.
+ * -EBUSY: it is in another set; -EINVAL: other events. */
+int nopal_connections_add(struct nopal_connections *set, struct nopal_connection *connection,
+			  unsigned events, void *user);
+int nopal_connections_add_listener(struct nopal_connections *set, struct nopal_listener *listener,
+				   void *user);
+/* -ENOENT: it is not in this set. */
+int nopal_connections_remove(struct nopal_connections *set, struct nopal_connection *connection);
+int nopal_connections_remove_listener(struct nopal_connections *set,
+				      struct nopal_listener *listener);
+/* Waits until a member is ready, and writes at most `room` of those that are, each once; returns
+ * how many, of which 0 says that the time is over.  By level: who stays ready is told again, after
+ * all others that are. */
+size_t nopal_connections_wait(struct nopal_connections *set,
+			      struct nopal_connection_ready *ret_ready, size_t room,
+			      int64_t timeout_ns);
+/* A descriptor for poll(2) and its like, which the set owns: readable (POLLIN, by level) while
+ * nopal_connections_wait() would return at once.  Negative: errno value. */
+int nopal_connections_fd(struct nopal_connections *set);
 /* The state of a connection, now or at its end. */
 struct nopal_connection_info {
 	struct nopal_address local, peer; /* peer: of the session; to many, see the destinations */

@@ -30,9 +30,11 @@ void nopal__blocking_abandon(struct nopal_connection *connection)
 	struct blocking_hub *hub = connection->hub;
 
 	pthread_mutex_lock(&hub->lock);
+	nopal__blocking_member_leave(&connection->member);
 	connection->abandoned = true;
+	nopal__blocking_ask(connection);
 	pthread_mutex_unlock(&hub->lock);
-	nopal__blocking_hub_leave(hub);
+	nopal__blocking_hub_leave(hub); /* which calls the loop */
 }
 
 static void why_it_ended(const struct nopal_connection *connection, struct nopal_problems *problems)
@@ -149,7 +151,7 @@ struct nopal_connection *nopal_accept(struct nopal_listener *listener, int64_t t
 		;
 	if (hub->accepted.count > 0) {
 		connection = (void *)nopal__blocking_pop(&hub->accepted).message;
-		nopal__blocking_show(&hub->sign, hub->accepted.count > 0);
+		nopal__blocking_show_listener(hub);
 		hub->users++;
 	}
 	pthread_mutex_unlock(&hub->lock);
@@ -175,8 +177,7 @@ static bool out_is_full(const struct nopal_connection *connection, bool with_tic
 {
 	const struct blocking_outcomes *outcomes = &connection->outcomes;
 
-	return connection->out.bytes >= BLOCKING_OUT_BYTES ||
-	       connection->out.count >= BLOCKING_OUT_MESSAGES ||
+	return !nopal__blocking_has_room(connection) ||
 	       (with_ticket && outcomes->of_ticket &&
 		outcomes->of_ticket[(outcomes->tickets + 1) % NOPAL_TICKETS] ==
 			BLOCKING_OUTCOME_OPEN);
@@ -214,8 +215,10 @@ static int connection_put(struct nopal_connection *connection, struct blocking_i
 		outcomes->of_ticket[item.ticket % NOPAL_TICKETS] = BLOCKING_OUTCOME_OPEN;
 		*ret_ticket = outcomes->tickets = item.ticket;
 	}
+	nopal__blocking_show_connection(connection);
+	wake = !error && wake && nopal__blocking_ask(connection);
 	pthread_mutex_unlock(&hub->lock);
-	if (!error && wake)
+	if (wake)
 		nopal__live_loop_call(hub->loop);
 	return error;
 }
@@ -393,6 +396,7 @@ int64_t nopal_connection_receive_message(struct nopal_connection *connection,
 		length = connection_take(connection, incoming, &wake);
 	else if (connection->life == BLOCKING_ENDED)
 		length = connection->end == NOPAL_ENDED_WELL ? -EPIPE : -ECONNRESET;
+	wake = wake && nopal__blocking_ask(connection);
 	pthread_mutex_unlock(&hub->lock);
 	if (wake)
 		nopal__live_loop_call(hub->loop);
@@ -437,7 +441,8 @@ int nopal_connection_close(struct nopal_connection *connection, int64_t timeout_
 
 	pthread_mutex_lock(&hub->lock);
 	connection->close_asked = true;
-	nopal__live_loop_call(hub->loop);
+	if (nopal__blocking_ask(connection))
+		nopal__live_loop_call(hub->loop);
 	while (connection->life != BLOCKING_ENDED && nopal__blocking_wait(hub, deadline_ns))
 		;
 	ended = connection->life == BLOCKING_ENDED;
@@ -462,10 +467,15 @@ void nopal_listener_close(struct nopal_listener *listener)
 
 	pthread_mutex_lock(&hub->lock);
 	hub->listening = false;
-	while (hub->accepted.count > 0)
-		((struct nopal_connection *)(void *)nopal__blocking_pop(&hub->accepted).message)
-			->abandoned = true;
-	nopal__blocking_show(&hub->sign, false);
+	nopal__blocking_member_leave(&hub->member);
+	while (hub->accepted.count > 0) {
+		struct nopal_connection *connection =
+			(void *)nopal__blocking_pop(&hub->accepted).message;
+
+		connection->abandoned = true;
+		nopal__blocking_ask(connection);
+	}
+	nopal__blocking_show_listener(hub);
 	pthread_mutex_unlock(&hub->lock);
 	free(listener);
 	nopal__blocking_hub_leave(hub);

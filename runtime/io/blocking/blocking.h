@@ -3,9 +3,9 @@
  * blocking.h -- private to the blocking calls: hubs, connections and rings.
  *
  * blocking_hub.c is the work of the loop's thread, blocking.c the calls that other threads make,
- * blocking_many.c both for connections to many, blocking_look.c descriptors and counters.  All
- * fields are under the hub's lock, except fields
- * marked as the loop's own.
+ * blocking_many.c both for connections to many, blocking_look.c descriptors and counters,
+ * blocking_set.c sets of connections.  All fields are under the hub's lock, except fields marked as
+ * the loop's own or the set's.
  */
 #ifndef NOPAL_BLOCKING_H
 #define NOPAL_BLOCKING_H
@@ -48,6 +48,15 @@ struct blocking_sign {
 	bool made, shown;
 };
 
+/* A connection or listener in a set, or in none. */
+struct blocking_member {
+	struct nopal_connections *set; /* NULL: none */
+	struct blocking_member *next,
+		*before;		     /* among those that are ready: under the set's lock */
+	unsigned asked;			     /* events that the set asks for */
+	struct nopal_connection_ready ready; /* its events: written under both locks */
+};
+
 enum blocking_life { BLOCKING_OPENING, BLOCKING_OPEN, BLOCKING_ENDED };
 
 /* Outcomes of messages that were sent. */
@@ -80,29 +89,33 @@ struct blocking_hub {
 	struct nopal_endpoint *endpoint;
 	struct nopal_address local;
 	struct nopal_connection *connections; /* of the loop's thread */
-	struct blocking_ring accepted;	      /* `message` is a connection */
-	struct blocking_sign sign;	      /* of `accepted` */
-	uint32_t users;			      /* a listener and its connections */
+	struct nopal_connection *asked; /* of these, those that the loop's thread has to pump */
+	struct blocking_ring accepted;	/* `message` is a connection */
+	struct blocking_sign sign;	/* of `accepted` */
+	struct blocking_member member;	/* the listener */
+	uint32_t users;			/* a listener and its connections */
 	bool listening;
 };
 
 struct nopal_connection {
 	struct blocking_hub *hub;
-	struct nopal_connection *next;
+	struct nopal_connection *next, *before; /* of the loop's thread */
+	struct nopal_connection *next_asked;
 	struct nopal_session *session; /* of the loop's thread */
 	enum blocking_life life;
 	enum nopal_end end;
 	char *end_text;
 	struct blocking_ring out, in, back; /* back: to be given back */
 	struct blocking_sign sign;	    /* of `in` and the end */
-	struct nopal_connection_info info;  /* as of the last copy */
-	bool info_asked;		    /* a caller waits for another copy */
+	struct blocking_member member;
+	struct nopal_connection_info info; /* as of the last copy */
+	bool info_asked;		   /* a caller waits for another copy */
 	struct blocking_outcomes outcomes;
 	struct blocking_destination *destinations; /* by their age */
 	struct blocking_destination *adding;	   /* of the loop's thread */
 	bool many;				   /* there may be others */
-	bool asked;				   /* some destination leaves */
-	bool close_asked, abandoned, closing;
+	bool leaving;				   /* some destination leaves */
+	bool pump_asked, close_asked, abandoned, closing;
 };
 
 struct nopal_listener {
@@ -123,6 +136,9 @@ void nopal__blocking_tell(struct nopal_connection *connection, uint64_t ticket,
 int64_t nopal__blocking_deadline(int64_t timeout_ns);
 /* Waits for any change; false: the deadline has passed. */
 bool nopal__blocking_wait(struct blocking_hub *hub, int64_t deadline_ns);
+/* The same for any lock that is held, and its condition, which has to be made here. */
+bool nopal__blocking_wait_for(pthread_cond_t *changed, pthread_mutex_t *lock, int64_t deadline_ns);
+void nopal__blocking_condition_init(pthread_cond_t *changed);
 
 /* Everything up to the thread; takes over the plan. */
 struct blocking_hub *nopal__blocking_hub_new(struct nopal_plan *plan,
@@ -140,13 +156,25 @@ struct nopal_connection *nopal__blocking_dial(struct nopal_plan *plan,
 					      const struct nopal_address *peer, bool rendezvous,
 					      struct nopal_problems *problems);
 void nopal__blocking_abandon(struct nopal_connection *connection);
+/* The loop's thread is to look after this connection; the lock is held.  True: the caller calls the
+ * loop as soon as it has given up the lock. */
+bool nopal__blocking_ask(struct nopal_connection *connection);
+/* The same where the lock is not held. */
+void nopal__blocking_call(struct nopal_connection *connection);
 
 /* blocking_look.c; the lock is held. */
+bool nopal__blocking_has_room(const struct nopal_connection *connection); /* to send */
 void nopal__blocking_show(struct blocking_sign *sign, bool ready);
 void nopal__blocking_show_connection(struct nopal_connection *connection);
+void nopal__blocking_show_listener(struct blocking_hub *hub);
+int nopal__blocking_sign_fd(struct blocking_sign *sign, bool ready);
 void nopal__blocking_sign_close(struct blocking_sign *sign);
 /* In the loop's thread, while there is a session. */
 void nopal__blocking_copy_info(struct nopal_connection *connection);
+
+/* blocking_set.c; the lock is held. */
+void nopal__blocking_show_member(struct blocking_member *member, unsigned events);
+void nopal__blocking_member_leave(struct blocking_member *member);
 
 /* blocking_many.c */
 /* NULL: there is none of this id. */

@@ -67,14 +67,54 @@ int64_t nopal__blocking_deadline(int64_t timeout_ns)
 								   : now_ns + timeout_ns;
 }
 
-bool nopal__blocking_wait(struct blocking_hub *hub, int64_t deadline_ns)
+bool nopal__blocking_wait_for(pthread_cond_t *changed, pthread_mutex_t *lock, int64_t deadline_ns)
 {
 	const struct timespec at = { .tv_sec = (time_t)(deadline_ns / NOPAL_SECOND),
 				     .tv_nsec = (long)(deadline_ns % NOPAL_SECOND) };
 
 	if (deadline_ns == NOPAL_NEVER)
-		return pthread_cond_wait(&hub->changed, &hub->lock) == 0;
-	return pthread_cond_timedwait(&hub->changed, &hub->lock, &at) == 0;
+		return pthread_cond_wait(changed, lock) == 0;
+	return pthread_cond_timedwait(changed, lock, &at) == 0;
+}
+
+bool nopal__blocking_wait(struct blocking_hub *hub, int64_t deadline_ns)
+{
+	return nopal__blocking_wait_for(&hub->changed, &hub->lock, deadline_ns);
+}
+
+void nopal__blocking_condition_init(pthread_cond_t *changed)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+bool nopal__blocking_ask(struct nopal_connection *connection)
+{
+	struct blocking_hub *hub = connection->hub;
+	bool first = !hub->asked;
+
+	if (connection->pump_asked)
+		return false;
+	connection->pump_asked = true;
+	connection->next_asked = hub->asked;
+	hub->asked = connection;
+	return first;
+}
+
+void nopal__blocking_call(struct nopal_connection *connection)
+{
+	struct blocking_hub *hub = connection->hub;
+	bool call;
+
+	pthread_mutex_lock(&hub->lock);
+	call = nopal__blocking_ask(connection);
+	pthread_mutex_unlock(&hub->lock);
+	if (call)
+		nopal__live_loop_call(hub->loop);
 }
 
 /* ----------------------------------------- callbacks, in the loop's thread */
@@ -87,12 +127,20 @@ static struct nopal_connection *connection_new(struct blocking_hub *hub)
 		return NULL;
 	connection->hub = hub;
 	connection->next = hub->connections;
+	if (connection->next)
+		connection->next->before = connection;
 	hub->connections = connection;
 	return connection;
 }
 
+/* Members of sets have left them before. */
 static void connection_free(struct nopal_connection *connection)
 {
+	struct nopal_connection *next = connection->next, *before = connection->before;
+
+	if (next)
+		next->before = before;
+	*(before ? &before->next : &connection->hub->connections) = next;
 	ring_free(&connection->out);
 	ring_free(&connection->in);
 	ring_free(&connection->back);
@@ -125,7 +173,7 @@ static void blocking_on_accepted_opened(struct nopal_session *session, void *use
 		connection->life = BLOCKING_OPEN;
 		taken = hub->listening && hub->accepted.count < BLOCKING_BACKLOG &&
 			nopal__blocking_push(&hub->accepted, item);
-		nopal__blocking_show(&hub->sign, hub->accepted.count > 0);
+		nopal__blocking_show_listener(hub);
 		connection->abandoned |= !taken;
 		pthread_cond_broadcast(&hub->changed);
 		pthread_mutex_unlock(&hub->lock);
@@ -243,6 +291,7 @@ static void blocking_on_ended(struct nopal_session *session, enum nopal_end end,
 	nopal__blocking_show_connection(connection);
 	pthread_cond_broadcast(&connection->hub->changed);
 	pthread_mutex_unlock(&connection->hub->lock);
+	nopal__blocking_call(connection); /* which frees one that was abandoned */
 }
 
 /* ---------------------------------------------------- the loop's own thread */
@@ -295,6 +344,7 @@ static void connection_pump_out(struct nopal_connection *connection)
 			return;
 		pthread_mutex_lock(&hub->lock);
 		nopal__blocking_pop(&connection->out);
+		nopal__blocking_show_connection(connection);
 		if (refusal) {
 			connection->outcomes.unsent++;
 			nopal__blocking_tell(connection, item.ticket, NOPAL_OUTCOME_LOST);
@@ -336,28 +386,30 @@ static void blocking_on_writable(struct nopal_session *session, void *user)
 
 	(void)session;
 	if (connection) /* goes on in a call of its own */
-		nopal__live_loop_call(connection->hub->loop);
+		nopal__blocking_call(connection);
 }
 
+/* An abandoned connection goes when its session has ended; not while it is asked for anew. */
 static void hub_pump(void *user)
 {
 	struct blocking_hub *hub = user;
-	struct nopal_connection **at = &hub->connections;
+	struct nopal_connection *asked;
 	bool over;
 
-	for (struct nopal_connection *connection = hub->connections; connection;
-	     connection = connection->next)
-		connection_pump(connection);
 	pthread_mutex_lock(&hub->lock);
-	while (*at) {
-		struct nopal_connection *connection = *at;
+	asked = hub->asked;
+	hub->asked = NULL;
+	while (asked) {
+		struct nopal_connection *connection = asked;
 
-		if (connection->abandoned && connection->life == BLOCKING_ENDED) {
-			*at = connection->next;
+		asked = connection->next_asked;
+		connection->pump_asked = false;
+		pthread_mutex_unlock(&hub->lock);
+		connection_pump(connection);
+		pthread_mutex_lock(&hub->lock);
+		if (connection->abandoned && connection->life == BLOCKING_ENDED &&
+		    !connection->pump_asked)
 			connection_free(connection);
-		} else {
-			at = &connection->next;
-		}
 	}
 	over = hub->users == 0;
 	pthread_mutex_unlock(&hub->lock);
@@ -398,12 +450,8 @@ void nopal__blocking_hub_free(struct blocking_hub *hub)
 {
 	if (hub->loop)
 		nopal__live_loop_free(hub->loop); /* `ended` of all that is left */
-	while (hub->connections) {
-		struct nopal_connection *connection = hub->connections;
-
-		hub->connections = connection->next;
-		connection_free(connection);
-	}
+	while (hub->connections)
+		connection_free(hub->connections);
 	nopal_free(NULL, hub->accepted.items);
 	nopal__blocking_sign_close(&hub->sign);
 	nopal_plan_unref(hub->plan);
@@ -417,17 +465,13 @@ struct blocking_hub *nopal__blocking_hub_new(struct nopal_plan *plan,
 					     struct nopal_problems *problems)
 {
 	struct blocking_hub *hub = calloc(1, sizeof(*hub));
-	pthread_condattr_t attributes;
 
 	if (!hub) {
 		nopal_plan_unref(plan);
 		return NULL;
 	}
 	pthread_mutex_init(&hub->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&hub->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	nopal__blocking_condition_init(&hub->changed);
 	hub->plan = plan;
 	hub->destination = nopal_property(plan, "destination");
 	hub->users = 1;
@@ -493,8 +537,8 @@ void nopal__blocking_hub_leave(struct blocking_hub *hub)
 
 	pthread_mutex_lock(&hub->lock);
 	last = --hub->users == 0;
+	nopal__live_loop_call(hub->loop); /* while the hub is there: another may be the last */
 	pthread_mutex_unlock(&hub->lock);
-	nopal__live_loop_call(hub->loop);
 	if (!last)
 		return;
 	pthread_join(hub->thread, NULL);

@@ -33,8 +33,7 @@ void nopal__blocking_sign_close(struct blocking_sign *sign)
 	sign->made = false;
 }
 
-/* The lock is held. */
-static int sign_fd(struct blocking_sign *sign, bool ready)
+int nopal__blocking_sign_fd(struct blocking_sign *sign, bool ready)
 {
 	if (!sign->made) {
 		sign->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -46,10 +45,35 @@ static int sign_fd(struct blocking_sign *sign, bool ready)
 	return sign->fd;
 }
 
+static bool connection_is_readable(const struct nopal_connection *connection)
+{
+	return connection->in.count > 0 || connection->life == BLOCKING_ENDED;
+}
+
+bool nopal__blocking_has_room(const struct nopal_connection *connection)
+{
+	return connection->out.bytes < BLOCKING_OUT_BYTES &&
+	       connection->out.count < BLOCKING_OUT_MESSAGES;
+}
+
 void nopal__blocking_show_connection(struct nopal_connection *connection)
 {
-	nopal__blocking_show(&connection->sign,
-			     connection->in.count > 0 || connection->life == BLOCKING_ENDED);
+	unsigned events = connection->in.count > 0 ? NOPAL_READABLE : 0;
+
+	if (connection->life == BLOCKING_ENDED)
+		events |= NOPAL_ENDED;
+	else if (nopal__blocking_has_room(connection))
+		events |= NOPAL_WRITABLE;
+	nopal__blocking_show(&connection->sign, connection_is_readable(connection));
+	nopal__blocking_show_member(&connection->member, events);
+}
+
+void nopal__blocking_show_listener(struct blocking_hub *hub)
+{
+	bool ready = hub->accepted.count > 0;
+
+	nopal__blocking_show(&hub->sign, ready);
+	nopal__blocking_show_member(&hub->member, ready ? NOPAL_READABLE : 0);
 }
 
 int nopal_connection_fd(struct nopal_connection *connection)
@@ -57,8 +81,7 @@ int nopal_connection_fd(struct nopal_connection *connection)
 	int fd;
 
 	pthread_mutex_lock(&connection->hub->lock);
-	fd = sign_fd(&connection->sign,
-		     connection->in.count > 0 || connection->life == BLOCKING_ENDED);
+	fd = nopal__blocking_sign_fd(&connection->sign, connection_is_readable(connection));
 	pthread_mutex_unlock(&connection->hub->lock);
 	return fd;
 }
@@ -69,7 +92,7 @@ int nopal_listener_fd(struct nopal_listener *listener)
 	int fd;
 
 	pthread_mutex_lock(&hub->lock);
-	fd = sign_fd(&hub->sign, hub->accepted.count > 0);
+	fd = nopal__blocking_sign_fd(&hub->sign, hub->accepted.count > 0);
 	pthread_mutex_unlock(&hub->lock);
 	return fd;
 }
@@ -92,7 +115,8 @@ void nopal_connection_look(struct nopal_connection *connection,
 
 	pthread_mutex_lock(&hub->lock);
 	connection->info_asked = connection->life != BLOCKING_ENDED;
-	nopal__live_loop_call(hub->loop);
+	if (nopal__blocking_ask(connection))
+		nopal__live_loop_call(hub->loop);
 	while (connection->info_asked)
 		nopal__blocking_wait(hub, NOPAL_NEVER);
 	*ret_info = connection->info;

@@ -95,7 +95,7 @@ void nopal__blocking_on_destination(struct nopal_session *session,
 
 static void leave(struct nopal_connection *connection, struct blocking_destination *one)
 {
-	one->leaves = connection->asked = true;
+	one->leaves = connection->leaving = true;
 }
 
 /* The lock is not held while the core, which calls back, is at work. */
@@ -134,13 +134,13 @@ void nopal__blocking_give_other(struct nopal_connection *connection,
 void nopal__blocking_pump_leaves(struct nopal_connection *connection)
 {
 	pthread_mutex_lock(&connection->hub->lock);
-	while (connection->asked && connection->session) {
+	while (connection->leaving && connection->session) {
 		struct blocking_destination *one = connection->destinations;
 		uint32_t id;
 
 		while (one && !one->leaves)
 			one = one->next;
-		connection->asked = one != NULL;
+		connection->leaving = one != NULL;
 		if (!one)
 			break;
 		one->leaves = false;
@@ -339,11 +339,12 @@ int64_t nopal_connection_add(struct nopal_connection *connection, const char *ad
 		destination_free(connection, one);
 		one = NULL;
 	}
-	nopal__live_loop_call(hub->loop);
+	if (nopal__blocking_ask(connection))
+		nopal__live_loop_call(hub->loop);
 	result = one ? add_wait(connection, one, timeout_ns, problems) : -ENOMEM;
 	pthread_mutex_unlock(&hub->lock);
 	if (result < 0)
-		nopal__live_loop_call(hub->loop);
+		nopal__blocking_call(connection);
 	add_why(result, address, problems);
 	return result;
 }
@@ -372,7 +373,7 @@ int nopal_connection_remove(struct nopal_connection *connection, uint32_t id, bo
 		result = -ENOMEM;
 	}
 	pthread_mutex_unlock(&hub->lock);
-	nopal__live_loop_call(hub->loop);
+	nopal__blocking_call(connection);
 	return result;
 }
 
