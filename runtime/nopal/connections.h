@@ -72,6 +72,46 @@ struct nopal_incoming {
 };
 int64_t nopal_connection_receive_message(struct nopal_connection *connection,
 					 const struct nopal_incoming *incoming, int64_t timeout_ns);
+/* A file, or a part of one, as messages.  Its bytes go from the file into the messages that leave,
+ * and from the datagrams that came into the file, and are copied nowhere else. */
+enum { NOPAL_FILE_PIECE = 1 << 16 };
+#define NOPAL_FILE_TO_END UINT64_MAX
+struct nopal_file_range {
+	int fd;	       /* which pread(2) and pwrite(2) take: no pipe, no socket */
+	uint64_t from; /* byte of the file */
+	/* Bytes; NOPAL_FILE_TO_END: up to the end of the file, or of the connection. */
+	uint64_t length;
+	/* Most bytes of a message, `placed` its number included; 0: NOPAL_FILE_PIECE, or what the
+	 * plan takes where that is less. */
+	uint32_t piece;
+	/* Each message begins with a number, 8 bytes, which tells where its piece belongs: pieces
+	 * are written as they come, and nobody waits for one that is late.  Both sides say so, with
+	 * the same `piece` and `length`.  Otherwise the messages' bytes are a stream, and the
+	 * composition has to keep their order. */
+	bool placed;
+	/* After each message, in the caller's thread: the bytes that are through so far.  False
+	 * ends the call.  NULL: none. */
+	bool (*progress)(uint64_t done_bytes, void *user);
+	void *user;
+};
+/* 0: the session has taken all of the range (nopal_connection_wait() tells the outcome), or all of
+ * it is written.  In any case `ret_done` (or NULL) gets the bytes that are through; after an error
+ * what follows can be sent or received by another call, but a placed range begins anew.
+ * `timeout_ns` is for one message.  -ETIMEDOUT; -ECANCELED: by `progress`; -EPIPE, -ECONNRESET: the
+ * connection ended before; -EINVAL: a placed range with no length, or a piece that holds nothing,
+ * or exceeds the plan's messages; -ENOTSUP: the composition does not promise a
+ * stream, all of it, in order and once; -ENOMEM; what reading or writing said, such as -EIO.
+ *
+ * -ENODATA: the file is shorter than the range, or has become so. */
+int nopal_connection_send_file(struct nopal_connection *connection,
+			       const struct nopal_file_range *range, int64_t timeout_ns,
+			       uint64_t *ret_done);
+/* -ENOSPC, -EDQUOT, -EFBIG (where SIGXFSZ is ignored): the file cannot grow; -EBADMSG: the next message is no piece of the
+ * range, or exceeds it.  The message at which writing failed, or which is none of the range, stays
+ * unread. */
+int nopal_connection_receive_file(struct nopal_connection *connection,
+				  const struct nopal_file_range *range, int64_t timeout_ns,
+				  uint64_t *ret_done);
 /* Descriptors for poll(2) and its like, which connection and listener own and close: readable
  * (POLLIN, by level) while a receive, or an accept, would return at once.  Negative: errno
  * value. */

@@ -183,8 +183,8 @@ static bool out_is_full(const struct nopal_connection *connection, bool with_tic
 			BLOCKING_OUTCOME_OPEN);
 }
 
-static int connection_put(struct nopal_connection *connection, struct blocking_item item,
-			  int64_t timeout_ns, uint64_t *ret_ticket)
+int nopal__blocking_put(struct nopal_connection *connection, struct blocking_item item,
+			int64_t timeout_ns, uint64_t *ret_ticket)
 {
 	int64_t deadline_ns = nopal__blocking_deadline(timeout_ns);
 	struct blocking_outcomes *outcomes = &connection->outcomes;
@@ -247,7 +247,7 @@ static int connection_send(struct nopal_connection *connection, uint32_t destina
 		memcpy(nopal_buffer_bytes(item.buffer), outgoing->properties, head);
 	if (outgoing->length)
 		memcpy(nopal_buffer_bytes(item.buffer) + head, outgoing->bytes, outgoing->length);
-	error = connection_put(connection, item, timeout_ns, ret_ticket);
+	error = nopal__blocking_put(connection, item, timeout_ns, ret_ticket);
 	if (error)
 		nopal_buffer_free(item.buffer);
 	return error;
@@ -344,9 +344,20 @@ int nopal_connection_wait(struct nopal_connection *connection, uint64_t ticket, 
 
 /* ------------------------------------------------------------------- receive */
 
+bool nopal__blocking_give_back(struct nopal_connection *connection, struct blocking_item *item)
+{
+	bool first = connection->back.count == 0;
+
+	free(item->copy);
+	item->copy = NULL;
+	if (item->message)
+		nopal__blocking_push(&connection->back, *item);
+	return item->message && first && nopal__blocking_ask(connection);
+}
+
 /* Copies the first message out; the lock is held, so that it stays. */
 static int64_t connection_take(struct nopal_connection *connection,
-			       const struct nopal_incoming *incoming, bool *ret_wake)
+			       const struct nopal_incoming *incoming, bool *ret_call)
 {
 	struct blocking_item item = nopal__blocking_pop(&connection->in);
 	const struct nopal_plan *plan = connection->hub->plan;
@@ -371,13 +382,9 @@ static int64_t connection_take(struct nopal_connection *connection,
 	}
 	if (item.copy && length)
 		memcpy(incoming->bytes, item.copy + plan->slot_count + 1, length);
-	free(item.copy);
-	item.copy = NULL;
-	if (item.message) {
+	if (item.message)
 		nopal_message_copy(item.message, 0, incoming->bytes, length);
-		*ret_wake = connection->back.count == 0;
-		nopal__blocking_push(&connection->back, item);
-	}
+	*ret_call = nopal__blocking_give_back(connection, &item);
 	return (int64_t)item.length;
 }
 
@@ -386,19 +393,18 @@ int64_t nopal_connection_receive_message(struct nopal_connection *connection,
 {
 	int64_t deadline_ns = nopal__blocking_deadline(timeout_ns);
 	struct blocking_hub *hub = connection->hub;
-	bool waiting = true, wake = false;
+	bool waiting = true, call = false;
 	int64_t length = -ETIMEDOUT;
 
 	pthread_mutex_lock(&hub->lock);
 	while (waiting && connection->in.count == 0 && connection->life != BLOCKING_ENDED)
 		waiting = nopal__blocking_wait(hub, deadline_ns);
 	if (connection->in.count > 0)
-		length = connection_take(connection, incoming, &wake);
+		length = connection_take(connection, incoming, &call);
 	else if (connection->life == BLOCKING_ENDED)
 		length = connection->end == NOPAL_ENDED_WELL ? -EPIPE : -ECONNRESET;
-	wake = wake && nopal__blocking_ask(connection);
 	pthread_mutex_unlock(&hub->lock);
-	if (wake)
+	if (call)
 		nopal__live_loop_call(hub->loop);
 	return length;
 }

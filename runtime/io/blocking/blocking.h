@@ -4,7 +4,7 @@
  *
  * blocking_hub.c is the work of the loop's thread, blocking.c the calls that other threads make,
  * blocking_many.c both for connections to many, blocking_look.c descriptors and counters,
- * blocking_set.c sets of connections.  All fields are under the hub's lock, except fields marked as
+ * blocking_set.c sets of connections, blocking_file.c files.  All fields are under the hub's lock, except fields marked as
  * the loop's own or the set's.
  */
 #ifndef NOPAL_BLOCKING_H
@@ -115,6 +115,7 @@ struct nopal_connection {
 	struct blocking_destination *adding;	   /* of the loop's thread */
 	bool many;				   /* there may be others */
 	bool leaving;				   /* some destination leaves */
+	bool lent; /* a caller reads the first of `in` where it is */
 	bool pump_asked, close_asked, abandoned, closing;
 };
 
@@ -127,6 +128,12 @@ extern const struct nopal_callbacks nopal__blocking_accepted;
 /* False: out of memory. */
 bool nopal__blocking_push(struct blocking_ring *ring, struct blocking_item item);
 struct blocking_item nopal__blocking_pop(struct blocking_ring *ring);
+
+/* Takes over the buffer where it returns 0: as nopal_connection_send_to(). */
+int nopal__blocking_put(struct nopal_connection *connection, struct blocking_item item,
+			int64_t timeout_ns, uint64_t *ret_ticket);
+/* A message that was read is given back; the lock is held.  As nopal__blocking_ask(). */
+bool nopal__blocking_give_back(struct nopal_connection *connection, struct blocking_item *item);
 
 /* The outcome of one message is known. */
 void nopal__blocking_tell(struct nopal_connection *connection, uint64_t ticket,

@@ -274,6 +274,8 @@ static void blocking_on_ended(struct nopal_session *session, enum nopal_end end,
 		return;
 	connection->session = session;
 	pthread_mutex_lock(&connection->hub->lock);
+	while (connection->lent)
+		nopal__blocking_wait(connection->hub, NOPAL_NEVER);
 	if (!connection_rescue(connection)) {
 		end = NOPAL_RESOURCE;
 		text = "no memory for messages that were not yet read";
