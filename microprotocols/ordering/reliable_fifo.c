@@ -9,9 +9,7 @@
  *            peer gave up are skipped, and nothing is waited for once it has closed.
  *            Among many, a message for one alone has no place in the order.
  */
-#include <stdlib.h>
-
-#include <nopal/microprotocol.h>
+#include "turns.h"
 
 struct reliable_fifo_parameters {
 	int64_t waiting;
@@ -24,119 +22,34 @@ enum { /* attributes */
 };
 enum { RELIABLE_FIFO_INITIAL_PEER }; /* shared variables */
 
-struct reliable_fifo {
-	uint64_t expected;	  /* number of the next message to deliver */
-	struct nopal_map waiting; /* arrived early, by their first number */
-};
-
-/* The expected number moves before the message does: a delivery may come back to this session. */
-static void reliable_fifo_deliver(struct nopal_at at, struct nopal_message *message)
-{
-	struct reliable_fifo *self = nopal_state(at);
-
-	self->expected = nopal_get(at, message, RELIABLE_FIFO_NEXT);
-	nopal_message_release(at, message);
-}
-
-static void reliable_fifo_deliver_waiting(struct nopal_at at)
-{
-	struct reliable_fifo *self = nopal_state(at);
-
-	while (self->waiting.used) {
-		uint64_t ticket = (uintptr_t)nopal_map_take(&self->waiting, self->expected);
-		struct nopal_handle handle = { .index = (uint32_t)(ticket >> 32),
-					       .generation = (uint32_t)ticket };
-		struct nopal_message *message;
-
-		if (!ticket)
-			break;
-		message = nopal_message_find(at.session, handle);
-		if (message)
-			reliable_fifo_deliver(at, message);
-		else /* it was discarded, as a jitter buffer may */
-			self->expected++;
-	}
-}
-
-static int reliable_fifo_by_number(const void *one, const void *other)
-{
-	uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
-
-	return (a > b) - (a < b);
-}
-
-/* No other message below `end` will come: those that wait for one are delivered in order, and those
- * that follow them. */
-static void reliable_fifo_skip(struct nopal_at at, uint64_t end)
-{
-	struct reliable_fifo *self = nopal_state(at);
-	uint64_t *numbers = NULL;
-	uint32_t count = 0;
-
-	if (self->waiting.used)
-		numbers = nopal_alloc(at.session, self->waiting.used * sizeof(*numbers));
-	for (uint32_t i = 0; numbers && i < self->waiting.room; i++)
-		if (self->waiting.slots[i].value && self->waiting.slots[i].key < end)
-			numbers[count++] = self->waiting.slots[i].key;
-	if (numbers)
-		qsort(numbers, count, sizeof(*numbers), reliable_fifo_by_number);
-	for (uint32_t i = 0; i < count; i++) {
-		if (self->expected < numbers[i])
-			self->expected = numbers[i];
-		reliable_fifo_deliver_waiting(at);
-	}
-	nopal_free(at.session, numbers);
-	if (end != UINT64_MAX && self->expected < end)
-		self->expected = end;
-	reliable_fifo_deliver_waiting(at);
-}
-
 static enum nopal_verdict reliable_fifo_on_opened(struct nopal_at at, struct nopal_session *subject)
 {
-	struct reliable_fifo *self = nopal_state(at);
+	struct turns *turns = nopal_state(at);
 
 	(void)subject;
-	self->expected = (uint64_t)nopal_shared_get(at, RELIABLE_FIFO_INITIAL_PEER);
+	turns->expected = (uint64_t)nopal_shared_get(at, RELIABLE_FIFO_INITIAL_PEER);
 	return NOPAL_CONTINUE;
 }
 
-/* A message that covers no number, or numbers that others covered before, has no place in the
- * order: it is a duplicate or was made up.  The map's value is the message's handle; never NULL,
- * for a living generation is odd. */
 static enum nopal_verdict reliable_fifo_on_msg_from_net(struct nopal_at at,
 							struct nopal_message *message)
 {
 	const struct reliable_fifo_parameters *set = nopal_parameters(at);
-	struct reliable_fifo *self = nopal_state(at);
 	uint64_t first = nopal_get(at, message, RELIABLE_FIFO_FIRST);
-	uintptr_t ticket = (uint64_t)message->handle.index << 32 | message->handle.generation;
 
-	_Static_assert(sizeof(ticket) >= sizeof(struct nopal_handle),
-		       "a pointer has room for a handle");
 	if (!first && nopal_has(at, RELIABLE_FIFO_DESTINATION)) {
 		nopal_message_release(at, message);
 		return NOPAL_CONTINUE;
 	}
-	if (first < self->expected || nopal_get(at, message, RELIABLE_FIFO_NEXT) <= first ||
-	    nopal_map_get(&self->waiting, first)) {
-		nopal_message_discard(at.session, message);
-		return NOPAL_STOP;
-	}
-	if (first == self->expected) {
-		reliable_fifo_deliver(at, message);
-		reliable_fifo_deliver_waiting(at);
-	} else if (self->waiting.used >= set->waiting ||
-		   nopal_map_put(at.session, &self->waiting, first, (void *)ticket) < 0) {
-		nopal_session_break(at.session, NOPAL_RESOURCE,
-				    "too many messages wait for a predecessor");
-	}
-	return NOPAL_CONTINUE;
+	return turns_arrive(at, nopal_state(at), RELIABLE_FIFO_NEXT, message, first, set->waiting)
+		       ? NOPAL_CONTINUE
+		       : NOPAL_STOP;
 }
 
 static enum nopal_verdict reliable_fifo_on_gave_up(struct nopal_at at,
 						   struct nopal_forward *forward)
 {
-	reliable_fifo_skip(at, forward->order);
+	turns_skip(at, nopal_state(at), RELIABLE_FIFO_NEXT, forward->order);
 	return NOPAL_CONTINUE;
 }
 
@@ -145,15 +58,15 @@ static enum nopal_verdict reliable_fifo_on_peer_closed(struct nopal_at at,
 						       struct nopal_session *subject)
 {
 	(void)subject;
-	reliable_fifo_skip(at, UINT64_MAX);
+	turns_skip(at, nopal_state(at), RELIABLE_FIFO_NEXT, UINT64_MAX);
 	return NOPAL_CONTINUE;
 }
 
 static void reliable_fifo_idle(struct nopal_at at)
 {
-	struct reliable_fifo *self = nopal_state(at);
+	struct turns *turns = nopal_state(at);
 
-	nopal_map_idle(at.session, &self->waiting);
+	nopal_map_idle(at.session, &turns->waiting);
 }
 
 const struct nopal_microprotocol nopal_reliable_fifo = {
@@ -191,6 +104,6 @@ const struct nopal_microprotocol nopal_reliable_fifo = {
 				   NOPAL_ON(FORWARD_RECEIVED, reliable_fifo_on_gave_up),
 				   NOPAL_ON(PEER_CLOSED, reliable_fifo_on_peer_closed)),
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
-	.state_size = sizeof(struct reliable_fifo),
+	.state_size = sizeof(struct turns),
 	.idle = reliable_fifo_idle,
 };
