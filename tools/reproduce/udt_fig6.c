@@ -8,6 +8,7 @@
  * paper, whose packets had 9000 bytes.  The paper's figure is a picture: what its text says of it
  * in numbers is beside ours.
  */
+#include <math.h>
 #include <string.h>
 
 #include <nopal/microprotocol.h>
@@ -19,8 +20,10 @@ enum {
 	FIG6_GIGABYTE = 8, /* 10^9 bits in 10^9 bytes */
 	FIG6_PERCENT = 100,
 };
-#define FIG6_DOUBLE 1.5 /* and more is nearer to the double than to the same */
-#define FIG6_SAME   1.5 /* and less is nearer to the same */
+/* Nearer to the double than to the same, or to the triple. */
+#define FIG6_DOUBLE_LEAST 1.5
+#define FIG6_DOUBLE_MOST  2.5
+#define FIG6_SAME	  1.5 /* and less is nearer to the same */
 
 enum {
 	FIG6_TCP,
@@ -126,13 +129,31 @@ static double fig6_median(const struct reproduce_options *options, int row)
 	return report_median(options->report, fig6_cell(FIG6_W, row, FIG6_CPU));
 }
 
+/* "UDT without memory copy avoidance costs approximately double CPU time of that in the other three
+ * situations": of TCP and of UDP; the third is UDT that avoids copies. */
+static void fig6_claim_double(const struct reproduce_options *options, double tcp, double udp,
+			      double udt)
+{
+	static const char claim[] = "UDT that copies costs about the double of TCP, and of UDP";
+	bool measured = !isnan(tcp) && !isnan(udp) && !isnan(udt);
+	bool holds = measured && udt >= FIG6_DOUBLE_LEAST * tcp && udt <= FIG6_DOUBLE_MOST * tcp &&
+		     udt >= FIG6_DOUBLE_LEAST * udp && udt <= FIG6_DOUBLE_MOST * udp;
+
+	if (!measured)
+		report_claim(options->report, claim, REPORT_UNMEASURED,
+			     "s/GB on W, medians: 1.5 to 2.5 times of each");
+	else
+		report_claim(options->report, claim, holds ? REPORT_HOLDS : REPORT_FAILS,
+			     "s/GB on W, medians: %.2f times TCP, %.2f times UDP, where about the "
+			     "double is 1.5 to 2.5",
+			     udt / tcp, udt / udp);
+}
+
 static void fig6_claims(const struct reproduce_options *options)
 {
 	double tcp = fig6_median(options, FIG6_TCP), udp = fig6_median(options, FIG6_UDP),
 	       udt = fig6_median(options, FIG6_UDT), ours = fig6_median(options, FIG6_UDT4_FUSED);
 	const struct report_order claims[] = {
-		{ "UDT that copies costs nearer to the double of TCP than to the same",
-		  FIG6_DOUBLE * tcp, udt, "s/GB on W, medians: 1.5 of TCP; UDT" },
 		{ "UDT that avoids copies costs as UDP, and less than TCP", 0, 0,
 		  "the UDT that is released does not avoid them; ours sends from where the data "
 		  "lie: below",
@@ -147,6 +168,7 @@ static void fig6_claims(const struct reproduce_options *options)
 		{ 0 }
 	};
 
+	fig6_claim_double(options, tcp, udp, udt);
 	report_claims(options->report, claims);
 }
 
