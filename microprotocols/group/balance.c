@@ -12,6 +12,10 @@
  *            A message that a destination did not get goes to another one, and never
  *            to one that has it, or may have it.
  *
+ * The property `given_to` says for one message how many get it, or all (-1); with fan_out's
+ * `required` a message is for any, for all, for P of K, or balanced, as each of them wants.  Of the
+ * streams to one host, the least loaded stands for the host.
+ *
  * Load is the smoothed time from transmission to arrival of a copy, once for each that is under
  * way, doubled for each recent loss.  A message that the application sends to one destination by
  * name goes there, whatever its load; so does an answer.
@@ -21,10 +25,10 @@
 #include <nopal/microprotocol.h>
 
 struct balance_parameters {
-	int64_t copies, memory_ns, attempts;
+	int64_t copies, most, memory_ns, attempts;
 };
 
-enum { BALANCE_ATTEMPTS }; /* attributes */
+enum { BALANCE_ATTEMPTS, BALANCE_GIVEN_TO }; /* attributes */
 
 /* Notes of a destination. */
 enum {
@@ -40,14 +44,16 @@ enum {
 	BALANCE_AGES_MAX = 32,
 	BALANCE_ROWS = 16, /* at first */
 };
+/* In a row: no host is wanted here. */
+#define BALANCE_NOBODY UINT32_MAX
 /* The time of a destination that is near, or not measured yet: losses multiply it. */
 #define BALANCE_MIN_NS NOPAL_MILLISECOND
 
 struct balance {
 	uint32_t *open; /* indices of those that may be drawn */
 	uint32_t room;
-	/* By the segment's handle, `copies` each: ids of those that have it, may have it, or are
-	 * being given it; 0: a destination is wanted here. */
+	/* By the segment's handle, balance_width() each: hosts that have it, may have it, or are
+	 * being given it; 0: a host is wanted here. */
 	uint32_t *given;
 	uint32_t rows;
 };
@@ -69,11 +75,27 @@ static void balance_age(const struct nopal_session *session, const struct balanc
 
 /* ---------------------------------------------------------------- given to whom */
 
+static uint64_t balance_width(const struct balance_parameters *set)
+{
+	return (uint64_t)(set->copies > set->most ? set->copies : set->most);
+}
+
+/* How many destinations are to get the message; 0: all. */
+static uint64_t balance_wants(struct nopal_at at, const struct nopal_segment *segment)
+{
+	const struct balance_parameters *set = nopal_parameters(at);
+	uint64_t wants = nopal_get(at, segment, BALANCE_GIVEN_TO);
+
+	if (!wants)
+		return (uint64_t)set->copies;
+	return wants > balance_width(set) ? 0 : wants;
+}
+
 static bool balance_grow(struct nopal_session *session, const struct balance_parameters *set,
 			 struct balance *self, uint32_t index)
 {
 	uint32_t rows = self->rows ? self->rows : BALANCE_ROWS;
-	size_t row_bytes = (size_t)set->copies * sizeof(*self->given);
+	size_t row_bytes = balance_width(set) * sizeof(*self->given);
 	uint32_t *grown;
 
 	while (rows <= index)
@@ -92,21 +114,58 @@ static bool balance_grow(struct nopal_session *session, const struct balance_par
 static uint32_t *balance_row(const struct balance_parameters *set, const struct balance *self,
 			     const struct nopal_segment *segment)
 {
-	return self->given + segment->handle.index * (size_t)set->copies;
+	return self->given + segment->handle.index * balance_width(set);
 }
 
-/* Where `id` stands in the row; NULL: nowhere. */
-static uint32_t *balance_find(const struct balance_parameters *set, uint32_t *row, uint32_t id)
+static void balance_row_begin(const struct balance_parameters *set, uint32_t *row, uint64_t wants)
 {
-	for (int64_t i = 0; i < set->copies; i++)
-		if (row[i] == id)
+	for (uint64_t i = 0; i < balance_width(set); i++)
+		row[i] = i < wants ? 0 : BALANCE_NOBODY;
+}
+
+/* Where the host stands in the row; NULL: nowhere. */
+static uint32_t *balance_find(const struct balance_parameters *set, uint32_t *row, uint32_t host)
+{
+	for (uint64_t i = 0; i < balance_width(set); i++)
+		if (row[i] == host)
 			return &row[i];
 	return NULL;
 }
 
 /* ------------------------------------------------------------------- choice */
 
-/* Lists the destinations that may be drawn; returns how many. */
+static uint64_t balance_load(const struct nopal_session *session,
+			     const struct balance_parameters *set, struct nopal_destination *one)
+{
+	balance_age(session, set, one);
+	return nopal_scale(
+		one->note[BALANCE_TIME_NS] + BALANCE_MIN_NS,
+		(one->note[BALANCE_UNDER_WAY] + 1) << (one->note[BALANCE_LOSSES] / BALANCE_ONE), 1);
+}
+
+/* Is this the stream by which its host may be drawn: of several, the least loaded? */
+static bool balance_is_best(const struct nopal_session *session,
+			    const struct balance_parameters *set, struct nopal_destination *one)
+{
+	struct nopal_destination *at = one->next_stream;
+	uint64_t load, other;
+
+	if (!nopal_destination_takes(one))
+		return false;
+	if (at == one)
+		return true;
+	load = balance_load(session, set, one);
+	for (; at != one; at = at->next_stream) {
+		if (!nopal_destination_takes(at))
+			continue;
+		other = balance_load(session, set, at);
+		if (other < load || (other == load && at->id < one->id))
+			return false;
+	}
+	return true;
+}
+
+/* Lists the destinations that may be drawn, one to a host; returns how many. */
 static uint32_t balance_candidates(struct nopal_session *session,
 				   const struct balance_parameters *set, struct balance *self,
 				   uint32_t *row, bool again)
@@ -121,9 +180,10 @@ static uint32_t balance_candidates(struct nopal_session *session,
 	if (!self->open)
 		return 0;
 	for (uint32_t i = 0; i < count; i++) {
-		const struct nopal_destination *one = nopal_destination_at(session, i);
+		struct nopal_destination *one = nopal_destination_at(session, i);
 
-		if (nopal_destination_takes(one) && !(again && balance_find(set, row, one->id)))
+		if (balance_is_best(session, set, one) &&
+		    !(again && balance_find(set, row, one->host)))
 			self->open[open++] = i;
 	}
 	return open;
@@ -145,11 +205,7 @@ static uint32_t balance_of_two(struct nopal_session *session, const struct balan
 	for (int i = 0; i < 2; i++) {
 		struct nopal_destination *one = nopal_destination_at(session, self->open[at[i]]);
 
-		balance_age(session, set, one);
-		load[i] = nopal_scale(one->note[BALANCE_TIME_NS] + BALANCE_MIN_NS,
-				      (one->note[BALANCE_UNDER_WAY] + 1)
-					      << (one->note[BALANCE_LOSSES] / BALANCE_ONE),
-				      1);
+		load[i] = balance_load(session, set, one);
 	}
 	return at[load[1] < load[0]];
 }
@@ -161,9 +217,10 @@ static enum nopal_verdict balance_on_send(struct nopal_at at, struct nopal_segme
 	const struct balance_parameters *set = nopal_parameters(at);
 	struct balance *self = nopal_state(at);
 	bool again = segment->transmissions > 1;
+	uint64_t wants = balance_wants(at, segment);
 	uint32_t *row, *wanted, count, left;
 
-	if (nopal_is_for_one(at.session, segment))
+	if (nopal_is_for_one(at.session, segment) || !wants)
 		return NOPAL_CONTINUE;
 	if (!again && segment->handle.index >= self->rows &&
 	    !balance_grow(at.session, set, self, segment->handle.index)) {
@@ -172,7 +229,7 @@ static enum nopal_verdict balance_on_send(struct nopal_at at, struct nopal_segme
 	}
 	row = balance_row(set, self, segment);
 	if (!again)
-		memset(row, 0, (size_t)set->copies * sizeof(*row));
+		balance_row_begin(set, row, wants);
 	count = balance_candidates(at.session, set, self, row, again);
 	for (left = count; left && (wanted = balance_find(set, row, 0)); left--) {
 		uint32_t place = left == 1 ? 0 : balance_of_two(at.session, set, self, left);
@@ -182,7 +239,7 @@ static enum nopal_verdict balance_on_send(struct nopal_at at, struct nopal_segme
 		self->open[place] = self->open[left - 1];
 		self->open[left - 1] = index;
 		one->note[BALANCE_UNDER_WAY]++;
-		*wanted = one->id;
+		*wanted = one->host;
 	}
 	nopal_copies_choose(at.session, count ? self->open + left : NULL, count - left);
 	return NOPAL_CONTINUE;
@@ -209,12 +266,16 @@ static enum nopal_verdict balance_on_copy(struct nopal_at at, struct nopal_copy 
 			     : copy->outcome == NOPAL_OUTCOME_LOST ||
 				       copy->outcome == NOPAL_OUTCOME_EXPIRED;
 
-	if (nopal_is_for_one(at.session, segment))
+	if (nopal_is_for_one(at.session, segment) || !balance_wants(at, segment))
 		return NOPAL_CONTINUE;
 	balance_age(at.session, set, copy->destination);
 	note[BALANCE_AS_OF_NS] = (uint64_t)at.session->now_ns;
 	if (note[BALANCE_UNDER_WAY])
 		note[BALANCE_UNDER_WAY]--;
+	if (copy->moved) {
+		copy->moved->note[BALANCE_UNDER_WAY]++;
+		return NOPAL_CONTINUE;
+	}
 	if (!lacks) {
 		if (segment->transmissions == 1)
 			*time_ns = *time_ns ? ((BALANCE_SMOOTH - 1) * *time_ns + took_ns) /
@@ -224,7 +285,7 @@ static enum nopal_verdict balance_on_copy(struct nopal_at at, struct nopal_copy 
 	}
 	if (note[BALANCE_LOSSES] < BALANCE_LOSSES_MAX)
 		note[BALANCE_LOSSES] += BALANCE_ONE;
-	place = balance_find(set, balance_row(set, self, segment), copy->destination->id);
+	place = balance_find(set, balance_row(set, self, segment), copy->destination->host);
 	if (!place || segment->done || attempts == (uint64_t)set->attempts)
 		return NOPAL_CONTINUE;
 	*place = 0;
@@ -261,13 +322,19 @@ const struct nopal_microprotocol nopal_balance = {
 	.parameters = NOPAL_PARAMETERS(
 		NOPAL_NUMBER(balance, copies, "copies", COUNT, "1", "1", "1000",
 			     "destinations that get a message"),
+		NOPAL_NUMBER(
+			balance, most, "most", COUNT, "16", "1", "1000",
+			"destinations that a message may ask for; one that asks for more goes to all"),
 		NOPAL_NUMBER(balance, memory_ns, "memory", TIME, "10s", "1ms", "1000s",
 			     "time in which measurements lose half of their weight"),
 		NOPAL_NUMBER(
 			balance, attempts, "attempts", COUNT, "8", "0", "1000",
 			"how often a message that destinations did not get is given to others")),
-	.attributes = NOPAL_ATTRIBUTES([BALANCE_ATTEMPTS] = { "choice_attempts", NOPAL_WRITE,
-							      "times that it went to others" }),
+	.attributes = NOPAL_ATTRIBUTES(
+		[BALANCE_ATTEMPTS] = { "choice_attempts", NOPAL_WRITE,
+				       "times that it went to others" },
+		[BALANCE_GIVEN_TO] = { "given_to", NOPAL_PROPERTY,
+				       "destinations that get it; 0: as copies says, -1: all" }),
 	.state_size = sizeof(struct balance),
 	.bindings = NOPAL_BINDINGS(NOPAL_ON(SEND_SEGMENT, balance_on_send, .after = "fan_out"),
 				   NOPAL_ON(COPY_DONE, balance_on_copy)),

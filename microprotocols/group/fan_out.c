@@ -12,6 +12,8 @@
  *            destination does not hold up the others: it leaves the group, or misses
  *            messages until it has caught up.
  *
+ * The property `required` gives a message a rule of its own: any (1), so many, or all (-1).
+ *
  * The outcome of a message is `arrived` when enough have it, at once and for good; it is `missing`
  * as soon as so many cannot come together any more.  Where the layer below cannot tell, it is
  * unknown.  Where a missing copy has expired, so has the message; and where all of its destinations
@@ -32,6 +34,7 @@ enum {
 	FAN_OUT_UNKNOWN,
 	FAN_OUT_NEEDED,
 	FAN_OUT_EXPIRED,
+	FAN_OUT_REQUIRED,
 };
 
 /* Pauses, or breaks, the destinations whose backlog is too far above the smallest one. */
@@ -61,6 +64,17 @@ static enum nopal_verdict fan_out_on_send(struct nopal_at at, struct nopal_segme
 }
 
 /* -------------------------------------------------------------------- outcomes */
+
+/* How many must have this message; 0: all to whom it went. */
+static uint64_t fan_out_rule(struct nopal_at at, const struct nopal_segment *segment)
+{
+	const struct fan_out_parameters *set = nopal_parameters(at);
+	uint64_t required = nopal_get(at, segment, FAN_OUT_REQUIRED);
+
+	if (!required)
+		return (uint64_t)set->acks;
+	return required == UINT64_MAX ? 0 : required;
+}
 
 static void fan_out_add(struct nopal_at at, struct nopal_segment *segment, unsigned attribute,
 			uint64_t more)
@@ -99,12 +113,12 @@ static void fan_out_judge(struct nopal_at at, struct nopal_segment *segment)
 
 static enum nopal_verdict fan_out_on_leave(struct nopal_at at, struct nopal_segment *segment)
 {
-	const struct fan_out_parameters *set = nopal_parameters(at);
+	uint64_t rule = fan_out_rule(at, segment);
 
 	if (nopal_is_for_one(at.session, segment))
 		nopal_set(at, segment, FAN_OUT_NEEDED, 1);
-	else if (set->acks)
-		nopal_set(at, segment, FAN_OUT_NEEDED, (uint64_t)set->acks);
+	else if (rule)
+		nopal_set(at, segment, FAN_OUT_NEEDED, rule);
 	else
 		nopal_set(at, segment, FAN_OUT_NEEDED,
 			  nopal_get(at, segment, FAN_OUT_ARRIVED) + segment->copies);
@@ -114,17 +128,19 @@ static enum nopal_verdict fan_out_on_leave(struct nopal_at at, struct nopal_segm
 
 /* Runs before the message is given to other destinations in place of this one.  The copy of one
  * that was removed is not needed where all are; where all were removed, the outcome is unknown: in
- * good order they get the message still.  A destination that never opened has got nothing, unless
+ * good order they get the message still.  A copy that moved to another stream of its host is counted
+ * there.  A destination that never opened has got nothing, unless
  * it was removed in good order: it may open yet. */
 static enum nopal_verdict fan_out_on_copy(struct nopal_at at, struct nopal_copy *copy)
 {
-	const struct fan_out_parameters *set = nopal_parameters(at);
 	const struct nopal_destination *destination = copy->destination;
 	struct nopal_segment *segment = copy->segment;
 
+	if (copy->moved)
+		return NOPAL_CONTINUE;
 	if (copy->outcome == NOPAL_OUTCOME_DELIVERED) {
 		fan_out_add(at, segment, FAN_OUT_ARRIVED, 1);
-	} else if (destination->removed && !set->acks) {
+	} else if (destination->removed && !fan_out_rule(at, segment)) {
 		fan_out_add(at, segment, FAN_OUT_NEEDED, (uint64_t)-1);
 		if (!nopal_get(at, segment, FAN_OUT_NEEDED))
 			fan_out_add(at, segment, FAN_OUT_UNKNOWN, 1);
@@ -187,7 +203,9 @@ const struct nopal_microprotocol nopal_fan_out = {
 		[FAN_OUT_NEEDED] = { "copies_needed", NOPAL_WRITE,
 				     "destinations that must have it" },
 		[FAN_OUT_EXPIRED] = { "copies_expired", NOPAL_WRITE,
-				      "destinations at which it expired" }),
+				      "destinations at which it expired" },
+		[FAN_OUT_REQUIRED] = { "required", NOPAL_PROPERTY,
+				       "destinations that must have it; 0: as acks says, -1: all" }),
 	.holds = NOPAL_HOLDS({ "so many destinations have it", NOPAL_DONE, NOPAL_DATA },
 			     { "copies of it are under way", NOPAL_DEALLOCATE, NOPAL_DATA }),
 	.bindings = fan_out_bindings,

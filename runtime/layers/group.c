@@ -202,6 +202,7 @@ static void member_ended(struct nopal_composite *member, enum nopal_end end, con
 	nopal__touch(group);
 	destination->end = end;
 	destination->text = text;
+	nopal__host_leave(destination);
 	if (group->life != NOPAL_LIFE_ENDED) /* `open` still says that it was */
 		nopal_raise_DESTINATION_ENDED(&group->session, destination);
 	destination->open = false;
@@ -267,9 +268,8 @@ int64_t nopal_destination_add(struct nopal_session *session, const struct nopal_
 	if (group->life != NOPAL_LIFE_OPENING && group->life != NOPAL_LIFE_OPEN)
 		return -EPIPE;
 	all = group->group;
-	for (uint32_t i = 0; i < all->count; i++)
-		if (nopal_address_equal(&all->member[i]->peer, address))
-			return -EEXIST;
+	if (nopal__host_find(group, address) && !nopal__host_takes_streams(group))
+		return -EEXIST;
 	outermost = nopal__turn_begin(group->world);
 	nopal__touch(group);
 	plan = (struct nopal_plan *)(uintptr_t)group->layer->plan;
@@ -279,6 +279,7 @@ int64_t nopal_destination_add(struct nopal_session *session, const struct nopal_
 	top = bottom ? nopal__top(bottom) : NULL;
 	if (top) {
 		result = top->destination->id = ++all->ids;
+		nopal__host_enter(group, top);
 		all->member[all->count++] = top;
 		group->by_ipv6 |= top->by_ipv6;
 		nopal_raise_DESTINATION_ADDED(&group->session, top->destination);
@@ -289,20 +290,10 @@ int64_t nopal_destination_add(struct nopal_session *session, const struct nopal_
 }
 
 /* Nobody waits for the outcome of what it was given. */
-int nopal_destination_remove(struct nopal_session *session, uint32_t id, bool at_once)
+static void member_settle(struct nopal_composite *group, struct nopal_composite *member)
 {
-	struct nopal_composite *group = group_of(session), *member;
-	uint32_t index = group ? nopal__member_find(group, id) : 0;
 	struct nopal_message *message = NULL;
-	bool outermost;
 
-	if (!group || index == group->group->count)
-		return -ENOENT;
-	member = group->group->member[index];
-	outermost = nopal__turn_begin(group->world);
-	nopal__touch(group);
-	nopal_destination_joined(&group->session, index, false);
-	member->destination->removed = true;
 	if (nopal__be_awake(member))
 		message = nopal__pool_oldest(&member->awake->messages);
 	for (; message; message = nopal__pool_newer(message)) {
@@ -314,10 +305,64 @@ int nopal_destination_remove(struct nopal_session *session, uint32_t id, bool at
 		if (segment && segment->copies)
 			nopal__copy_settle(member, segment, NOPAL_OUTCOME_UNKNOWN);
 	}
+}
+
+/* With the last of a host's streams, nobody waits for what the others were given either. */
+static void host_settle(struct nopal_composite *group, const struct nopal_address *address)
+{
+	for (uint32_t i = group->group->count; i-- > 0;)
+		if (i < group->group->count &&
+		    nopal_address_equal(&group->group->member[i]->peer, address))
+			member_settle(group, group->group->member[i]);
+}
+
+/* What a stream of several was given goes by the others, where it ends at once; else the host gets
+ * it by the stream still, and is waited for. */
+int nopal_destination_remove(struct nopal_session *session, uint32_t id, bool at_once)
+{
+	struct nopal_composite *group = group_of(session), *member;
+	uint32_t index = group ? nopal__member_find(group, id) : 0;
+	bool outermost;
+
+	if (!group || index == group->group->count)
+		return -ENOENT;
+	member = group->group->member[index];
+	outermost = nopal__turn_begin(group->world);
+	nopal__touch(group);
+	nopal_destination_joined(&group->session, index, false);
+	member->destination->removed = true;
+	if (!nopal__host_has_another(member->destination))
+		host_settle(group, &member->peer);
+	else if (at_once)
+		member_settle(group, member);
 	if (at_once)
 		nopal_session_abort(&member->session, "it was removed");
 	else
 		nopal__session_close(member);
+	nopal__turn_end(group->world, outermost);
+	return 0;
+}
+
+int nopal_destination_remove_host(struct nopal_session *session,
+				  const struct nopal_address *address, bool at_once)
+{
+	struct nopal_composite *group = group_of(session), *member;
+	struct nopal_destination *one;
+	bool outermost;
+
+	member = group ? nopal__host_find(group, address) : NULL;
+	if (!member)
+		return -ENOENT;
+	outermost = nopal__turn_begin(group->world);
+	for (one = member->destination->next_stream; one != member->destination;
+	     one = one->next_stream)
+		one->removed = true;
+	/* Sessions that end are freed with the turn. */
+	for (uint32_t i = group->group->count; i-- > 0;)
+		if (i < group->group->count &&
+		    nopal_address_equal(&group->group->member[i]->peer, address))
+			nopal_destination_remove(session, group->group->member[i]->destination->id,
+						 at_once);
 	nopal__turn_end(group->world, outermost);
 	return 0;
 }
@@ -441,7 +486,8 @@ static int member_attach(struct nopal_composite *composite)
 		calloc(1, sizeof(*composite->destination) + words * sizeof(uint64_t));
 	if (!composite->destination)
 		return -ENOMEM;
-	composite->destination->id = 1;
+	composite->destination->id = composite->destination->host = 1;
+	composite->destination->next_stream = composite->destination;
 	return 0;
 }
 

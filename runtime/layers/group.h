@@ -33,6 +33,19 @@ struct nopal_composite *nopal__member_at(const struct nopal_composite *group, ui
 uint32_t nopal__member_count(const struct nopal_composite *group);
 /* The index of the one with this id; the count: there is none. */
 uint32_t nopal__member_find(const struct nopal_composite *group, uint64_t id);
+
+/* ----------------------------------------- several streams to one host: hosts.c */
+
+/* The youngest destination at this address that is not removed, or else any; NULL: none. */
+struct nopal_composite *nopal__host_find(const struct nopal_composite *group,
+					 const struct nopal_address *address);
+bool nopal__host_takes_streams(const struct nopal_composite *group);
+/* Before it is one of the members; and when it is none any more. */
+void nopal__host_enter(const struct nopal_composite *group, struct nopal_composite *member);
+void nopal__host_leave(struct nopal_destination *destination);
+/* Is there another stream to its host, which is not removed? */
+bool nopal__host_has_another(const struct nopal_destination *destination);
+
 /* The top of a group, with the peer for its first destination, or without any. */
 struct nopal_composite *nopal__group_open(const struct nopal_open *open);
 /* Sums what its destinations count of datagrams. */

@@ -171,8 +171,9 @@ void nopal_connection_look(struct nopal_connection *connection,
 struct nopal_connection *nopal_dial_many(const char *config, const char *const *addresses,
 					 size_t count, int64_t timeout_ns,
 					 struct nopal_problems *problems);
-/* One more: its id when it is open.  -ETIMEDOUT, -ECONNREFUSED: it did not open, the problems say
- * why, and it is no destination; -EEXIST: it is one; -EPIPE: the connection has ended; -EINVAL: no
+/* One more: its id when it is open.  With a config that has host_streams, an address that is there
+ * already gets one stream more, with an id of its own.  -ETIMEDOUT, -ECONNREFUSED: it did not open,
+ * the problems say why, and it is no destination; -EEXIST: it is one, and has but one stream; -EPIPE: the connection has ended; -EINVAL: no
  * address, or no such connection: one to one, or an accepted one. */
 int64_t nopal_connection_add(struct nopal_connection *connection, const char *address,
 			     int64_t timeout_ns, struct nopal_problems *problems);
@@ -181,6 +182,9 @@ int64_t nopal_connection_add(struct nopal_connection *connection, const char *ad
  * destination that has ended by itself is taken off the list.  -ENOENT: no destination has this id;
  * -EINVAL: as above. */
 int nopal_connection_remove(struct nopal_connection *connection, uint32_t id, bool at_once);
+/* The same of all streams to the host at this address.  -ENOENT: there is none. */
+int nopal_connection_remove_host(struct nopal_connection *connection, const char *address,
+				 bool at_once, struct nopal_problems *problems);
 /* Destinations that are there, or have ended and were not removed.  Writes at most `room`, returns
  * how many there are; `session` is NULL, and `text` valid until the destination is removed, or the
  * connection closed. */

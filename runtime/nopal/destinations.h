@@ -17,6 +17,7 @@ extern "C" {
  * session of its own. */
 struct nopal_destination {
 	uint32_t id;	    /* counts from 1 in its group, and is not used again */
+	uint32_t host;	    /* its id, or that of an older stream to the same host */
 	bool open;	    /* it was reached; what is sent before waits for that */
 	bool removed;	    /* by the application: nobody waits for it any more */
 	bool paused;	    /* set by the role fan_out: it gets nothing meanwhile */
@@ -24,6 +25,8 @@ struct nopal_destination {
 	bool joined;	    /* data for all reaches it through the channel */
 	enum nopal_end end; /* at DESTINATION_ENDED: why, and in words */
 	const char *text;
+	/* The next of the streams to this host, in a ring; itself, where it is the only one. */
+	struct nopal_destination *next_stream;
 	/* Bytes of bodies that left for it, once each, and of these, how many it is known to
 	 * have. */
 	uint64_t given_bytes, arrived_bytes;
@@ -51,6 +54,8 @@ struct nopal_copy {
 	struct nopal_destination *destination;
 	enum nopal_outcome outcome; /* has it all of it? */
 	int64_t took_ns;	    /* since the segment's last transmission */
+	/* Set by the role host_streams: the stream that has the copy instead; its outcome counts. */
+	struct nopal_destination *moved;
 };
 
 /* Argument of CHANNEL_REPORT: arrivals since the report before. */
@@ -112,8 +117,8 @@ void nopal_destination_joined(struct nopal_session *session, uint32_t index, boo
 void nopal_control_multicast(struct nopal_session *session, struct nopal_segment *segment,
 			     uint32_t length);
 
-/* For the role channel_repair: the copy that went through the channel has its outcome; and this
- * destination gets one of its own, whose outcome counts instead. */
+/* For the role channel_repair: the copy that went through the channel has its outcome; and, for
+ * host_streams, too: this destination gets one of its own, whose outcome counts instead. */
 void nopal_copy_settle(struct nopal_session *session, struct nopal_segment *segment,
 		       struct nopal_destination *destination, enum nopal_outcome outcome);
 void nopal_copy_give(struct nopal_session *session, struct nopal_segment *segment, uint32_t index);

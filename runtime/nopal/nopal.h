@@ -329,14 +329,21 @@ static inline struct nopal_session *nopal_open(struct nopal_endpoint *endpoint,
 /* Can sessions of this plan open by rendezvous?  They can where the plan has a connection, and one
  * destination. */
 bool nopal_plan_can_rendezvous(const struct nopal_plan *plan);
-/* Adds a destination to a group, and returns its id.  -EINVAL: no group; -EEXIST: the address is
- * one of its destinations already; -EPIPE: the group closes; -ENOMEM, or over the endpoint's
- * sessions. */
+/* Adds a destination to a group, and returns its id.  Where the plan has the role host_streams, an
+ * address that is there already gets one stream more: a session of its own, with an id of its own.
+ * -EINVAL: no group; -EEXIST: the address is one of its destinations already, and the plan has no
+ * such role, or headers without a session's id; -EPIPE: the group closes; -ENOMEM, or over the
+ * endpoint's sessions. */
 int64_t nopal_destination_add(struct nopal_session *group, const struct nopal_address *address);
 /* Removes a destination: it gets no more messages, and nobody waits for it.  Messages that it was
  * given before still go there, and then its session closes; or, `at_once`, ends now.
  * -ENOENT: no destination has this id. */
 int nopal_destination_remove(struct nopal_session *group, uint32_t id, bool at_once);
+/* The same of all streams to the host at this address.  Where one stream of several is removed, the
+ * host is still a destination, and outcomes of what the stream was given still count.  -ENOENT: no
+ * destination has this address. */
+int nopal_destination_remove_host(struct nopal_session *group, const struct nopal_address *address,
+				  bool at_once);
 /* Destinations that are there; writes at most `room`, returns how many there are. */
 size_t nopal_destinations(const struct nopal_session *group,
 			  struct nopal_destination_info *ret_infos, size_t room);

@@ -192,6 +192,7 @@ static void build_multiplicity(struct nopal_plan *plan, const struct nopal_compo
 		case NOPAL_PER_DESTINATION:
 			plan->destinations = (uint8_t)l;
 			plan->channel = nopal__provider(&plan->layers[l - 1], "channel");
+			plan->host_streams = nopal__provider(&plan->layers[l - 1], "host_streams");
 			break;
 		case NOPAL_PER_STREAM:
 			plan->flow = (uint8_t)(l + 1);

@@ -158,6 +158,7 @@ struct nopal_plan {
 	uint8_t destination_slot; /* whom a segment is for, or came from */
 	uint8_t destinations;	  /* index of the layer of them; 0: there is none */
 	bool channel;		  /* and the one above it may speak to all at once */
+	bool host_streams;	  /* and an address may stand there several times */
 	bool delivers;		  /* what the application sends arrives, or the end says so */
 	uint8_t stream_slot;	  /* which stream of the flow below it is */
 	uint8_t flow;		  /* index of the layer that many stand on; 0: none is */

@@ -194,7 +194,9 @@ static bool dial_all(struct nopal_connection *connection, const struct nopal_add
 			connection->adding->info.id = (uint32_t)id;
 		else
 			nopal_problems_add(problems, NULL, 0, NULL, "%s: %s", addresses[i],
-					   id == -EEXIST ? "is named twice" : "out of memory");
+					   id == -EEXIST ? "is named twice, and has one stream in "
+							   "this config"
+							 : "out of memory");
 		connection->adding = NULL;
 	}
 	return id >= 0;
@@ -303,7 +305,7 @@ static void add_why(int64_t result, const char *address, struct nopal_problems *
 		int result;
 		const char *cause;
 	} causes[] = {
-		{ -EEXIST, "it is a destination already" },
+		{ -EEXIST, "it is a destination already, and has one stream in this config" },
 		{ -ETIMEDOUT, "the peer did not answer in time" },
 		{ -EPIPE, "the connection has ended" },
 		{ -EINVAL, "the connection is one to one" },
@@ -375,6 +377,30 @@ int nopal_connection_remove(struct nopal_connection *connection, uint32_t id, bo
 	pthread_mutex_unlock(&hub->lock);
 	nopal__blocking_call(connection);
 	return result;
+}
+
+int nopal_connection_remove_host(struct nopal_connection *connection, const char *address,
+				 bool at_once, struct nopal_problems *problems)
+{
+	const struct blocking_destination *one;
+	struct nopal_address host;
+	uint32_t id = 0;
+	int count = 0;
+
+	if (nopal_address_parse(address, &host, problems) || !connection->many)
+		return -EINVAL;
+	do {
+		pthread_mutex_lock(&connection->hub->lock);
+		for (one = connection->destinations; one; one = one->next)
+			if (one->info.id > id && !one->held && (!one->removed || at_once) &&
+			    nopal_address_equal(&one->info.address, &host))
+				break;
+		id = one ? one->info.id : 0;
+		pthread_mutex_unlock(&connection->hub->lock);
+		if (id && nopal_connection_remove(connection, id, at_once) == 0)
+			count++;
+	} while (id);
+	return count ? 0 : -ENOENT;
 }
 
 size_t nopal_connection_destinations(struct nopal_connection *connection,
