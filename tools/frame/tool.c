@@ -152,22 +152,25 @@ bool tool_destination(const char *text, struct nopal_address *ret_address)
 
 bool tool_destinations(const struct tool_call *call, int first, struct nopal_address *ret_addresses)
 {
-	for (int i = first; i < call->word_count; i++) {
-		const char *word = call->words[i];
-
-		if (!tool_destination(word, &ret_addresses[i - first]))
+	for (int i = first; i < call->word_count; i++)
+		if (!tool_destination(call->words[i], &ret_addresses[i - first]))
 			return false;
+	return true;
+}
+
+bool tool_destinations_differ(const struct tool_call *call, int first,
+			      const struct nopal_address *addresses, const char *or_else)
+{
+	for (int i = first; i < call->word_count; i++)
 		for (int j = first; j < i; j++) {
-			if (!nopal_address_equal(&ret_addresses[i - first],
-						 &ret_addresses[j - first]))
+			if (!nopal_address_equal(&addresses[i - first], &addresses[j - first]))
 				continue;
 			fprintf(stderr,
 				"error: the address %s is given twice\n"
-				"  fix: give each address once\n",
-				word);
+				"  fix: give each address once%s\n",
+				call->words[i], or_else);
 			return false;
 		}
-	}
 	return true;
 }
 

@@ -83,10 +83,13 @@ int tool_text_length(const char *text);
 const char *tool_ended_fix(enum nopal_end end);
 /* An address that datagrams can go to.  False: a problem was printed. */
 bool tool_destination(const char *text, struct nopal_address *ret_address);
-/* Destinations are all words from the word `first` on, and no address is given twice.
- * `ret_addresses` has room for all of them.  False: a problem was printed. */
+/* Destinations are all words from the word `first` on.  `ret_addresses` has room for all of them.
+ * False: a problem was printed. */
 bool tool_destinations(const struct tool_call *call, int first,
 		       struct nopal_address *ret_addresses);
+/* Is no address given twice?  False: a problem was printed, whose fix ends with `or_else`. */
+bool tool_destinations_differ(const struct tool_call *call, int first,
+			      const struct nopal_address *addresses, const char *or_else);
 /* Loads a plan with --set overrides (option "set") or prints the problems. */
 struct nopal_plan *tool_plan(const struct tool_call *call, const char *name);
 /* The plan of option "config", or of the config `fallback` where the option is absent. */

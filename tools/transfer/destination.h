@@ -52,11 +52,12 @@ struct destination {
 	uint64_t twice_bytes; /* that the peer gave after others */
 	int64_t took_ns;      /* until the state was known */
 	/* of a receiver */
-	bool dead;	/* it gets no more files */
-	bool has_it;	/* the whole file, from the beginning */
-	uint64_t has;	/* bytes of the beginning */
-	uint64_t given; /* bytes of messages to the receiver, as of the last look */
-	uint64_t notes; /* bytes of `given` that are no DATA */
+	unsigned streams; /* to it; notes go by the first, DATA by all */
+	bool dead;	  /* it gets no more files */
+	bool has_it;	  /* the whole file, from the beginning */
+	uint64_t has;	  /* bytes of the beginning */
+	uint64_t given;	  /* bytes of messages to the receiver, as of the last look */
+	uint64_t notes;	  /* bytes of `given` that are no DATA */
 	int64_t offered_ns;
 	int64_t spoke_ns;   /* as heard_ns, without the pings of this side */
 	struct range *held; /* by the receiver, as it said */

@@ -484,7 +484,8 @@ static enum tool_exit fetch_run(const struct tool_call *call)
 	peers = calloc((size_t)call->word_count, sizeof(*peers));
 	if (!peers)
 		return TOOL_ENVIRONMENT;
-	if (tool_destinations(call, names, peers))
+	if (tool_destinations(call, names, peers) &&
+	    tool_destinations_differ(call, names, peers, ""))
 		exit = TOOL_GOOD;
 	/* One after another, also where one of them fails: the exit code tells at the end. */
 	for (int i = 0; i < names && !stop && exit != TOOL_BAD_INPUT; i++) {

@@ -269,6 +269,30 @@ static void recv_on_data(struct incoming *incoming, const struct nopal_message *
 	recv_try_finish(incoming);
 }
 
+/* ---------------------------------------------------- several streams of one sender */
+
+/* The session by which the sender of this DATA offered the file, where DATA come by several streams
+ * of its; else this one. */
+static struct incoming *recv_stream_of(struct incoming *incoming, const struct transfer_note *note)
+{
+	struct receiver *receiver = incoming->receiver;
+	struct incoming *at = receiver->incomings;
+
+	if (incoming->part || note->type != TRANSFER_DATA ||
+	    !nopal_plan_provides(receiver->group->plan, "host_streams"))
+		return incoming;
+	while (at && (!at->part || !at->out.session || at->offer.file != note->file ||
+		      strcmp(at->guest.address, incoming->guest.address) != 0))
+		at = at->next;
+	if (!at)
+		return incoming;
+	if (!incoming->guest.seated &&
+	    !guests_seat(&receiver->guests, &incoming->guest, incoming->error))
+		return incoming;
+	at->heard_ns = incoming->heard_ns;
+	return at;
+}
+
 /* ------------------------------------------------------------------ callbacks */
 
 static struct incoming *recv_incoming_new(struct receiver *receiver)
@@ -330,6 +354,8 @@ static void recv_on_received(struct nopal_session *session, struct nopal_message
 		nopal_session_abort(session, TRANSFER_STRANGER);
 		return;
 	}
+	incoming->noted = true;
+	incoming = recv_stream_of(incoming, &note);
 	recv_judge_note(incoming, message, &note);
 	if (note.type == TRANSFER_OFFER) {
 		recv_on_offer(incoming, &note);

@@ -69,6 +69,9 @@ static enum tool_exit send_run(const struct tool_call *call)
 		fprintf(stderr, "error: --small goes to one receiver that listens\n"
 				"  fix: leave --small out\n");
 	else if (plan && transfer_plan_fits(plan, false) &&
+		 (nopal_plan_provides(plan, "host_streams") ||
+		  tool_destinations_differ(call, files, peers,
+					   ", or take -c one_to_many_streams on both sides")) &&
 		 rendezvous_parse(call, peers, plan, &rendezvous))
 		exit = to_many ? send_many(call, plan, files, peers, rate_bps)
 			       : send_one(call, plan, files, peers, &rendezvous, rate_bps);
@@ -117,6 +120,14 @@ const struct tool tool_send = {
 		"kept: one_to_many_all, every receiver has the file; _any, one receiver; _quorum, "
 		"as many as --set fan_out.acks=N says.  The other receivers get the file, too, "
 		"unless they fall too far behind.  Receivers run one_to_many_all for all three.\n\n"
+		"An address that is given twice gets the file by two streams, with "
+		"one_to_many_streams on both sides: each is a session of its own, the file's "
+		"pieces take turns among the streams of a receiver, which puts them together, and "
+		"the rule counts receivers.  Where a stream breaks, its pieces go by the others; "
+		"with the first one the receiver is lost.\n\n"
+		"Where fewer than all must have the file, it leaves one second after as many "
+		"receivers have answered: receivers that have not answered by then are reported, "
+		"and do not get it.\n\n"
 		"one_to_many_balance, on both sides, spreads the file: each piece goes to one "
 		"receiver, which keeps it at its place in .NAME.nopal-part and calls it no file.  "
 		"The rule is that the receivers that are left at the end have all of the file "
@@ -124,7 +135,8 @@ const struct tool tool_send = {
 		"A receiver with the whole file is left alone.  The others go on from the shortest "
 		"beginning that one of them has, when all of them have one; else all begin anew, "
 		"as always where the file is spread.\n\n"
-		"  nopal send big.iso A:9000 B:9000 C:9000 -c one_to_many_all\n",
+		"  nopal send big.iso A:9000 B:9000 C:9000 -c one_to_many_all\n"
+		"  nopal send big.iso A:9000 A:9000 B:9000 -c one_to_many_streams\n",
 	.min_words = 2,
 	.max_words = -1,
 	.options = send_options,

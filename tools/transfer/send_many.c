@@ -17,6 +17,7 @@ enum {
 };
 #define SEND_TICK_NS  (200 * NOPAL_MILLISECOND)
 #define SEND_SPOKE_NS (2 * NOPAL_SECOND)
+#define SEND_GRACE_NS NOPAL_SECOND
 #define SEND_AGAIN    "then the same command again: receivers with the file are left alone"
 
 /* ------------------------------------------------------------------- the rule */
@@ -145,6 +146,7 @@ static void send_many_lose(struct many *many, struct destination *one,
 		return;
 	}
 	one->dead = true;
+	nopal_destination_remove_host(many->group, &one->address, true);
 	many_over(many, one, table_state_of_end(end),
 		  end == NOPAL_ENDED_WELL ? "it closed the session" : info->text,
 		  returns ? "bring it back, " SEND_AGAIN : tool_ended_fix(end));
@@ -247,6 +249,8 @@ static void send_many_add(struct many *many, struct destination *one)
 		many_over(many, one, TABLE_FAILED, strerror((int)-id), NULL);
 	else if (one->phase == PHASE_OPENING)
 		destination_name(one, many->destination, (uint32_t)id);
+	for (unsigned i = 1; id >= 0 && i < one->streams; i++)
+		nopal_destination_add(many->group, &one->address);
 }
 
 static void send_many_forget(struct many *many)
@@ -255,6 +259,7 @@ static void send_many_forget(struct many *many)
 	many->outcomes = 0;
 	many->rounds = 0;
 	many->from = 0;
+	many->enough_ns = 0;
 	many->table.union_bytes = 0;
 	many->table.shown_ns = loop_now(many->loop);
 	many->table.file = (struct progress_file){
@@ -269,6 +274,7 @@ static void send_many_forget(struct many *many)
 		free(one->why);
 		*one = (struct destination){ .peer = one->peer,
 					     .address = one->address,
+					     .streams = one->streams,
 					     .dead = one->dead,
 					     .phase = PHASE_OUT };
 	}
@@ -352,11 +358,11 @@ static void send_many_step(void *user)
 static void send_many_miss(struct many *many, int64_t now_ns)
 {
 	size_t count = many->group && many->stage == MANY_GATHERING
-			       ? nopal_destinations(many->group, many->infos, many->count)
+			       ? nopal_destinations(many->group, many->infos, many->streams)
 			       : 0;
 	bool missed = false;
 
-	for (size_t i = 0; i < count && i < many->count; i++) {
+	for (size_t i = 0; i < count && i < many->streams; i++) {
 		struct destination *one =
 			destination_find(many->ones, many->count, many->infos[i].id);
 
@@ -370,6 +376,41 @@ static void send_many_miss(struct many *many, int64_t now_ns)
 	}
 	if (missed)
 		many_go_on(many);
+}
+
+static bool send_many_owes(const struct destination *one)
+{
+	return one->phase == PHASE_OPENING || one->phase == PHASE_ASKED ||
+	       one->phase == PHASE_WAITING;
+}
+
+/* Where fewer than all must have the file, and as many have answered, the others have little time
+ * left to answer: the file does not wait until the dead are known to be dead. */
+static void send_many_hurry(struct many *many, int64_t now_ns)
+{
+	unsigned answered = 0;
+
+	if (!many->group || many->stage != MANY_GATHERING || many->table.spread)
+		return;
+	for (unsigned i = 0; i < many->count; i++)
+		answered += many->ones[i].phase == PHASE_ANSWERED;
+	if (answered < many->table.needed)
+		many->enough_ns = 0;
+	else if (!many->enough_ns)
+		many->enough_ns = now_ns;
+	if (!many->enough_ns || now_ns - many->enough_ns < SEND_GRACE_NS)
+		return;
+	for (unsigned i = 0; i < many->count; i++) {
+		struct destination *one = &many->ones[i];
+
+		if (!send_many_owes(one))
+			continue;
+		many_over(many, one, TABLE_UNREACHED,
+			  "no answer, and enough receivers had given one",
+			  tool_ended_fix(NOPAL_UNREACHABLE));
+		nopal_destination_remove_host(many->group, &one->address, true);
+	}
+	many_go_on(many);
 }
 
 /* Does a receiver that owes an answer say that it lives? */
@@ -391,6 +432,7 @@ static void send_many_tick(void *user)
 	int64_t now_ns = loop_now(many->loop);
 
 	send_many_miss(many, now_ns);
+	send_many_hurry(many, now_ns);
 	if (many->group) {
 		struct live_judge *judge = &many->judge;
 		uint64_t moves;
@@ -460,22 +502,43 @@ static void send_many_note_family(const struct many *many, const struct nopal_ad
 		nopal_address_is_v4(&channel) ? "-c multicast6" : "-c multicast");
 }
 
+/* A row for each receiver; one that is named again gets one more stream, where the config has such.
+ * False: no memory. */
+static bool send_many_rows(struct many *many, char *const *names, const struct nopal_address *peers)
+{
+	bool several = nopal_plan_provides(many->plan, "host_streams");
+	struct destination *rows;
+	unsigned count = 0, row;
+
+	if (!table_init(&many->table, names, peers, many->streams))
+		return false;
+	rows = many->ones = many->table.rows;
+	for (unsigned i = 0; i < many->streams; i++) {
+		for (row = several ? 0 : count; row < count; row++)
+			if (nopal_address_equal(&rows[row].address, &peers[i]))
+				break;
+		if (row == count)
+			rows[count++] =
+				(struct destination){ .peer = names[i], .address = peers[i] };
+		rows[row].streams++;
+	}
+	many->count = many->table.count = count;
+	return true;
+}
+
 static enum tool_exit send_many_run(struct many *many, const struct tool_call *call,
 				    const struct nopal_address *peers)
 {
 	struct loop *loop = many->loop = loop_new(tool_value(call, "trace"));
 
-	many->infos = calloc(many->count, sizeof(*many->infos));
-	if (!loop || !many->infos ||
-	    !table_init(&many->table, call->words + many->path_count, peers, many->count) ||
-	    !live_judge_watch(&many->judges, loop_world(loop), many->plan))
+	many->infos = calloc(many->streams, sizeof(*many->infos));
+	if (!loop || !many->infos || !live_judge_watch(&many->judges, loop_world(loop), many->plan))
 		return TOOL_ENVIRONMENT;
 	many->step = loop_event_new(loop, LOOP_TIMER, -1, send_many_step, many);
 	many->tick = loop_event_new(loop, LOOP_TIMER, -1, send_many_tick, many);
 	if (!many->step || !many->tick || !loop_on_interrupt(loop, send_many_on_interrupt, many))
 		return TOOL_ENVIRONMENT;
-	many->ones = many->table.rows;
-	many->endpoint = loop_endpoint_to_all(loop, peers, many->count);
+	many->endpoint = loop_endpoint_to_all(loop, peers, many->streams);
 	if (!many->endpoint)
 		return TOOL_ENVIRONMENT;
 	send_many_note_family(many, peers);
@@ -493,7 +556,7 @@ enum tool_exit send_many(const struct tool_call *call, struct nopal_plan *plan, 
 	struct many many = {
 		.plan = plan,
 		.destination = nopal_property(plan, "destination"),
-		.count = (unsigned)(call->word_count - files),
+		.streams = (unsigned)(call->word_count - files),
 		.paths = call->words,
 		.path_count = files,
 		.reader.pace.rate_bps = rate_bps,
@@ -501,9 +564,11 @@ enum tool_exit send_many(const struct tool_call *call, struct nopal_plan *plan, 
 	enum tool_exit exit;
 
 	progress_init(&many.table.progress, call);
-	if (!send_many_rule(&many) || !live_judge_read(call, &many.judges))
-		return TOOL_BAD_INPUT;
-	exit = send_many_run(&many, call, peers);
+	if (!send_many_rows(&many, call->words + files, peers))
+		return TOOL_ENVIRONMENT;
+	exit = TOOL_BAD_INPUT;
+	if (send_many_rule(&many) && live_judge_read(call, &many.judges))
+		exit = send_many_run(&many, call, peers);
 	loop_event_free(many.step);
 	loop_event_free(many.tick);
 	if (many.loop)

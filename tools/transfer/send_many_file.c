@@ -37,7 +37,7 @@ void many_leave(struct many *many, struct destination *one, enum table_state sta
 	at_once = !transfer_plan_tells(many->plan) &&
 		  (destination_is_whole(one) || state == TABLE_UNREACHED);
 	if (many->group && one->id)
-		nopal_destination_remove(many->group, one->id, at_once);
+		nopal_destination_remove_host(many->group, &one->address, at_once);
 }
 
 /* The fault is here: all receivers are told. */
@@ -72,16 +72,36 @@ void many_measure(const struct many *many, struct destination *one,
 	one->given = info->given_bytes;
 }
 
+/* Adds to the first stream's numbers those of the others to the same receiver. */
+static struct nopal_destination_info many_sum(const struct many *many, size_t first, size_t count)
+{
+	struct nopal_destination_info sum = many->infos[first];
+
+	for (size_t i = 0; i < count; i++) {
+		if (i == first || !nopal_address_equal(&many->infos[i].address, &sum.address))
+			continue;
+		sum.given_bytes += many->infos[i].given_bytes;
+		sum.arrived_bytes += many->infos[i].arrived_bytes;
+	}
+	return sum;
+}
+
 void many_measure_all(struct many *many)
 {
-	size_t count = many->group ? nopal_destinations(many->group, many->infos, many->count) : 0;
+	size_t count =
+		many->group ? nopal_destinations(many->group, many->infos, many->streams) : 0;
 
-	for (size_t i = 0; i < count && i < many->count; i++) {
-		struct destination *one =
-			destination_find(many->ones, many->count, many->infos[i].id);
+	if (count > many->streams)
+		count = many->streams;
+	for (size_t i = 0; i < count; i++) {
+		struct nopal_destination_info info = many->infos[i];
+		struct destination *one = destination_find(many->ones, many->count, info.id);
 
-		if (one)
-			many_measure(many, one, &many->infos[i]);
+		if (!one)
+			continue;
+		if (one->streams > 1)
+			info = many_sum(many, i, count);
+		many_measure(many, one, &info);
 	}
 }
 
@@ -122,7 +142,9 @@ static void many_end(struct many *many)
 		for (unsigned i = 0; i < many->count; i++) {
 			struct destination *one = &many->ones[i];
 
-			if (one->phase != PHASE_TAKING || one->given >= one->notes + data)
+			/* Of several streams some may have gone, with their numbers. */
+			if (one->phase != PHASE_TAKING || one->streams > 1 ||
+			    one->given >= one->notes + data)
 				continue;
 			many_leave(
 				many, one, TABLE_FAILED, "too slow for the others: it missed some",

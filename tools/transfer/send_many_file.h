@@ -55,7 +55,8 @@ struct many {
 	struct reader reader;
 	struct destination *ones;	      /* rows of the table */
 	struct nopal_destination_info *infos; /* room for all */
-	unsigned count, destination;	      /* a property */
+	unsigned count, streams;	      /* of receivers; to all of them */
+	unsigned destination;		      /* a property */
 	char **paths;
 	int path_count, at;
 	enum many_stage stage;
@@ -64,6 +65,7 @@ struct many {
 	uint64_t outcomes;	  /* of DATA */
 	struct transfer_note end; /* END or SHARE */
 	unsigned rounds;
+	int64_t enough_ns;  /* since when as many have answered as must; 0: they have not */
 	struct range *held; /* by all receivers, in order */
 	size_t held_count;
 	bool interrupted;

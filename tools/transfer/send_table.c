@@ -104,6 +104,8 @@ static void table_print_row(const struct destination *row)
 
 	fprintf(stderr, "  %-24s %-10s %10s %8.2f s", row->peer, table_word(row->state),
 		progress_size((double)row->bytes, size), (double)row->took_ns / TABLE_NS_PER_S);
+	if (row->streams > 1)
+		fprintf(stderr, "  by %u streams", row->streams);
 	if (row->why) {
 		const char *why = row->why;
 		int length = (int)strcspn(why, "\n");
@@ -205,6 +207,8 @@ static json_t *table_rows_json(const struct table *table)
 		if (table->fetched)
 			json_object_set_new(object, "twice_bytes",
 					    json_integer((json_int_t)row->twice_bytes));
+		else
+			json_object_set_new(object, "streams", json_integer(row->streams));
 		json_array_append_new(array, object);
 	}
 	return array;
