@@ -16,7 +16,7 @@
  * `required` a message is for any, for all, for P of K, or balanced, as each of them wants.  Of the
  * streams to one host, the least loaded stands for the host.
  *
- * Load is the smoothed time from transmission to arrival of a copy, once for each that is under
+ * Load is the average time from transmission to arrival of a copy, once for each that is under
  * way, doubled for each recent loss.  A message that the application sends to one destination by
  * name goes there, whatever its load; so does an answer.
  */
@@ -25,7 +25,7 @@
 #include <nopal/microprotocol.h>
 
 struct balance_parameters {
-	int64_t copies, most, memory_ns, attempts;
+	int64_t copies, most, memory_ns, average_ns, attempts;
 };
 
 enum { BALANCE_ATTEMPTS, BALANCE_GIVEN_TO }; /* attributes */
@@ -40,7 +40,7 @@ enum {
 enum {
 	BALANCE_ONE = 256,
 	BALANCE_LOSSES_MAX = 16 * BALANCE_ONE,
-	BALANCE_SMOOTH = 8, /* a new sample weighs one in so many */
+	BALANCE_SMOOTH = 8, /* a new sample weighs one in so many, without a time */
 	BALANCE_AGES_MAX = 32,
 	BALANCE_ROWS = 16, /* at first */
 };
@@ -247,6 +247,22 @@ static enum nopal_verdict balance_on_send(struct nopal_at at, struct nopal_segme
 
 /* -------------------------------------------------------------------- outcomes */
 
+/* The average over a time weighs a sample by the time since the one before; else each weighs the
+ * same part of what was there, whenever it came. */
+static uint64_t balance_smooth(const struct balance_parameters *set, uint64_t time_ns,
+			       uint64_t took_ns, int64_t since_ns)
+{
+	uint64_t average_ns = (uint64_t)set->average_ns, weight_ns;
+
+	if (!time_ns)
+		return took_ns;
+	if (!average_ns)
+		return ((BALANCE_SMOOTH - 1) * time_ns + took_ns) / BALANCE_SMOOTH;
+	weight_ns = since_ns < set->average_ns ? (uint64_t)since_ns : average_ns;
+	return nopal_scale(time_ns, average_ns - weight_ns, average_ns) +
+	       nopal_scale(took_ns, weight_ns, average_ns);
+}
+
 /* A message that the destination lacks goes to another one.  The time of a failure is no measure of
  * load: a destination that refuses at once would draw all.  Of a message that left again, it is not
  * known when this copy did. */
@@ -257,7 +273,7 @@ static enum nopal_verdict balance_on_copy(struct nopal_at at, struct nopal_copy 
 	struct nopal_segment *segment = copy->segment;
 	uint64_t attempts = nopal_get(at, segment, BALANCE_ATTEMPTS);
 	uint64_t *note = copy->destination->note, *time_ns = &note[BALANCE_TIME_NS];
-	uint64_t took_ns = (uint64_t)copy->took_ns;
+	int64_t since_ns = at.session->now_ns - (int64_t)note[BALANCE_AS_OF_NS];
 	uint32_t *place;
 	/* Where the outcome is unknown, the message may be there, unless the destination has
 	 * gone. */
@@ -278,9 +294,7 @@ static enum nopal_verdict balance_on_copy(struct nopal_at at, struct nopal_copy 
 	}
 	if (!lacks) {
 		if (segment->transmissions == 1)
-			*time_ns = *time_ns ? ((BALANCE_SMOOTH - 1) * *time_ns + took_ns) /
-						      BALANCE_SMOOTH
-					    : took_ns;
+			*time_ns = balance_smooth(set, *time_ns, (uint64_t)copy->took_ns, since_ns);
 		return NOPAL_CONTINUE;
 	}
 	if (note[BALANCE_LOSSES] < BALANCE_LOSSES_MAX)
@@ -327,6 +341,8 @@ const struct nopal_microprotocol nopal_balance = {
 			"destinations that a message may ask for; one that asks for more goes to all"),
 		NOPAL_NUMBER(balance, memory_ns, "memory", TIME, "10s", "1ms", "1000s",
 			     "time in which measurements lose half of their weight"),
+		NOPAL_NUMBER(balance, average_ns, "average", TIME, "0s", "0s", "1000s",
+			     "time over which response times are averaged; 0: over eight of them"),
 		NOPAL_NUMBER(
 			balance, attempts, "attempts", COUNT, "8", "0", "1000",
 			"how often a message that destinations did not get is given to others")),
