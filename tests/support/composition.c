@@ -42,6 +42,7 @@ static const struct shape {
 	{ 1, { NOPAL_ONE, NOPAL_ONE, NOPAL_SHARED_LAYER }, 3 },
 	{ 1, { NOPAL_ONE, NOPAL_SHARED_LAYER, NOPAL_ONE }, 3 },
 	{ 2, { NOPAL_ONE, NOPAL_PER_DESTINATION, NOPAL_ONE }, 3 },
+	{ 2, { NOPAL_PER_STREAM, NOPAL_ONE, NOPAL_PER_DESTINATION }, 3 },
 };
 enum { SHAPES = sizeof(shapes) / sizeof(*shapes) };
 
@@ -97,10 +98,17 @@ static bool on_flow(const struct maker *maker, int layer)
 	       below(maker, layer) == NOPAL_SHARED_LAYER;
 }
 
+static bool under_streams(const struct maker *maker, int layer)
+{
+	return layer && maker->shape->layer[layer - 1] == NOPAL_PER_STREAM;
+}
+
 static const char *place_of(const struct maker *maker, int layer)
 {
 	if (is_lowest(maker, layer))
 		return layer ? "network" : "application|network";
+	if (below(maker, layer) == NOPAL_PER_DESTINATION && under_streams(maker, layer))
+		return "streams|layer_below|destinations";
 	if (below(maker, layer) == NOPAL_PER_DESTINATION)
 		return layer ? "layer_below|destinations" : "application|layer_below|destinations";
 	if (on_flow(maker, layer))

@@ -27,12 +27,22 @@ enum {
 
 /* ------------------------------------------------------------------ the config */
 
+/* A layer of streams above destinations keeps no state, and so has no oracle. */
+static bool is_watched(const char *layer_line, bool to_many)
+{
+	static const char streams[] = "multiplicity = per_stream";
+	const char *next = strchr(layer_line, '\n');
+
+	return !to_many || !next || strncmp(next + 1, streams, strlen(streams)) != 0;
+}
+
 char *oracle_watched(const char *config)
 {
 	char *text = NULL;
 	size_t length;
 	FILE *out = open_memstream(&text, &length);
 	bool watched = strstr(config, "an_oracle") != NULL;
+	bool to_many = strstr(config, "multiplicity = per_destination") != NULL;
 	bool layers = false;
 
 	while (*config) {
@@ -40,7 +50,7 @@ char *oracle_watched(const char *config)
 		bool layer = strncmp(config, "layer ", strlen("layer ")) == 0;
 
 		fprintf(out, "%.*s\n%s", (int)line, config,
-			layer && !watched ? "an_oracle {}\n" : "");
+			layer && !watched && is_watched(config, to_many) ? "an_oracle {}\n" : "");
 		layers |= layer;
 		config += line + (config[line] == '\n');
 	}
