@@ -36,6 +36,7 @@ enum {
 #define MANY_PATIENCE_NS (60 * NOPAL_SECOND)
 #define MANY_UDT	 "echo_udt"
 #define MANY_TOLERANCE	 1.1
+#define MANY_TIMES	 4.0 /* as fast, says the paper */
 
 static const char *const many_rows[MANY_SIZES] = { "1", "2", "4", "8", "16", "32" };
 
@@ -67,13 +68,13 @@ static const struct many_column {
 	enum many_kind kind;
 	unsigned window; /* of Go-Back-N; 0: the table's */
 	bool fixed;	 /* wait, as there */
-	bool table_1;	 /* payload and window are of table 1 */
+	bool table_1;	 /* payload, window and wait are of table 1 */
 } many_columns[] = {
 	{ "as there", "go_back_n", MANY_GO_BACK, 0, true, false },
 	{ "window 1", "go_back_n", MANY_GO_BACK, 1, false, false },
 	{ "window 32", "go_back_n", MANY_GO_BACK, 32, false, false },
 	{ "window 128", "go_back_n", MANY_GO_BACK, 128, false, false },
-	{ "as table 1", "go_back_n", MANY_GO_BACK, 0, false, true },
+	{ "as table 1", "go_back_n", MANY_GO_BACK, 0, true, true },
 	{ "bulk", "bulk", MANY_SELECTIVE, 0, false, false },
 	{ "TCP", "tcp", MANY_OVER_TCP, 0, false, false },
 	{ "UDT", "udt", MANY_OVER_UDT, 0, false, false },
@@ -261,6 +262,39 @@ static double many_largest(const struct many *many, int place, int column)
 	return many_mean(many, place, column, many_sizes(many, place) - 1);
 }
 
+/* The paper's claims about pieces of 8096 bytes against those of 1024. */
+static void many_claims_tweaked(const struct many *many)
+{
+	const struct report_order tweaked[] = {
+		{ "8096 bytes, a window of 128 and a wait of 10 ms are four times as fast as 1024, "
+		  "32 and 50 ms",
+		  MANY_TIMES * many_largest(many, MANY_CALM, MANY_AS_THERE),
+		  many_largest(many, MANY_CALM, MANY_AS_TABLE_1),
+		  "s, simulated, four times theirs against 1024 bytes" },
+		{ "8096 bytes, a window of 128 and a wait of 10 ms are four times as fast as 1024, "
+		  "32 and 50 ms, live",
+		  MANY_TIMES * many_largest(many, MANY_LIVE, MANY_AS_THERE),
+		  many_largest(many, MANY_LIVE, MANY_AS_TABLE_1),
+		  "s, live, four times theirs against 1024 bytes" },
+		{ "8096 bytes in a window of 128 are faster than 1024 in 32",
+		  many_largest(many, MANY_CALM, MANY_MANY),
+		  many_largest(many, MANY_CALM, MANY_AS_TABLE_1), "s, simulated" },
+		{ "8096 bytes in a window of 128 are faster than 1024 in 32, live",
+		  many_largest(many, MANY_LIVE, MANY_MANY),
+		  many_largest(many, MANY_LIVE, MANY_AS_TABLE_1), "s, live" },
+		{ "where packets are lost, fragments cost more than whole ones",
+		  many_largest(many, MANY_LOSSY, MANY_MANY),
+		  many_largest(many, MANY_CUT, MANY_MANY),
+		  "s at 1 % loss, 8096 bytes whole against in six" },
+		{ "where fragments are lost, 1024 bytes are faster than 8096",
+		  many_largest(many, MANY_LOSSY, MANY_AS_TABLE_1),
+		  many_largest(many, MANY_CUT, MANY_MANY), "s at 1 % loss, whole against in six" },
+		{ 0 }
+	};
+
+	report_claims(many->options->report, tweaked);
+}
+
 static void many_claims(const struct many *many)
 {
 	int last = many_sizes(many, MANY_CALM) - 1;
@@ -291,27 +325,9 @@ static void many_claims(const struct many *many)
 		  "s, simulated, against eleven tenths of a measured one" },
 		{ 0 }
 	};
-	/* The paper's claims about pieces of 8096 bytes against those of 1024. */
-	const struct report_order tweaked[] = {
-		{ "8096 bytes in a window of 128 are faster than 1024 in 32",
-		  many_largest(many, MANY_CALM, MANY_MANY),
-		  many_largest(many, MANY_CALM, MANY_AS_TABLE_1), "s, simulated" },
-		{ "8096 bytes in a window of 128 are faster than 1024 in 32, live",
-		  many_largest(many, MANY_LIVE, MANY_MANY),
-		  many_largest(many, MANY_LIVE, MANY_AS_TABLE_1), "s, live" },
-		{ "where packets are lost, fragments cost more than whole ones",
-		  many_largest(many, MANY_LOSSY, MANY_MANY),
-		  many_largest(many, MANY_CUT, MANY_MANY),
-		  "s at 1 % loss, 8096 bytes whole against in six" },
-		{ "where fragments are lost, 1024 bytes are faster than 8096",
-		  many_largest(many, MANY_LOSSY, MANY_AS_TABLE_1),
-		  many_largest(many, MANY_CUT, MANY_MANY), "s at 1 % loss, whole against in six" },
-		{ 0 }
-	};
-
 	report_claims(many->options->report, claims);
 	if (many->table == &many_tables[MANY_TWEAKED])
-		report_claims(many->options->report, tweaked);
+		many_claims_tweaked(many);
 }
 
 static int many_run(const struct reproduce_options *options)
