@@ -387,7 +387,8 @@ const struct nopal_microprotocol nopal_partial_reliability = {
 			     "transmissions of a segment of messages that say none; 0: no limit")),
 	.attributes = NOPAL_ATTRIBUTES(
 		[PARTIAL_RELIABILITY_DEADLINE] = { "deadline", NOPAL_PROPERTY,
-						   "ns from sending until it is useless; NOPAL_NEVER: none" },
+						   "ns from sending until it is useless; NOPAL_NEVER: none",
+						   .unit = NOPAL_TIME },
 		[PARTIAL_RELIABILITY_ATTEMPTS] = { "attempts", NOPAL_PROPERTY,
 						   "how often each of its segments may leave" },
 		[PARTIAL_RELIABILITY_EXPIRES] = { "expires_ns", NOPAL_WRITE,

@@ -77,6 +77,7 @@ struct nopal_attribute {
 	unsigned kinds;	    /* on which kinds it travels */
 	bool serial;	    /* a counter, truncated on the wire; see nopal_serial_seen */
 	const char *when;   /* (optional) name of the on/off parameter that puts it on the wire */
+	int unit;	    /* property: enum nopal_unit of its value; 0: a bare number */
 };
 
 /* A session-wide int64_t with one writer.  Names carry their unit. */

@@ -94,6 +94,23 @@ grep -q 'broken:\|blamed:' "$work/err" && bad "$(cat "$work/err")"
 expect 1 one_to_many_all --bytes 2MB --link "rate 10mbit delay 10ms down 300ms 1000000s"
 says '^nopal: held: .* for retransmit: the peer has it' err
 
+# Properties: each kind of messages is held to its own promise.
+expect 0 ctp_mixed --messages 200 --size 1kB --interval 2ms --link "rate 5mbit delay 25ms loss 5%" \
+	--with "deadline=40ms every 5" --with "out_of_band=on,urgent=on every 7"
+says 'messages without properties: 137 sent, 137 delivered' out
+says 'messages with deadline: 35 sent, [1-9][0-9]* delivered' out
+says 'messages with deadline|out_of_band|urgent: 5 sent' out
+expect 0 ctp_mixed --messages 200 --link "loss 5%" --with "deadline=1ms" --json
+says '"properties": "deadline"' out
+# An order between some messages is judged, too.
+printf 'extends = "bulk_cubic"\nwithout = { reliable_fifo }\nsemantic_order {}\n' >"$work/named.conf"
+expect 0 "$work/named.conf" --messages 300 --size 800B --link "$noisy" \
+	--with "label=index,after=index-3" --json
+says '"promised": "after predecessors"' out
+expect 2 ctp_mixed --with "deadlin=1s"
+says 'urgent, deadline, attempts, out_of_band' err
+expect 2 ctp_mixed --with "deadline=200"
+
 expect 2 no_such_config
 expect 2 ctp_minimal --link "delay 10"
 says 'fix: ' err

@@ -62,6 +62,12 @@ grep -q '^not judged: order "as sent", duplicates "none"' "$work/open.err" ||
 stream 0 -c streams --jsonl
 verdict open delivery held
 
+# messages with a deadline, and a property that there is not
+stream 0 -c ctp_mixed --with "deadline=5s every 2" --with "urgent=on" --jsonl
+cmp "$work/in" "$work/out" || fail "other bytes came"
+timeout 60 "$nopal" stream -c bulk 127.0.0.1:9 --with deadline=5s 2>"$work/open.err"
+[ $? = 2 ] || fail "bulk knows no deadline, and it is no error"
+
 # nobody is there
 timeout 60 "$nopal" stream -c bulk 127.0.0.1:9 --set virtual_circuit.attempts=1 \
 	--in "file:$work/in" --jsonl >"$work/open.json" 2>"$work/open.err"

@@ -115,6 +115,57 @@ TEST(test_judge_holds_nobody_to_what_was_not_promised)
 	assert_int_equal(verdict(NOPAL_INTEGRITY), JUDGE_BROKEN);
 }
 
+TEST(test_judge_of_relations_asks_whether_they_are_known)
+{
+	nopal_plan_unref(plan);
+	plan = rig_plan("extends = \"bulk\"\nwithout = { reliable_fifo }\nsemantic_order {}\n");
+	facts.names = "label|after";
+	facts.overtaken = (struct judge_count){ 5, 3 };
+	assert_int_equal(verdict(NOPAL_ORDER), JUDGE_NOT);
+	facts.related = true;
+	assert_int_equal(verdict(NOPAL_ORDER), JUDGE_HELD);
+	assert_int_equal(verdict(NOPAL_LABELS), JUDGE_HELD);
+	facts.early = (struct judge_count){ 1, 7 };
+	facts.relabelled = (struct judge_count){ 2, 9 };
+	assert_int_equal(verdict(NOPAL_ORDER), JUDGE_BROKEN);
+	assert_string_equal(judgement.of[NOPAL_ORDER].evidence,
+			    "message 8 of 200 with label|after came before the one that it names");
+	assert_int_equal(verdict(NOPAL_LABELS), JUDGE_BROKEN);
+	assert_int_equal(judge_bound(plan, &judgement.promised.quality[NOPAL_ORDER]),
+			 30 * NOPAL_SECOND);
+}
+
+TEST(test_judge_of_a_tag_looks_at_its_own_messages)
+{
+	nopal_plan_unref(plan);
+	plan = rig_plan("extends = \"bulk\"\ntag_matching {}\n");
+	facts.names = "tag";
+	facts.related = true;
+	facts.overtaken = (struct judge_count){ 5, 3 };
+	assert_int_equal(verdict(NOPAL_ORDER), JUDGE_HELD);
+	facts.tag_overtaken = (struct judge_count){ 1, 3 };
+	assert_int_equal(verdict(NOPAL_ORDER), JUDGE_BROKEN);
+}
+
+/* What is broken of one class is named by its own promise. */
+TEST(test_judgements_of_two_classes_join)
+{
+	struct judgement plain;
+
+	nopal_plan_unref(plan);
+	plan = rig_plan("extends = \"ctp_mixed\"\n");
+	judge(plan, &facts, &plain);
+	facts.names = "out_of_band";
+	facts.overtaken = (struct judge_count){ 5, 3 };
+	assert_int_equal(verdict(NOPAL_ORDER), JUDGE_HELD);
+	facts.names = "deadline";
+	assert_int_equal(verdict(NOPAL_ORDER), JUDGE_BROKEN);
+	judge_join(&plain, &judgement);
+	assert_true(judge_is_broken(&plain));
+	assert_int_equal(plain.promised.quality[NOPAL_ORDER].value,
+			 judgement.promised.quality[NOPAL_ORDER].value);
+}
+
 TEST(test_judge_of_a_duplicate_asks_who_forgot_the_session)
 {
 	facts.twice = (struct judge_count){ 1, 9 };

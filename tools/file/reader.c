@@ -88,10 +88,18 @@ void reader_range(struct reader *reader, uint64_t offset, uint64_t end)
 static enum reader_stop reader_give(struct reader *reader, struct nopal_session *session,
 				    uint64_t cookie)
 {
-	int error = nopal_send_message(session,
-				       &(struct nopal_outgoing){ .buffer = reader->chunk,
-								 .length = reader->chunk_length,
-								 .cookie = cookie });
+	struct nopal_property properties[PROPERTIES_MAX];
+	struct nopal_outgoing outgoing = { .buffer = reader->chunk,
+					   .length = reader->chunk_length,
+					   .cookie = cookie,
+					   .properties = properties };
+	unsigned class;
+	int error;
+
+	if (reader->with)
+		outgoing.property_count =
+			properties_of(reader->with, reader->taken, properties, &class);
+	error = nopal_send_message(session, &outgoing);
 
 	if (error == -EAGAIN || error == -EPIPE)
 		return READER_FULL;
@@ -104,6 +112,7 @@ static enum reader_stop reader_give(struct reader *reader, struct nopal_session 
 	}
 	reader->offset += reader->chunk_length - TRANSFER_DATA_HEADER;
 	reader->chunks++;
+	reader->taken++;
 	return READER_ALL;
 }
 

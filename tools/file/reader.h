@@ -12,6 +12,7 @@
 
 #include "file/source.h"
 #include "file/transfer.h"
+#include "frame/properties.h"
 #include "peer/pace.h"
 
 struct reader {
@@ -25,7 +26,9 @@ struct reader {
 	struct nopal_buffer *chunk; /* read, and not taken yet */
 	uint32_t chunk_length;
 	char error[TRANSFER_TEXT_ROOM];
-	bool no_room; /* the session had no memory for it */
+	bool no_room;		       /* the session had no memory for it */
+	const struct properties *with; /* of the messages; NULL: none */
+	uint64_t taken;		       /* messages that sessions took */
 };
 
 enum reader_stop {

@@ -190,8 +190,8 @@ static void explain_print(const struct nopal_plan *plan, const struct nopal_prob
 	for (size_t i = 0; i < count; i++)
 		printf("  %3u  %-19s %s\n", fields[i].bytes, fields[i].attribute,
 		       fields[i].microprotocol ? fields[i].microprotocol : "the runtime's");
-	printf("\nproperties of a message\n  %-19s %-24s %s\n", "urgent", "the runtime's",
-	       "goes first among those that wait");
+	printf("\nproperties of a message (--with NAME=VALUE)\n  %-19s %-24s %s\n", "urgent",
+	       "the runtime's", "goes first among those that wait");
 	for (size_t i = 0; i < nopal_plan_part_count(plan); i++) {
 		const struct nopal_microprotocol *one = nopal_plan_part(plan, i)->microprotocol;
 		const struct nopal_attribute *at = one->attributes;

@@ -7,6 +7,7 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <nopal/microprotocol.h>
 #include "judge/judge.h"
@@ -50,18 +51,20 @@ static bool was_told(const struct judge_facts *facts)
 	return facts->sender_end > NOPAL_ENDED_WELL || facts->receiver_end > NOPAL_ENDED_WELL;
 }
 
-/* "message 17 of 200 (and 3 more) was ..." */
+/* "message 17 of 200 with deadline (and 3 more) was ..." */
 static void broken_by(struct judge_case *one, const struct judge_facts *facts,
 		      const struct judge_count *count, const char *how)
 {
 	char of[JUDGE_TEXT] = "", more[JUDGE_TEXT] = "";
+	const char *names = facts->names ? facts->names : "";
 
 	if (facts->sent)
 		snprintf(of, sizeof(of), " of %llu", (unsigned long long)facts->sent);
 	if (count->times > 1)
 		snprintf(more, sizeof(more), " (and %llu more)",
 			 (unsigned long long)count->times - 1);
-	broken(one, "message %llu%s%s %s", (unsigned long long)count->first + 1, of, more, how);
+	broken(one, "message %llu%s%s%s%s %s", (unsigned long long)count->first + 1, of,
+	       *names ? " with " : "", names, more, how);
 }
 
 static void judge_delivery(const struct judge_facts *facts, unsigned promised,
@@ -111,10 +114,21 @@ static void judge_arrivals(const struct judge_facts *facts, const struct nopal_g
 			  "came after one that was sent later");
 	else if ((order & NOPAL_GAPLESS) && facts->gaps.times)
 		broken_by(&of[NOPAL_ORDER], facts, &facts->gaps, "never came, and later ones did");
+	else if ((order & NOPAL_BY_TAG) && facts->tag_overtaken.times)
+		broken_by(&of[NOPAL_ORDER], facts, &facts->tag_overtaken,
+			  "came after one with its tag that was sent later");
+	else if ((order & NOPAL_AFTER_NAMED) && facts->early.times)
+		broken_by(&of[NOPAL_ORDER], facts, &facts->early,
+			  "came before the one that it names");
 	/* Labels and tags come with as-sent order, too. */
 	held_if(&of[NOPAL_ORDER],
-		facts->numbered && (!(order & ~(unsigned)(NOPAL_FORWARD | NOPAL_GAPLESS)) ||
-				    order == NOPAL_AS_SENT));
+		facts->numbered &&
+			(facts->related || !(order & ~(unsigned)(NOPAL_FORWARD | NOPAL_GAPLESS)) ||
+			 order == NOPAL_AS_SENT));
+	if ((quality[NOPAL_LABELS].value & NOPAL_EACH_MESSAGE) && facts->relabelled.times)
+		broken_by(&of[NOPAL_LABELS], facts, &facts->relabelled,
+			  "came with another label or tag");
+	held_if(&of[NOPAL_LABELS], facts->related);
 	if ((duplicates & NOPAL_ONCE_A_SESSION) && facts->twice.times && !forgets)
 		broken_by(&of[NOPAL_DUPLICATES], facts, &facts->twice,
 			  "was delivered more than once");
@@ -177,6 +191,22 @@ static void judge_rules(const struct judge_facts *facts, struct judgement *judge
 		       (unsigned long long)facts->control, (unsigned long long)facts->data);
 	}
 	held_if(one, true);
+}
+
+int64_t judge_bound(const struct nopal_plan *plan, const struct nopal_guarantee *one)
+{
+	const struct nopal_parameter *parameter;
+	const struct nopal_part *part;
+	int64_t value;
+
+	if (one->part < 0 || !one->row->bound)
+		return 0;
+	part = nopal_plan_part(plan, (size_t)one->part);
+	parameter = part->microprotocol->parameters;
+	while (strcmp(parameter->name, one->row->bound) != 0)
+		parameter++;
+	memcpy(&value, (const char *)part->parameters + parameter->offset, sizeof(value));
+	return value;
 }
 
 void judge(const struct nopal_plan *plan, const struct judge_facts *facts,
@@ -243,6 +273,12 @@ void judge_join(struct judgement *judgement, const struct judgement *other)
 			continue;
 		if (other->of[i].verdict == JUDGE_BROKEN || other->of[i].verdict == JUDGE_NOT)
 			*one = other->of[i];
+		/* Another class of messages, or another plan, is promised something else. */
+		if (other->of[i].verdict == JUDGE_BROKEN) {
+			judgement->plan = other->plan;
+			if (i < NOPAL_QUALITIES)
+				judgement->promised.quality[i] = other->promised.quality[i];
+		}
 	}
 	if (!judgement->against)
 		judgement->against = other->against;

@@ -54,9 +54,13 @@ struct judge_facts {
 	struct judge_count overtaken; /* came after one that was sent later */
 	struct judge_count twice;     /* came once more */
 	struct judge_count wrong;     /* came with other bytes */
-	struct judge_count lies;      /* told to have arrived, and never came */
-	struct judge_count given_up;  /* told to be given up, and never came */
-	uint64_t dropped;	      /* known to the parts as given up, discarded or late */
+	bool related;		      /* tags, labels and the messages that others name are known */
+	struct judge_count tag_overtaken; /* came after a later one with the same tag */
+	struct judge_count early;	  /* came before the one that it names */
+	struct judge_count relabelled;	  /* came with another label or tag */
+	struct judge_count lies;	  /* told to have arrived, and never came */
+	struct judge_count given_up;	  /* told to be given up, and never came */
+	uint64_t dropped;		  /* known to the parts as given up, discarded or late */
 	/* The standstill, in words; NULL: nothing did. */
 	const char *stuck;
 	bool unclosed; /* but all had been done */
@@ -120,6 +124,8 @@ struct judgement {
 
 void judge(const struct nopal_plan *plan, const struct judge_facts *facts,
 	   struct judgement *ret_judgement);
+/* The parameter that bounds a promise, in its unit; 0: none does. */
+int64_t judge_bound(const struct nopal_plan *plan, const struct nopal_guarantee *one);
 /* Are there so many datagrams or wake-ups, for the data, that the run is not to go on? */
 bool judge_storms(const struct judge_facts *facts);
 bool judge_is_broken(const struct judgement *judgement);

@@ -5,26 +5,33 @@
 #ifndef NOPAL_TOOL_SIM_H
 #define NOPAL_TOOL_SIM_H
 
-#include "judge/judge.h"
+#include "run/sim_kinds.h"
 
 enum sim_topology { SIM_DIRECT, SIM_DUMBBELL, SIM_STAR };
 
 struct sim_options {
-	const char *config, *link_text, *trace;
+	const char *link_text, *trace;
 	struct nopal_link forward, reverse;
 	enum sim_topology topology;
 	int flows;
 	uint64_t seed;
-	uint64_t bytes; /* of all messages of a flow */
-	uint64_t messages;
-	uint64_t size;	     /* of each but the last */
-	int64_t interval_ns; /* between messages; 0: as fast as they go */
-	int64_t deadline_ns; /* later deliveries are late; 0: none are */
 	int64_t duration_ns;
 	bool duration_given;
 	int64_t every_ns; /* between objects of --jsonl */
 	enum nopal_trace_detail detail;
 	bool json, jsonl, holds, watch;
+};
+
+/* The messages of a session: by which config, how many, and when. */
+struct sim_load {
+	struct nopal_plan *plan;
+	bool connectionless;
+	uint64_t bytes; /* of all messages of a flow */
+	uint64_t messages;
+	uint64_t size;	     /* of each but the last */
+	int64_t interval_ns; /* between messages; 0: as fast as they go */
+	int64_t deadline_ns; /* later deliveries are late; 0: none are */
+	struct sim_kinds kinds;
 };
 
 /* The history of one session. */
@@ -37,9 +44,8 @@ struct sim_end {
 	struct nopal_counters counters;
 };
 
-/* Counts of a flow, by the names of their JSON. */
+/* Counts of a receiver, by the names of their JSON. */
 #define SIM_TALLY(X)                                                                               \
-	X(sent_bytes)                                                                              \
 	X(delivered_messages)                                                                      \
 	X(delivered_bytes)                                                                         \
 	X(duplicate_messages)                                                                      \
@@ -53,25 +59,35 @@ struct sim_tally {
 #undef SIM_TALLY_FIELD
 };
 
+/* The end that messages of a flow come to. */
+struct sim_receiver {
+	struct sim_flow *flow;
+	struct sim_end end;
+	unsigned accepted; /* sessions */
+	uint8_t *seen;	   /* bit i: message i was delivered */
+	int64_t *delay_ns; /* of message i; SIM_NO_DELAY: it was not delivered, or has no number */
+	struct sim_history history;
+	struct sim_tally tally;
+	int64_t last_delivery_ns;
+};
+enum { SIM_NO_DELAY = -1 };
+
 /* One session from end to end. */
 struct sim_flow {
 	struct sim_run *run;
-	struct sim_end sender, receiver;
+	const struct sim_load *load;
+	struct sim_end sender;
+	struct sim_receiver receiver;
 	unsigned index;
 	uint64_t next;		       /* message to send */
+	uint64_t sent_bytes;	       /* of those before it */
 	bool call_set;		       /* a call at the time of `next` is on its way */
 	bool pumping, closed, no_room; /* no_room: a message was refused so */
 	int64_t start_ns;	       /* when it opened; -1: not yet */
-	uint8_t *seen;		       /* bit i: message i was delivered */
 	uint8_t *told;		       /* bit i: the sender was told that it arrived */
 	uint8_t *given_up;	       /* or that it did not, or that nobody can say */
 	int64_t *sent_ns;	       /* when message i was sent */
-	uint64_t beyond;	       /* one past the highest message delivered */
-	struct sim_tally tally;
-	struct judge_count twice, overtaken, wrong; /* the same, for the judge */
-	unsigned accepted;			    /* sessions of the receiver */
-	struct judge_facts gone;		    /* what destinations counted that have ended */
-	int64_t last_delivery_ns;
+	struct judge_facts gone;       /* what destinations counted that have ended */
 };
 
 /* When something happened last that brings the run nearer to its end. */
@@ -87,20 +103,18 @@ struct sim_progress {
 
 struct sim_run {
 	struct sim_options options;
-	struct nopal_plan *plan;
+	struct sim_load load;
 	struct nopal_world *world;
 	struct sim_flow *flows;
 	uint8_t *pattern, *scratch;
-	int64_t *delays; /* of every message delivered, with room for all */
-	size_t delay_count;
 	int64_t first_send_ns;		  /* -1: nothing was sent */
 	int64_t last_ns;		  /* when a session last did something */
 	int senders_left, receivers_left; /* sessions that have not ended */
-	bool connectionless;
 	struct sim_progress progress;
 	char stuck[JUDGE_TEXT]; /* why it was cut; "": it was not */
 	struct judgement judgement;
 	struct judge_suspects *suspects;
+	bool lacks_messages; /* a message is missing that was promised to arrive */
 	bool stranded;	     /* a session that ended kept messages from delivery */
 	uint64_t told_bytes; /* delivered when --jsonl spoke last */
 	uint64_t trace_hash;
@@ -110,10 +124,34 @@ struct sim_run {
  * traffic.  False: out of memory. */
 bool sim_again(const struct sim_run *run, struct sim_run *ret_again);
 
-/* ------------------------------------------------- sim_traffic.c: sent, received, verified */
+/* -------------------------------------------------------- sim_options.c: the command line */
+
+#define SIM_LINK "rate 100mbit delay 25ms limit 400"
+/* Says what is wrong; always false. */
+__attribute__((format(printf, 2, 3))) bool sim_refuse(const char *fix, const char *cause, ...);
+/* False: a problem was printed; so of the next one, which is given the plan. */
+bool sim_options_read(const struct tool_call *call, struct sim_options *options);
+bool sim_load_read(const struct tool_call *call, uint64_t seed, struct sim_load *load);
+
+/* -------------------------------------------------- sim_message.c: messages, known by their bytes */
 
 /* Bytes of a message that is long enough to tell its number. */
 enum { SIM_HEAD_BYTES = 16 };
+uint64_t sim_message_length(const struct sim_load *load, uint64_t number);
+/* Writes message `number` of the flow, which is sent now. */
+void sim_message_write(const struct sim_flow *flow, uint64_t number, int64_t now_ns,
+		       uint8_t *bytes);
+/* Is this a message of the flow?  Its number, where it has a head, or 0. */
+bool sim_message_is_ours(const struct sim_flow *flow, const struct nopal_message *message,
+			 uint64_t *ret_number);
+/* Bytes that are not as they were sent. */
+uint64_t sim_message_wrong_bytes(const struct sim_flow *flow, const struct nopal_message *message,
+				 uint64_t number);
+/* The bytes that messages are pieces of.  NULL: out of memory. */
+uint8_t *sim_message_pattern(uint64_t size);
+
+/* ------------------------------------------------- sim_traffic.c: sent, received, verified */
+
 enum { SIM_SEEN_AT_ONCE = 8, SIM_SEEN_ALL = 0xff }; /* of a byte of bits */
 static inline bool sim_traffic_seen(const uint8_t *bits, uint64_t number)
 {

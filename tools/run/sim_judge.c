@@ -98,7 +98,7 @@ static void progress_mark(struct sim_run *run)
 	progress->marked = progress->count;
 	progress->at_ns = nopal_world_now(run->world);
 	progress->patience_ns =
-		STUCK_SECONDS * NOPAL_SECOND + STUCK_ROUND_TRIPS * trip_ns + options->interval_ns;
+		STUCK_SECONDS * NOPAL_SECOND + STUCK_ROUND_TRIPS * trip_ns + run->load.interval_ns;
 	progress->marked_steps = progress->steps;
 	progress->transmissions = transmissions(run);
 	progress->link = link_of(run);
@@ -107,7 +107,8 @@ static void progress_mark(struct sim_run *run)
 static bool all_done(const struct sim_run *run)
 {
 	for (int i = 0; i < run->options.flows; i++)
-		if (run->flows[i].tally.delivered_messages != run->options.messages ||
+		if (run->flows[i].receiver.tally.delivered_messages !=
+			    run->flows[i].load->messages ||
 		    !run->flows[i].closed)
 			return false;
 	return true;
@@ -115,17 +116,21 @@ static bool all_done(const struct sim_run *run)
 
 static void stuck(struct sim_run *run, const char *how)
 {
-	uint64_t missing = 0;
+	uint64_t missing = 0, all = 0;
 
-	for (int i = 0; i < run->options.flows; i++)
-		missing += run->options.messages - run->flows[i].tally.delivered_messages;
+	for (int i = 0; i < run->options.flows; i++) {
+		const struct sim_flow *flow = &run->flows[i];
+
+		all += flow->load->messages;
+		missing += flow->load->messages - flow->receiver.tally.delivered_messages;
+	}
 	if (all_done(run))
 		snprintf(run->stuck, sizeof(run->stuck),
 			 "%s: all has arrived, and the session does not end", how);
 	else
 		snprintf(run->stuck, sizeof(run->stuck),
 			 "%s: %" PRIu64 " of %" PRIu64 " messages have not arrived", how, missing,
-			 run->options.messages * (uint64_t)run->options.flows);
+			 all);
 }
 
 bool sim_judge_goes_on(struct sim_run *run)
@@ -145,7 +150,7 @@ bool sim_judge_goes_on(struct sim_run *run)
 		const struct sim_flow *flow = &run->flows[i];
 
 		facts_of_flow(&facts, flow, end_counters(&flow->sender),
-			      end_counters(&flow->receiver));
+			      end_counters(&flow->receiver.end));
 	}
 	if (judge_storms(&facts))
 		return false;
@@ -204,68 +209,109 @@ static int end_of(const struct sim_end *end)
 	return end->ended ? end->how : JUDGE_OPEN;
 }
 
+/* The facts that all messages of a flow have in common. */
 static void facts_make(const struct sim_run *run, const struct sim_flow *flow,
 		       struct judge_facts *facts)
 {
 	const struct sim_options *options = &run->options;
 	const struct nopal_counters *sender = &flow->sender.counters;
-	const struct nopal_counters *receiver = &flow->receiver.counters;
+	const struct sim_receiver *receiver = &flow->receiver;
 
 	*facts = (struct judge_facts){
 		.sender_end = end_of(&flow->sender),
-		.receiver_end = end_of(&flow->receiver),
-		.numbered = options->size >= SIM_HEAD_BYTES,
+		.receiver_end = end_of(&receiver->end),
+		.numbered = flow->load->size >= SIM_HEAD_BYTES,
 		.counted = true,
 		.bytes_seen = true,
 		.link_corrupts = options->forward.corrupt || options->reverse.corrupt,
-		.receiver_restarted = flow->accepted > 1,
+		.receiver_restarted = receiver->accepted > 1,
 		.sent = flow->next,
-		.delivered = flow->tally.delivered_messages,
-		.overtaken = flow->overtaken,
-		.twice = flow->twice,
-		.wrong = flow->wrong,
-		.dropped = sender->messages_missing + receiver->messages_discarded,
+		.delivered = receiver->tally.delivered_messages,
+		.dropped = sender->messages_missing + receiver->end.counters.messages_discarded,
 		.stuck = *run->stuck && !flow->sender.ended ? run->stuck : NULL,
 		.unclosed = all_done(run),
 		.open_ns = nopal_world_now(run->world),
 		.hoarded = flow->sender.hoarded,
-		.stranded = flow->receiver.stranded,
+		.stranded = receiver->end.stranded,
 		.steps = run->progress.steps / (uint64_t)run->options.flows,
 	};
-	facts_of_flow(facts, flow, sender, receiver);
+	facts_of_flow(facts, flow, sender, &receiver->end.counters);
 	if (flow->no_room)
 		facts->sender_end = NOPAL_RESOURCE;
-	/* Messages that never came, and their outcomes as told. */
+}
+
+/* What came of the messages of one kind. */
+static void facts_of_kind(const struct sim_flow *flow, unsigned kind, struct judge_facts *facts)
+{
+	const struct sim_kinds *kinds = &flow->load->kinds;
+	const struct sim_came *came = &flow->receiver.history.came[kind];
+
+	facts->names = *kinds->one[kind].names ? kinds->one[kind].names : NULL;
+	facts->twice = came->twice;
+	facts->overtaken = came->overtaken;
+	facts->wrong = came->wrong;
+	facts->related = facts->numbered && kinds->with.rule_count;
+	facts->tag_overtaken = came->tag_overtaken;
+	facts->early = came->early;
+	facts->relabelled = came->relabelled;
+	facts->missing = facts->gaps = facts->lies = facts->given_up = (struct judge_count){ 0 };
+}
+
+static void missing_note(const struct sim_flow *flow, uint64_t number, struct judge_facts *facts)
+{
+	judge_note(&facts->missing, number);
+	if (number < flow->receiver.history.beyond_gapless)
+		judge_note(&facts->gaps, number);
+	if (sim_traffic_seen(flow->told, number))
+		judge_note(&facts->lies, number);
+	if (sim_traffic_seen(flow->given_up, number))
+		judge_note(&facts->given_up, number);
+}
+
+/* Messages of a kind that never came, and their outcomes as told. */
+static void facts_of_missing(const struct sim_flow *flow, unsigned kind, struct judge_facts *facts)
+{
+	const uint8_t *seen = flow->receiver.seen;
+
 	for (uint64_t i = 0; facts->numbered && i < flow->next; i++) {
-		if (i % SIM_SEEN_AT_ONCE == 0 && flow->seen[i / SIM_SEEN_AT_ONCE] == SIM_SEEN_ALL) {
+		if (i % SIM_SEEN_AT_ONCE == 0 && seen[i / SIM_SEEN_AT_ONCE] == SIM_SEEN_ALL)
 			i += SIM_SEEN_AT_ONCE - 1;
-			continue;
-		}
-		if (sim_traffic_seen(flow->seen, i))
-			continue;
-		judge_note(&facts->missing, i);
-		if (i < flow->beyond)
-			judge_note(&facts->gaps, i);
-		if (sim_traffic_seen(flow->told, i))
-			judge_note(&facts->lies, i);
-		if (sim_traffic_seen(flow->given_up, i))
-			judge_note(&facts->given_up, i);
+		else if (!sim_traffic_seen(seen, i) && sim_kind_of(&flow->load->kinds, i) == kind)
+			missing_note(flow, i, facts);
+	}
+}
+
+static void judgement_add(struct sim_run *run, const struct judgement *one)
+{
+	if (!run->judgement.plan)
+		run->judgement = *one;
+	else
+		judge_join(&run->judgement, one);
+}
+
+/* Each kind of messages by its own promise. */
+static void judge_flow(struct sim_run *run, struct sim_flow *flow)
+{
+	struct judge_facts facts;
+	struct judgement one;
+
+	facts_make(run, flow, &facts);
+	for (unsigned kind = 0; kind < flow->load->kinds.count; kind++) {
+		facts_of_kind(flow, kind, &facts);
+		facts_of_missing(flow, kind, &facts);
+		judge(flow->load->plan, &facts, &one);
+		judgement_add(run, &one);
+		run->lacks_messages |=
+			sim_kind_promises(&flow->load->kinds, kind, NOPAL_DELIVERY, NOPAL_ALL) &&
+			(flow->next < flow->load->messages || facts.missing.times ||
+			 (!facts.numbered && facts.delivered < facts.sent));
 	}
 }
 
 void sim_judge(struct sim_run *run)
 {
-	for (int i = 0; i < run->options.flows; i++) {
-		struct judgement one;
-		struct judge_facts facts;
-
-		facts_make(run, &run->flows[i], &facts);
-		judge(run->plan, &facts, &one);
-		if (i == 0)
-			run->judgement = one;
-		else
-			judge_join(&run->judgement, &one);
-	}
+	for (int i = 0; i < run->options.flows; i++)
+		judge_flow(run, &run->flows[i]);
 	if (!judge_is_broken(&run->judgement) && !run->judgement.end)
 		return;
 	if (run->options.watch) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim_traffic.c -- the messages of `nopal sim`.
+ * sim_traffic.c -- the sessions of `nopal sim`: what they send, and what comes.
  *
- * A message of at least 16 bytes begins with the time of its sending and its number, 8 bytes each,
- * big endian.  All other bytes are a piece of one pseudo-random pattern, from a place that depends
- * on the flow and the number, so that bytes of another message or of another place are wrong bytes.
+ * Each session sends its messages when they are due, as fast as its composition takes them, and
+ * closes after the last one.  The receiver notes each message that comes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,41 +13,7 @@
 #include "frame/tool.h"
 #include "run/sim.h"
 
-enum {
-	HEAD_NUMBER = 8, /* where the number is */
-	WORD_BYTES = 8,
-	BYTE_BITS = 8,
-	BYTE_MASK = 0xff,
-	PATTERN_SHIFTS = 1021, /* prime */
-	FLOW_STEP = 97,	       /* shift from flow to flow */
-};
-
-/* ---------------------------------------------------------------- messages */
-
-static void put_word(uint8_t *bytes, uint64_t word)
-{
-	for (int i = WORD_BYTES; i-- > 0; word >>= BYTE_BITS)
-		bytes[i] = word & BYTE_MASK;
-}
-
-static uint64_t message_length(const struct sim_run *run, uint64_t number)
-{
-	const struct sim_options *options = &run->options;
-
-	return number + 1 < options->messages ? options->size
-					      : options->bytes - number * options->size;
-}
-
-/* The bytes of a message behind its head.  Short ones do not tell their number, and are all
- * alike. */
-static const uint8_t *message_pattern(const struct sim_flow *flow, uint64_t number, uint64_t length)
-{
-	uint64_t shift = length < SIM_HEAD_BYTES
-				 ? 0
-				 : (number + (uint64_t)flow->index * FLOW_STEP) % PATTERN_SHIFTS;
-
-	return flow->run->pattern + shift;
-}
+enum { BYTE_BITS = 8 };
 
 /* ------------------------------------------------------------------ sending */
 
@@ -57,51 +22,66 @@ static void pump_call(void *user);
 /* When message `number` is due. */
 static int64_t message_due(const struct sim_flow *flow, uint64_t number)
 {
-	return flow->start_ns + (int64_t)number * flow->run->options.interval_ns;
+	return flow->start_ns + (int64_t)number * flow->load->interval_ns;
 }
 
-/* Callbacks may come from within nopal_send(): one pump at a time. */
-static void pump(struct sim_flow *flow)
+/* The result of nopal_send_message(). */
+static int send_next(struct sim_flow *flow, int64_t now_ns)
 {
 	struct sim_run *run = flow->run;
-	int64_t now_ns = nopal_world_now(run->world);
+	struct nopal_property properties[PROPERTIES_MAX];
+	struct nopal_outgoing outgoing = { .bytes = run->scratch,
+					   .length = sim_message_length(flow->load, flow->next),
+					   .cookie = flow->next,
+					   .properties = properties };
+	unsigned class;
+	int error;
+
+	outgoing.property_count =
+		properties_of(&flow->load->kinds.with, flow->next, properties, &class);
+	sim_message_write(flow, flow->next, now_ns, run->scratch);
+	error = nopal_send_message(flow->sender.session, &outgoing);
+	if (!error) {
+		if (run->first_send_ns < 0)
+			run->first_send_ns = now_ns;
+		flow->sent_bytes += outgoing.length;
+		flow->sent_ns[flow->next++] = now_ns;
+	} else if (error != -EAGAIN && error != -EPIPE) {
+		flow->no_room = error == -ENOBUFS;
+		nopal_session_abort(flow->sender.session, nopal_strerror(error));
+	}
+	return error;
+}
+
+/* After all that is due was sent, the end follows, or a later message.  Where the send buffer is
+ * full, `writable` follows by itself. */
+static void pump_later(struct sim_flow *flow, int64_t now_ns)
+{
+	if (flow->sender.session && flow->next == flow->load->messages) {
+		flow->closed = true;
+		nopal_session_close(flow->sender.session);
+	} else if (flow->sender.session && !flow->call_set &&
+		   message_due(flow, flow->next) > now_ns) {
+		flow->call_set = nopal_sim_at(flow->run->world, message_due(flow, flow->next),
+					      pump_call, flow) == 0;
+		if (!flow->call_set)
+			nopal_session_abort(flow->sender.session, strerror(ENOMEM));
+	}
+}
+
+/* Callbacks may come from within nopal_send_message(): one pump at a time. */
+static void pump(struct sim_flow *flow)
+{
+	int64_t now_ns = nopal_world_now(flow->run->world);
 	int error = 0;
 
 	if (flow->pumping || flow->closed)
 		return;
 	flow->pumping = true;
-	while (!error && flow->sender.session && flow->next < run->options.messages &&
-	       message_due(flow, flow->next) <= now_ns) {
-		uint64_t length = message_length(run, flow->next);
-
-		memcpy(run->scratch, message_pattern(flow, flow->next, length), length);
-		if (length >= SIM_HEAD_BYTES) {
-			put_word(run->scratch, (uint64_t)now_ns);
-			put_word(run->scratch + HEAD_NUMBER, flow->next);
-		}
-		error = nopal_send(flow->sender.session, run->scratch, length, flow->next);
-		if (!error) {
-			if (run->first_send_ns < 0)
-				run->first_send_ns = now_ns;
-			flow->tally.sent_bytes += length;
-			flow->sent_ns[flow->next++] = now_ns;
-		} else if (error != -EAGAIN && error != -EPIPE) {
-			flow->no_room = error == -ENOBUFS;
-			nopal_session_abort(flow->sender.session, strerror(-error));
-		}
-	}
-	/* After all that is due was sent, the end follows, or a later message.  Where the send
-	 * buffer is full, `writable` follows by itself. */
-	if (flow->sender.session && flow->next == run->options.messages) {
-		flow->closed = true;
-		nopal_session_close(flow->sender.session);
-	} else if (flow->sender.session && !flow->call_set &&
-		   message_due(flow, flow->next) > now_ns) {
-		flow->call_set = nopal_sim_at(run->world, message_due(flow, flow->next), pump_call,
-					      flow) == 0;
-		if (!flow->call_set)
-			nopal_session_abort(flow->sender.session, strerror(ENOMEM));
-	}
+	while (!error && flow->sender.session && flow->next < flow->load->messages &&
+	       message_due(flow, flow->next) <= now_ns)
+		error = send_next(flow, now_ns);
+	pump_later(flow, now_ns);
 	flow->pumping = false;
 }
 
@@ -197,115 +177,98 @@ static void sender_ended(struct nopal_session *session, enum nopal_end how, cons
 
 /* ---------------------------------------------------------------- receiving */
 
+/* Where receives have to be posted, one is, for any message; another follows each message. */
+static void receiver_asks(struct sim_receiver *receiver)
+{
+	if (nopal_plan_provides(receiver->flow->load->plan, "tag_matching"))
+		nopal_receive_post(receiver->end.session, 0, 0, 0);
+}
+
 static void *receiver_accepted(struct nopal_session *session, void *listener_user)
 {
-	struct sim_flow *flow = listener_user;
+	struct sim_receiver *receiver = listener_user;
 
-	flow->receiver.session = session;
-	flow->receiver.existed = true;
-	flow->accepted++;
-	flow->receiver.ended = false;
-	flow->run->receivers_left++;
-	advance(flow);
-	return flow;
+	receiver->end.session = session;
+	receiver->end.existed = true;
+	receiver->accepted++;
+	receiver->end.ended = false;
+	receiver->flow->run->receivers_left++;
+	advance(receiver->flow);
+	receiver_asks(receiver);
+	return receiver;
 }
 
 static void receiver_ended(struct nopal_session *session, enum nopal_end how, const char *text,
 			   void *user)
 {
-	struct sim_flow *flow = user;
+	struct sim_receiver *receiver = user;
 
-	free(flow->receiver.text);
-	end_note(flow->run, &flow->receiver, session, how, text);
-	flow->run->receivers_left--;
-	advance(flow);
+	free(receiver->end.text);
+	end_note(receiver->flow->run, &receiver->end, session, how, text);
+	receiver->flow->run->receivers_left--;
+	advance(receiver->flow);
 }
 
-/* Bytes of [at, at + length) of a message that are not as they were sent. */
-static uint64_t wrong_in_piece(const uint8_t *bytes, const uint8_t *expected, uint64_t length)
+/* A message that nobody sent. */
+static void receiver_note_stranger(struct sim_receiver *receiver, uint64_t length)
 {
-	uint64_t wrong = 0;
-
-	if (memcmp(bytes, expected, length) == 0)
-		return 0;
-	for (uint64_t i = 0; i < length; i++)
-		wrong += bytes[i] != expected[i];
-	return wrong;
+	receiver->tally.wrong_messages++;
+	receiver->tally.wrong_bytes += length;
+	judge_note(&receiver->history.came[0].wrong, receiver->history.beyond);
 }
 
-/* The head was read already: it is skipped. */
-static uint64_t wrong_in_message(const struct nopal_message *message, const uint8_t *expected,
-				 uint64_t skip)
+/* The place of a message with a number among the others, and its delay. */
+static void receiver_note_number(struct sim_receiver *receiver, const struct nopal_message *message,
+				 uint64_t number)
 {
-	uint64_t wrong = 0, at = 0;
+	const struct sim_flow *flow = receiver->flow;
+	const struct sim_load *load = flow->load;
+	struct sim_arrival arrival = { message, number,
+				       nopal_world_now(flow->run->world) - flow->sent_ns[number],
+				       receiver->seen };
+	struct sim_came *came = &receiver->history.came[sim_kind_of(&load->kinds, number)];
+	bool late = load->deadline_ns && arrival.delay_ns > load->deadline_ns;
 
-	for (size_t i = 0; i < nopal_message_pieces(message); i++) {
-		uint32_t length;
-		const uint8_t *bytes = nopal_message_piece(message, i, &length);
-		uint64_t from = skip > at ? skip - at : 0;
-
-		if (from < length)
-			wrong += wrong_in_piece(bytes + from, expected + at + from, length - from);
-		at += length;
-	}
-	return wrong;
+	receiver->tally.out_of_order_messages += number + 1 < receiver->history.beyond;
+	receiver->tally.late_messages += late;
+	receiver->delay_ns[number] = arrival.delay_ns;
+	came->delivered++;
+	came->late += late;
+	sim_history_note(&receiver->history, &load->kinds, &arrival);
 }
 
 static void receiver_received(struct nopal_session *session, struct nopal_message *message,
 			      void *user)
 {
-	struct sim_flow *flow = user;
-	const struct sim_options *options = &flow->run->options;
-	uint64_t length = nopal_message_length(message), number = 0, wrong;
-	bool has_head = length >= SIM_HEAD_BYTES, ours;
-	int64_t delay_ns;
-	uint8_t head[SIM_HEAD_BYTES], time[WORD_BYTES];
+	struct sim_receiver *receiver = user;
+	struct sim_flow *flow = receiver->flow;
+	uint64_t length = nopal_message_length(message), number, wrong;
+	struct sim_came *came;
 
 	(void)session;
 	touch(flow);
-	if (has_head) {
-		nopal_message_copy(message, 0, head, sizeof(head));
-		for (int i = HEAD_NUMBER; i < SIM_HEAD_BYTES; i++)
-			number = number << BYTE_BITS | head[i];
-		ours = number < options->messages && length == message_length(flow->run, number);
-	} else {
-		ours = length == options->size ||
-		       length == message_length(flow->run, options->messages - 1);
-	}
-	if (!ours) {
-		flow->tally.wrong_messages++;
-		flow->tally.wrong_bytes += length;
-		judge_note(&flow->wrong, flow->beyond);
+	receiver_asks(receiver);
+	if (!sim_message_is_ours(flow, message, &number)) {
+		receiver_note_stranger(receiver, length);
 		return;
 	}
-	wrong = flow->tally.wrong_bytes;
-	if (has_head) {
-		if (seen_mark(flow->seen, number)) {
-			flow->tally.duplicate_messages++;
-			judge_note(&flow->twice, number);
+	came = &receiver->history.came[sim_kind_of(&flow->load->kinds, number)];
+	if (length >= SIM_HEAD_BYTES) {
+		if (seen_mark(receiver->seen, number)) {
+			receiver->tally.duplicate_messages++;
+			judge_note(&came->twice, number);
 			return;
 		}
-		if (number + 1 < flow->beyond) {
-			flow->tally.out_of_order_messages++;
-			judge_note(&flow->overtaken, number);
-		} else {
-			flow->beyond = number + 1;
-		}
-		put_word(time, (uint64_t)flow->sent_ns[number]);
-		flow->tally.wrong_bytes += wrong_in_piece(head, time, sizeof(time));
-		delay_ns = nopal_world_now(flow->run->world) - flow->sent_ns[number];
-		flow->tally.late_messages +=
-			options->deadline_ns && delay_ns > options->deadline_ns;
-		flow->run->delays[flow->run->delay_count++] = delay_ns;
+		receiver_note_number(receiver, message, number);
 	}
 	flow->run->progress.count++;
-	flow->tally.wrong_bytes += wrong_in_message(message, message_pattern(flow, number, length),
-						    has_head ? SIM_HEAD_BYTES : 0);
-	if (flow->tally.wrong_bytes > wrong)
-		judge_note(&flow->wrong, number);
-	flow->tally.delivered_messages++;
-	flow->tally.delivered_bytes += length;
-	flow->last_delivery_ns = flow->run->last_ns;
+	wrong = sim_message_wrong_bytes(flow, message, number);
+	receiver->tally.wrong_bytes += wrong;
+	if (wrong)
+		judge_note(&came->wrong, number);
+	receiver->tally.delivered_messages++;
+	receiver->tally.delivered_bytes += length;
+	receiver->last_delivery_ns = flow->run->last_ns;
 }
 
 /* --------------------------------------------------------------------- life */
@@ -323,41 +286,43 @@ static const struct nopal_callbacks receiver_callbacks = {
 	.ended = receiver_ended,
 };
 
+static bool receiver_prepare(struct sim_flow *flow, struct sim_receiver *receiver)
+{
+	uint64_t messages = flow->load->messages;
+
+	receiver->flow = flow;
+	receiver->seen = calloc(messages / BYTE_BITS + 1, 1);
+	receiver->delay_ns = calloc(messages, sizeof(*receiver->delay_ns));
+	for (uint64_t i = 0; receiver->delay_ns && i < messages; i++)
+		receiver->delay_ns[i] = SIM_NO_DELAY;
+	return sim_history_init(&receiver->history, &flow->load->kinds) && receiver->seen &&
+	       receiver->delay_ns;
+}
+
+static bool flow_prepare(struct sim_run *run, unsigned index)
+{
+	struct sim_flow *flow = &run->flows[index];
+
+	*flow = (struct sim_flow){ .run = run, .load = &run->load, .index = index };
+	flow->told = calloc(flow->load->messages / BYTE_BITS + 1, 1);
+	flow->given_up = calloc(flow->load->messages / BYTE_BITS + 1, 1);
+	flow->sent_ns = calloc(flow->load->messages, sizeof(*flow->sent_ns));
+	return receiver_prepare(flow, &flow->receiver) && flow->told && flow->given_up &&
+	       flow->sent_ns;
+}
+
 bool sim_traffic_prepare(struct sim_run *run)
 {
-	const struct sim_options *options = &run->options;
-	uint64_t length = options->size + PATTERN_SHIFTS;
-	uint64_t messages = options->messages;
-	const uint32_t multiplier = 1664525;
-	const uint32_t increment = 1013904223;
-	const unsigned high_byte = 24;
-	uint32_t state = 1;
-
 	run->first_send_ns = -1;
-	run->pattern = malloc(length);
-	run->scratch = malloc(options->size);
-	run->flows = calloc((size_t)options->flows, sizeof(*run->flows));
-	run->delays = calloc((size_t)options->flows * messages, sizeof(*run->delays));
+	run->pattern = sim_message_pattern(run->load.size);
+	run->scratch = malloc(run->load.size);
+	run->flows = calloc((size_t)run->options.flows, sizeof(*run->flows));
 	run->suspects = calloc(1, sizeof(*run->suspects));
-	if (!run->pattern || !run->scratch || !run->flows || !run->delays || !run->suspects)
+	if (!run->pattern || !run->scratch || !run->flows || !run->suspects)
 		return false;
-	/* Numerical Recipes' linear congruential generator: its high bytes are good enough to tell
-	 * places apart. */
-	for (uint64_t i = 0; i < length; i++) {
-		state = state * multiplier + increment;
-		run->pattern[i] = (uint8_t)(state >> high_byte);
-	}
-	for (int i = 0; i < options->flows; i++) {
-		run->flows[i].run = run;
-		run->flows[i].index = (unsigned)i;
-		run->flows[i].seen = calloc(messages / BYTE_BITS + 1, 1);
-		run->flows[i].told = calloc(messages / BYTE_BITS + 1, 1);
-		run->flows[i].given_up = calloc(messages / BYTE_BITS + 1, 1);
-		run->flows[i].sent_ns = calloc(messages, sizeof(int64_t));
-		if (!run->flows[i].seen || !run->flows[i].told || !run->flows[i].given_up ||
-		    !run->flows[i].sent_ns)
+	for (int i = 0; i < run->options.flows; i++)
+		if (!flow_prepare(run, (unsigned)i))
 			return false;
-	}
 	return true;
 }
 
@@ -369,13 +334,13 @@ bool sim_traffic_open(struct sim_run *run, unsigned index, struct nopal_endpoint
 	struct nopal_address peer;
 
 	if (!from || !to ||
-	    nopal_endpoint_allow(to, run->plan, NOPAL_ALLOW_CONNECTIONLESS, &receiver_callbacks,
-				 flow))
+	    nopal_endpoint_allow(to, flow->load->plan, NOPAL_ALLOW_CONNECTIONLESS,
+				 &receiver_callbacks, &flow->receiver))
 		return false;
 	nopal_endpoint_local(to, &peer);
 	flow->sender.existed = true;
 	run->senders_left++;
-	session = nopal_open(from, run->plan, &peer, &sender_callbacks, flow);
+	session = nopal_open(from, flow->load->plan, &peer, &sender_callbacks, flow);
 	if (!session)
 		return false;
 	if (!flow->sender.ended)
@@ -400,25 +365,31 @@ void sim_traffic_finish(struct sim_run *run)
 {
 	for (int i = 0; i < run->options.flows; i++) {
 		end_finish(run, &run->flows[i], &run->flows[i].sender);
-		end_finish(run, &run->flows[i], &run->flows[i].receiver);
+		end_finish(run, &run->flows[i], &run->flows[i].receiver.end);
 	}
+}
+
+static void receiver_free(struct sim_receiver *receiver)
+{
+	sim_history_fini(&receiver->history);
+	free(receiver->seen);
+	free(receiver->delay_ns);
+	free(receiver->end.text);
 }
 
 void sim_traffic_free(struct sim_run *run)
 {
 	for (int i = 0; run->flows && i < run->options.flows; i++) {
-		free(run->flows[i].seen);
+		receiver_free(&run->flows[i].receiver);
 		free(run->flows[i].told);
 		free(run->flows[i].given_up);
 		free(run->flows[i].sent_ns);
 		free(run->flows[i].sender.text);
-		free(run->flows[i].receiver.text);
 	}
 	free(run->flows);
 	free(run->suspects);
 	free(run->pattern);
 	free(run->scratch);
-	free(run->delays);
 }
 
 uint64_t sim_traffic_delivered(const struct sim_run *run)
@@ -426,6 +397,6 @@ uint64_t sim_traffic_delivered(const struct sim_run *run)
 	uint64_t bytes = 0;
 
 	for (int i = 0; i < run->options.flows; i++)
-		bytes += run->flows[i].tally.delivered_bytes;
+		bytes += run->flows[i].receiver.tally.delivered_bytes;
 	return bytes;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <nopal/microprotocol.h>
+#include "frame/properties.h"
 #include "frame/tool.h"
 #include "peer/live_judge.h"
 #include "peer/listen.h"
@@ -42,6 +43,9 @@ struct stream {
 	bool held_said; /* who holds what, while it is open */
 	int64_t interval_ns, idle_ns, heard_ns, over_ns;
 	size_t size;
+	struct properties with;
+	char with_names[PROPERTIES_TEXT];
+	uint64_t taken; /* messages of the input */
 	struct rendezvous rendezvous;
 	bool reliable, flow_controlled, over, closing, interrupted;
 	enum tool_exit exit;
@@ -56,12 +60,19 @@ static int64_t stream_now(const struct stream *stream)
 
 static bool stream_got(void *user, const uint8_t *bytes, size_t length)
 {
+	struct nopal_property properties[PROPERTIES_MAX];
+	struct nopal_outgoing outgoing = { .bytes = bytes,
+					   .length = length,
+					   .properties = properties };
 	struct stream *stream = user;
+	unsigned class;
 	int error;
 
 	if (!stream->session) /* it ended in this turn of the loop */
 		return false;
-	error = nopal_send(stream->session, bytes, length, 0);
+	outgoing.property_count = properties_of(&stream->with, stream->taken, properties, &class);
+	error = nopal_send_message(stream->session, &outgoing);
+	stream->taken += error == 0;
 	if (error == -EMSGSIZE)
 		stream->report.too_long++;
 	if (error == -ENOBUFS) {
@@ -89,6 +100,10 @@ static void stream_judge_begin(struct stream *stream)
 	live_judge_begin(&stream->judge, stream->plan, loop_world(stream->loop), &stream->judges,
 			 stream->in != NULL);
 	stream->judge.both = stream->in && stream->out;
+	/* Which of the messages came is not known: all are judged by the promise of a message that
+	 * has each of the properties. */
+	stream->judge.facts.names =
+		properties_names(&stream->with, properties_all(&stream->with), stream->with_names);
 }
 
 static void stream_on_opened(struct nopal_session *session, void *user)
@@ -349,7 +364,8 @@ static bool stream_options_of(const struct tool_call *call, const struct nopal_a
 	    !tool_quantity(call, "interval", NOPAL_TIME, STREAM_INTERVAL_NS,
 			   &stream->interval_ns) ||
 	    !tool_quantity(call, "idle", NOPAL_TIME, 0, &stream->idle_ns) ||
-	    !live_judge_read(call, &stream->judges))
+	    !live_judge_read(call, &stream->judges) ||
+	    !properties_read(call, stream->plan, 1, &stream->with))
 		return false;
 	if (size < 1 || (uint64_t)size > limit || stream->interval_ns <= 0) {
 		fprintf(stderr,
@@ -424,6 +440,7 @@ static const struct tool_option stream_options[] = {
 	{ "rate", 0, "RATE", "read a file no faster, as 2Mbit" },
 	{ "interval", 0, "TIME", "time between lines (default 1s)" },
 	{ "idle", 0, "TIME", "end when nothing arrived for so long" },
+	TOOL_WITH_OPTION,
 	LIVE_JUDGE_OPTIONS,
 	TOOL_SET_OPTION,
 	TOOL_TRACE_OPTION,
@@ -447,7 +464,8 @@ const struct tool tool_stream = {
 		"each to the port that the other one opens from.\n"
 		"\n"
 		"  nopal stream -c bulk B:9000 --rendezvous 9001 --in pipe:\n"
-		"  nopal stream -c bulk A:9001 --rendezvous 9000 --out pipe:\n",
+		"  nopal stream -c bulk A:9001 --rendezvous 9000 --out pipe:\n" TOOL_WITH_HELP "\n"
+		"  nopal stream -c ctp_mixed HOST:9000 --with deadline=200ms < camera\n",
 	.min_words = 0,
 	.max_words = 1,
 	.options = stream_options,

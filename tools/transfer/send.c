@@ -37,6 +37,32 @@ static bool send_may_read(const struct tool_call *call, int files)
 	return true;
 }
 
+/* The receiver holds each piece to the promise of a message without properties; and to whom a
+ * piece goes is not --with's to say. */
+static bool send_may_have(const struct nopal_plan *plan, const struct properties *with)
+{
+	struct nopal_service service, plain;
+	const char *wrong = NULL;
+	unsigned bit;
+
+	nopal_plan_service(plan, 0, NULL, &plain);
+	for (bit = 0; bit < with->name_count && !wrong; bit++) {
+		nopal_plan_service(plan, 0, with->names[bit], &service);
+		if (strcmp(with->names[bit], "destination") == 0)
+			wrong = "each piece goes to every receiver";
+		else if (!nopal_promises(&service, NOPAL_DELIVERY, NOPAL_ALL))
+			wrong = "its messages need not arrive, and a file arrives whole";
+		else if (!nopal_promises(&service, NOPAL_ORDER, plain.quality[NOPAL_ORDER].value))
+			wrong = "its messages may overtake others, and pieces keep their order";
+	}
+	if (wrong)
+		fprintf(stderr,
+			"error: --with: %s: %s\n"
+			"  fix: leave it out; `nopal stream` carries data that may get lost\n",
+			with->names[bit - 1], wrong);
+	return !wrong;
+}
+
 static enum tool_exit send_run(const struct tool_call *call)
 {
 	int count = call->word_count, files = count - 1;
@@ -44,6 +70,7 @@ static enum tool_exit send_run(const struct tool_call *call)
 	struct nopal_plan *plan = NULL;
 	struct rendezvous rendezvous;
 	struct nopal_address *peers;
+	struct properties with;
 	int64_t rate_bps;
 	bool to_many;
 
@@ -72,9 +99,10 @@ static enum tool_exit send_run(const struct tool_call *call)
 		 (nopal_plan_provides(plan, "host_streams") ||
 		  tool_destinations_differ(call, files, peers,
 					   ", or take -c one_to_many_streams on both sides")) &&
-		 rendezvous_parse(call, peers, plan, &rendezvous))
-		exit = to_many ? send_many(call, plan, files, peers, rate_bps)
-			       : send_one(call, plan, files, peers, &rendezvous, rate_bps);
+		 rendezvous_parse(call, peers, plan, &rendezvous) &&
+		 properties_read(call, plan, 1, &with) && send_may_have(plan, &with))
+		exit = to_many ? send_many(call, plan, files, peers, rate_bps, &with)
+			       : send_one(call, plan, files, peers, &rendezvous, rate_bps, &with);
 	if (plan)
 		nopal_plan_unref(plan);
 	free(peers);
@@ -89,6 +117,7 @@ static const struct tool_option send_options[] = {
 	LIVE_JUDGE_OPTIONS,
 	TOOL_SET_OPTION,
 	TOOL_TRACE_OPTION,
+	TOOL_WITH_OPTION,
 	PROGRESS_JSON_OPTIONS,
 	{ NULL },
 };
@@ -136,7 +165,11 @@ const struct tool tool_send = {
 		"beginning that one of them has, when all of them have one; else all begin anew, "
 		"as always where the file is spread.\n\n"
 		"  nopal send big.iso A:9000 B:9000 C:9000 -c one_to_many_all\n"
-		"  nopal send big.iso A:9000 A:9000 B:9000 -c one_to_many_streams\n",
+		"  nopal send big.iso A:9000 A:9000 B:9000 -c one_to_many_streams\n" TOOL_WITH_HELP
+		"Here these are the messages with pieces of a file, which must all arrive: a "
+		"property that lets a message get lost is refused.\n"
+		"\n"
+		"  nopal send urgent.txt HOST:9000 -c ctp_mixed --with urgent=on\n",
 	.min_words = 2,
 	.max_words = -1,
 	.options = send_options,

@@ -551,7 +551,8 @@ static enum tool_exit send_many_run(struct many *many, const struct tool_call *c
 }
 
 enum tool_exit send_many(const struct tool_call *call, struct nopal_plan *plan, int files,
-			 const struct nopal_address *peers, int64_t rate_bps)
+			 const struct nopal_address *peers, int64_t rate_bps,
+			 const struct properties *with)
 {
 	struct many many = {
 		.plan = plan,
@@ -559,7 +560,7 @@ enum tool_exit send_many(const struct tool_call *call, struct nopal_plan *plan, 
 		.streams = (unsigned)(call->word_count - files),
 		.paths = call->words,
 		.path_count = files,
-		.reader.pace.rate_bps = rate_bps,
+		.reader = { .pace.rate_bps = rate_bps, .with = with },
 	};
 	enum tool_exit exit;
 

@@ -520,14 +520,15 @@ static int send_part(char **paths, int count, int64_t small)
 
 enum tool_exit send_one(const struct tool_call *call, struct nopal_plan *plan, int files,
 			const struct nopal_address *peer, const struct rendezvous *rendezvous,
-			int64_t rate_bps)
+			int64_t rate_bps, const struct properties *with)
 {
-	struct sender senders[SEND_SENDERS] = { { .reader.pace.rate_bps = rate_bps,
-						  .plan = plan,
-						  .paths = call->words,
-						  .rendezvous = *rendezvous,
-						  .to = { .peer = call->words[files],
-							  .phase = PHASE_OPENING } } };
+	struct sender senders[SEND_SENDERS] = {
+		{ .reader = { .pace.rate_bps = rate_bps, .with = with },
+		  .plan = plan,
+		  .paths = call->words,
+		  .rendezvous = *rendezvous,
+		  .to = { .peer = call->words[files], .phase = PHASE_OPENING } }
+	};
 	struct sender *first = &senders[0], *beside = &senders[1];
 	enum tool_exit exit;
 	int64_t small;
