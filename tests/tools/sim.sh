@@ -111,6 +111,63 @@ expect 2 ctp_mixed --with "deadlin=1s"
 says 'urgent, deadline, attempts, out_of_band' err
 expect 2 ctp_mixed --with "deadline=200"
 
+# A group: a row for each destination, behind a link of its own.
+small="rate 10mbit delay 5ms loss 1%"
+expect 0 one_to_many_all --destinations 3 --bytes 60kB --link "$small" --link "delay 40ms"
+says 'destination 3 *well, 60000 bytes' out
+says 'messages delivered *3$' out
+expect 0 one_to_many_quorum --destinations 3 --messages 3 --size 1kB --link "$small" --json
+says '"complete": true' out
+[ "$(grep -c '"destination": ' "$work/out")" = 3 ] || bad "not three destinations"
+# One of them may be out of reach where one is enough, and not where all have to have it.
+dead="down 0s 1000000s"
+expect 0 one_to_many_any --destinations 2 --bytes 60kB --link "$small" --link "$dead"
+expect 1 one_to_many_all --destinations 2 --bytes 60kB --link "$small" --link "$dead"
+expect 0 one_to_many_balance --destinations 2 --messages 20 --size 1kB --link "$small"
+says 'messages delivered *20$' out
+expect 0 one_to_many_all --destinations 3 --messages 30 --size 1kB --with "destination=index%3+1"
+says 'destination 2 *well, 10000 bytes' out
+
+# Streams, also above destinations.
+for conf in streams udt4_shared; do
+	expect 0 $conf --streams 3 --bytes 60kB --link "$small" --json
+	[ "$(grep -c '"delivered_bytes": 60000' "$work/out")" = 3 ] || bad "$conf: not three streams"
+done
+cat >"$work/both.conf" <<'EOF'
+layer "stream" { multiplicity = per_stream
+  transport_driver {} whole_messages {} stream_end {} }
+layer "group" { transport_driver {} whole_messages {} fan_out {} }
+layer "destination" { multiplicity = per_destination
+  transport_driver {} virtual_circuit {} keep_alive {} resize {} sequenced_segments {}
+  positive_ack {} retransmission_timer {} duplicate_ack {} rtt_estimation {} retransmit {}
+  reliable_fifo {} checksum {} }
+EOF
+expect 0 "$work/both.conf" --streams 2 --destinations 3 --messages 20 --size 1kB --link "$small"
+[ "$(grep -c 'destination [123] *well, 20000 bytes' "$work/out")" = 6 ] || bad "not six receivers"
+
+# Several configs on one link, each with its own messages.
+mixture() {
+	expect 0 bulk "ctp_audio --messages 50 --interval 20ms --size 160B --deadline 200ms --start 1s" \
+		"bulk_cubic --with 'urgent=on every 2'" --bytes 200kB --link "rate 10mbit delay 15ms"
+}
+mixture
+says 'session 1 ctp_audio *well.* 8000 bytes' out
+says 'session 2 bulk_cubic *well.* 200000 bytes' out
+says 'of bulk_cubic with urgent: 2 sent, 2 delivered' out
+mv "$work/out" "$work/first"
+mixture
+cmp -s "$work/out" "$work/first" || bad "one seed gave two mixtures"
+expect 2 bulk udt4 --watch
+expect 0 bulk udt4 --topology direct --bytes 60kB --json
+[ "$(grep -c '      "delivered_bytes": 60000' "$work/out")" = 2 ] || bad "not two sessions on one link"
+expect 2 bulk --destinations 2
+expect 2 bulk --streams 2
+expect 2 bulk udt4 --destinations 2
+expect 2 bulk "udt4 --link x"
+says 'there is no option --link' err
+expect 2 bulk udt4 --topology dumbbell:1
+expect 2 streams --streams 2 --size 9B
+
 expect 2 no_such_config
 expect 2 ctp_minimal --link "delay 10"
 says 'fix: ' err

@@ -3,7 +3,8 @@
  * sim.c -- `nopal sim`: a config on a simulated network.
  *
  * Host 0 opens a session to host 1 (a dumbbell: every left host to its right one; a star: the
- * middle to every leaf), sends messages and closes.  The run ends when all sessions have ended,
+ * middle to every leaf; a group: the middle to all leaves), sends messages and closes.  Several
+ * configs take the pairs of hosts in turn.  The run ends when all sessions have ended,
  * when nothing is left to happen, or when the duration is over.
  */
 #include <errno.h>
@@ -39,6 +40,14 @@ static void tick(void *user)
 	tick_later(run);
 }
 
+static bool is_connectionless(const struct sim_run *run)
+{
+	for (unsigned i = 0; i < run->load_count; i++)
+		if (run->loads[i].connectionless)
+			return true;
+	return false;
+}
+
 /* Where nothing happens before it is over, the time is the duration's. */
 static void run_world(struct sim_run *run)
 {
@@ -49,7 +58,7 @@ static void run_world(struct sim_run *run)
 		tick_later(run);
 	/* Without a handshake nothing says that the receiver is done. */
 	while (nopal_world_now(run->world) < end_ns &&
-	       (run->senders_left || run->receivers_left || run->load.connectionless) &&
+	       (run->senders_left || run->receivers_left || is_connectionless(run)) &&
 	       (more = nopal_sim_step(run->world)) &&
 	       (!sim_judge_is_due(run) || sim_judge_goes_on(run)))
 		continue;
@@ -60,6 +69,54 @@ static void run_world(struct sim_run *run)
 	sim_traffic_finish(run);
 }
 
+/* The sessions of one pair. */
+static bool pair_open(struct sim_run *run, unsigned pair)
+{
+	bool one_middle = run->options.topology == SIM_STAR || run->options.destinations;
+	int host = one_middle || run->options.topology == SIM_DIRECT ? 0 : 2 * (int)pair;
+	struct nopal_endpoint *from = nopal_sim_endpoint(run->world, host, 0);
+
+	for (unsigned i = 0; i < (unsigned)run->options.streams; i++) {
+		unsigned flow = sim_flow_of(run, pair, i)->index;
+
+		if (!from || !sim_traffic_open(run, flow, from)) {
+			run->failed = true;
+			return sim_refuse("is there enough memory?", "session %u cannot be opened",
+					  flow);
+		}
+	}
+	return true;
+}
+
+/* The call at the time when the pair's sessions open. */
+static void pair_open_late(void *user)
+{
+	struct sim_listener *listener = user;
+
+	pair_open(listener->run, listener->pair);
+}
+
+static bool pair_begin(struct sim_run *run, unsigned pair)
+{
+	const struct sim_load *load = &run->loads[pair % run->load_count];
+	struct sim_listener *listeners = &run->listeners[pair * sim_places(run)];
+
+	for (unsigned place = 0; place < sim_places(run); place++) {
+		bool leaves = run->options.topology == SIM_STAR || run->options.destinations;
+		int host = leaves ? (int)(pair + place) + 1 : 2 * (int)pair + 1;
+		bool direct = run->options.topology == SIM_DIRECT && !run->options.destinations;
+
+		listeners[place].endpoint =
+			direct ? nopal_sim_endpoint(run->world, 1, (uint16_t)(SIM_PORT + pair))
+			       : nopal_sim_endpoint(run->world, host, SIM_PORT);
+		if (!sim_receive_listen(&listeners[place], load->plan))
+			return sim_refuse("is there enough memory?", "host %d cannot listen", host);
+	}
+	if (load->start_ns)
+		return nopal_sim_at(run->world, load->start_ns, pair_open_late, listeners) == 0;
+	return pair_open(run, pair);
+}
+
 /* False: a problem was told. */
 static bool begin(struct sim_run *run)
 {
@@ -68,47 +125,62 @@ static bool begin(struct sim_run *run)
 	if (error)
 		return sim_refuse("give a file in a folder that may be written", "the trace %s: %s",
 				  run->options.trace ? run->options.trace : "", strerror(-error));
-	if (run->options.watch && nopal_watch_start(run->world, run->load.plan, true))
+	if (run->options.watch && nopal_watch_start(run->world, run->loads[0].plan, true))
 		return sim_refuse("is there enough memory?", "the run cannot be watched");
-	for (int i = 0; i < run->options.flows; i++) {
-		bool star = run->options.topology == SIM_STAR;
-		int from = star ? 0 : 2 * i;
-		int to = star ? i + 1 : 2 * i + 1;
-
-		if (!sim_traffic_open(run, (unsigned)i, nopal_sim_endpoint(run->world, from, 0),
-				      nopal_sim_endpoint(run->world, to, SIM_PORT)))
-			return sim_refuse("is there enough memory?", "session %d cannot be opened",
-					  i);
-	}
+	run->senders_left = run->options.flows;
+	for (unsigned pair = 0; pair < (unsigned)run->options.pairs; pair++)
+		if (!pair_begin(run, pair))
+			return false;
 	return true;
+}
+
+/* A star whose rays may differ. */
+static int group_network(struct sim_run *run)
+{
+	const struct sim_options *options = &run->options;
+	int error = nopal_sim_host(run->world);
+
+	for (int i = 0; i < options->destinations && error >= 0; i++) {
+		unsigned link =
+			(unsigned)i < options->link_count ? (unsigned)i : options->link_count - 1;
+		int leaf = nopal_sim_host(run->world);
+
+		error = leaf < 0 ? leaf
+				 : nopal_sim_connect(run->world, 0, leaf, &options->forward[link],
+						     &options->reverse[link]);
+	}
+	return error;
+}
+
+static int network(struct sim_run *run)
+{
+	const struct sim_options *options = &run->options;
+	const struct nopal_link *forward = options->forward, *reverse = options->reverse;
+
+	if (options->destinations)
+		return group_network(run);
+	if (options->topology == SIM_DUMBBELL)
+		return nopal_sim_dumbbell(run->world, options->pairs, NULL, forward, reverse);
+	if (options->topology == SIM_STAR)
+		return nopal_sim_star(run->world, options->pairs, forward, reverse);
+	if (nopal_sim_host(run->world) < 0 || nopal_sim_host(run->world) < 0)
+		return -ENOMEM;
+	return nopal_sim_connect(run->world, 0, 1, forward, reverse);
 }
 
 static bool make_world(struct sim_run *run)
 {
-	const struct sim_options *options = &run->options;
-	struct nopal_world *world = nopal_sim_new(options->seed);
-	int error = -ENOMEM;
-
-	run->world = world;
-	if (world && sim_traffic_prepare(run)) {
-		if (options->topology == SIM_DUMBBELL)
-			error = nopal_sim_dumbbell(world, options->flows, NULL, &options->forward,
-						   &options->reverse);
-		else if (options->topology == SIM_STAR)
-			error = nopal_sim_star(world, options->flows, &options->forward,
-					       &options->reverse);
-		else if (nopal_sim_host(world) >= 0 && nopal_sim_host(world) >= 0)
-			error = nopal_sim_connect(world, 0, 1, &options->forward,
-						  &options->reverse);
-	}
-	return error >= 0 || sim_refuse("is there enough memory?", "the network cannot be built");
+	run->world = nopal_sim_new(run->options.seed);
+	return (run->world && sim_traffic_prepare(run) && network(run) >= 0) ||
+	       sim_refuse("is there enough memory?", "the network cannot be built");
 }
 
 bool sim_again(const struct sim_run *run, struct sim_run *ret_again)
 {
 	*ret_again = (struct sim_run){
 		.options = run->options,
-		.load = run->load,
+		.loads = run->loads,
+		.load_count = run->load_count,
 	};
 	ret_again->options.trace = NULL;
 	ret_again->options.jsonl = ret_again->options.holds = false;
@@ -131,6 +203,8 @@ static enum tool_exit run_once(struct sim_run *run)
 		run->trace_hash = nopal_trace_hash(run->world);
 		error = nopal_trace_stop(run->world);
 		exit = sim_report_end(run) ? TOOL_GOOD : TOOL_FAILED;
+		if (run->failed)
+			exit = TOOL_ENVIRONMENT;
 		if (error) {
 			sim_refuse("is the disk full?", "the trace was not written whole: %s",
 				   strerror(-error));
@@ -142,25 +216,75 @@ static enum tool_exit run_once(struct sim_run *run)
 	return exit;
 }
 
+/* The configs of the call, each with its messages. */
+struct loads {
+	struct sim_load one[SIM_LOADS];
+	char *text[SIM_LOADS]; /* of the words */
+	unsigned count;
+};
+
+static bool load_add(struct loads *loads, const struct tool_call *call, const char *word,
+		     const struct sim_options *options)
+{
+	struct tool_call *own = tool_need(calloc(1, sizeof(*own)));
+	struct sim_load *load = &loads->one[loads->count];
+	const char *config;
+	bool read = sim_word_read(call, word, own, &config, &loads->text[loads->count]);
+
+	loads->count++;
+	if (read)
+		load->plan = tool_plan(own, config);
+	read = load->plan && sim_layers_fit(options, load->plan) &&
+	       sim_load_read(own, options->seed, load);
+	free(own);
+	return read;
+}
+
+static bool loads_read(struct loads *loads, const struct tool_call *call,
+		       const struct sim_options *options)
+{
+	if (call->word_count > SIM_LOADS)
+		return sim_refuse("give fewer", "more than %d configs", SIM_LOADS);
+	for (int i = 0; i < call->word_count; i++)
+		if (!load_add(loads, call, call->words[i], options))
+			return false;
+	return true;
+}
+
+static void loads_free(struct loads *loads)
+{
+	for (unsigned i = 0; i < loads->count; i++) {
+		if (loads->one[i].plan)
+			nopal_plan_unref(loads->one[i].plan);
+		free(loads->text[i]);
+	}
+	free(loads);
+}
+
 static enum tool_exit sim_main(const struct tool_call *call)
 {
 	struct sim_run run = { 0 };
+	struct loads *loads;
 	enum tool_exit exit = TOOL_BAD_INPUT;
 
 	if (!sim_options_read(call, &run.options))
 		return TOOL_BAD_INPUT;
-	run.load.plan = tool_plan(call, call->words[0]);
-	if (!run.load.plan)
-		return TOOL_BAD_INPUT;
-	if (sim_load_read(call, run.options.seed, &run.load))
+	loads = tool_need(calloc(1, sizeof(*loads)));
+	if (loads_read(loads, call, &run.options)) {
+		run.loads = loads->one;
+		run.load_count = loads->count;
 		exit = run_once(&run);
-	nopal_plan_unref(run.load.plan);
+	}
+	loads_free(loads);
 	return exit;
 }
 
 static const struct tool_option sim_table[] = {
 	{ "link", 'l', "WORDS", "the link, in words of tc-netem; default: " SIM_LINK },
 	{ "topology", 0, "direct|dumbbell:N|star:N", "who is joined to whom; default: direct" },
+	{ "destinations", 0, "N", "a group of so many; repeat --link for a link to each" },
+	{ "streams", 0, "N", "so many sessions on each flow" },
+	{ "start", 0, "TIME", "when sessions open; default: 0s" },
 	{ "bytes", 'b', "SIZE", "bytes that each session sends; default: 10MB" },
 	{ "messages", 'n', "N", "messages that each session sends" },
 	{ "size", 's', "SIZE", "bytes of a message; default: what suits the config" },
@@ -185,7 +309,7 @@ static const struct tool_option sim_table[] = {
 
 const struct tool tool_sim = {
 	.name = "sim",
-	.words = "CONF",
+	.words = "CONF...",
 	.summary = "run a config over a simulated network in virtual time",
 	.help = "Opens sessions of the config between simulated hosts, sends messages through "
 		"them, checks every byte that arrives, and tells what came of it.  The same seed "
@@ -201,9 +325,11 @@ const struct tool tool_sim = {
 		"  nopal sim bulk --link \"rate 100mbit delay 25ms loss 1%\"\n"
 		"  nopal sim ctp_audio --messages 500 --interval 20ms --size 160B\n"
 		"  nopal sim ctp_mixed --with \"deadline=200ms every 5\"\n"
+		"  nopal sim bulk \"ctp_audio --messages 500 --interval 20ms --size 160B\"\n"
+		"  nopal sim one_to_many_all --destinations 3 --link \"delay 5ms\" --link \"loss 2%\"\n"
 		"  nopal sim bulk --topology dumbbell:10 --bytes 100MB --jsonl\n",
 	.min_words = 1,
-	.max_words = 1,
+	.max_words = -1,
 	.options = sim_table,
 	.run = sim_main,
 };

@@ -9,11 +9,19 @@
 
 enum sim_topology { SIM_DIRECT, SIM_DUMBBELL, SIM_STAR };
 
+enum { SIM_LINKS = 64, SIM_LOADS = 64, SIM_DESTINATIONS = 1024, SIM_STREAMS = 4096 };
+
 struct sim_options {
-	const char *link_text, *trace;
-	struct nopal_link forward, reverse;
+	const char *link_text, *trace; /* link_text: of the first link */
+	/* Of the first link, and of each destination; the last one stands for those behind it. */
+	struct nopal_link forward[SIM_LINKS], reverse[SIM_LINKS];
+	unsigned link_count;
 	enum sim_topology topology;
-	int flows;
+	bool topology_given;
+	int pairs;	  /* of hosts, or a group: who sends, and who receives */
+	int streams;	  /* sessions of each pair, which share a flow */
+	int destinations; /* of a group; 0: none is opened */
+	int flows;	  /* all sessions that send */
 	uint64_t seed;
 	int64_t duration_ns;
 	bool duration_given;
@@ -31,6 +39,7 @@ struct sim_load {
 	uint64_t size;	     /* of each but the last */
 	int64_t interval_ns; /* between messages; 0: as fast as they go */
 	int64_t deadline_ns; /* later deliveries are late; 0: none are */
+	int64_t start_ns;    /* when its sessions open */
 	struct sim_kinds kinds;
 };
 
@@ -77,8 +86,11 @@ struct sim_flow {
 	struct sim_run *run;
 	const struct sim_load *load;
 	struct sim_end sender;
-	struct sim_receiver receiver;
-	unsigned index;
+	struct sim_receiver *receivers; /* one, or one at each destination, by id - 1 */
+	unsigned receiver_count;
+	unsigned index, pair, stream;
+	bool complete;		       /* judged: each message is where it is to be */
+	unsigned destination;	       /* property of its messages; 0: there is none */
 	uint64_t next;		       /* message to send */
 	uint64_t sent_bytes;	       /* of those before it */
 	bool call_set;		       /* a call at the time of `next` is on its way */
@@ -101,9 +113,19 @@ struct sim_progress {
 	uint64_t steps;	     /* all of the run */
 };
 
+/* Receives what is sent to one host by the flows of one pair. */
+struct sim_listener {
+	struct sim_run *run;
+	unsigned pair, place; /* place: in the receivers of each flow */
+	struct nopal_endpoint *endpoint;
+	struct sim_guest *guests;
+};
+
 struct sim_run {
 	struct sim_options options;
-	struct sim_load load;
+	const struct sim_load *loads; /* pairs have them in turn */
+	unsigned load_count;
+	struct sim_listener *listeners; /* by pair, and in it by place */
 	struct nopal_world *world;
 	struct sim_flow *flows;
 	uint8_t *pattern, *scratch;
@@ -115,6 +137,7 @@ struct sim_run {
 	struct judgement judgement;
 	struct judge_suspects *suspects;
 	bool lacks_messages; /* a message is missing that was promised to arrive */
+	bool failed;	     /* a session could not be opened in the middle of the run */
 	bool stranded;	     /* a session that ended kept messages from delivery */
 	uint64_t told_bytes; /* delivered when --jsonl spoke last */
 	uint64_t trace_hash;
@@ -132,6 +155,12 @@ __attribute__((format(printf, 2, 3))) bool sim_refuse(const char *fix, const cha
 /* False: a problem was printed; so of the next one, which is given the plan. */
 bool sim_options_read(const struct tool_call *call, struct sim_options *options);
 bool sim_load_read(const struct tool_call *call, uint64_t seed, struct sim_load *load);
+/* The config of a word, and the call with the options that follow it there: "udt4 --bytes 1MB".
+ * `ret_text` is what both point into; the caller frees it.  False: a problem was printed. */
+bool sim_word_read(const struct tool_call *call, const char *word, struct tool_call *ret_call,
+		   const char **ret_config, char **ret_text);
+/* Do --streams and --destinations go with the plan?  False: a problem was printed. */
+bool sim_layers_fit(const struct sim_options *options, const struct nopal_plan *plan);
 
 /* -------------------------------------------------- sim_message.c: messages, known by their bytes */
 
@@ -141,6 +170,8 @@ uint64_t sim_message_length(const struct sim_load *load, uint64_t number);
 /* Writes message `number` of the flow, which is sent now. */
 void sim_message_write(const struct sim_flow *flow, uint64_t number, int64_t now_ns,
 		       uint8_t *bytes);
+/* The stream of a message that has a head. */
+unsigned sim_message_stream(const struct nopal_message *message);
 /* Is this a message of the flow?  Its number, where it has a head, or 0. */
 bool sim_message_is_ours(const struct sim_flow *flow, const struct nopal_message *message,
 			 uint64_t *ret_number);
@@ -158,13 +189,39 @@ static inline bool sim_traffic_seen(const uint8_t *bits, uint64_t number)
 	return bits[number / SIM_SEEN_AT_ONCE] >> number % SIM_SEEN_AT_ONCE & 1;
 }
 bool sim_traffic_prepare(struct sim_run *run);
-bool sim_traffic_open(struct sim_run *run, unsigned flow, struct nopal_endpoint *from,
-		      struct nopal_endpoint *to);
+/* The next session of the pair: its first one opens `from` there to the first listener, and adds
+ * the others as destinations. */
+bool sim_traffic_open(struct sim_run *run, unsigned flow, struct nopal_endpoint *from);
 /* Notes the counters of sessions that have not ended, and says what they wait for where that was
  * asked. */
 void sim_traffic_finish(struct sim_run *run);
 void sim_traffic_free(struct sim_run *run);
 uint64_t sim_traffic_delivered(const struct sim_run *run);
+/* Something happened; or something that brings the run nearer to its end. */
+void sim_traffic_touch(struct sim_run *run);
+void sim_traffic_advance(struct sim_run *run);
+/* True: the bit was set before. */
+bool sim_traffic_mark(uint8_t *bits, uint64_t number);
+void sim_traffic_end(struct sim_run *run, struct sim_end *end, struct nopal_session *session,
+		     enum nopal_end how, const char *text);
+
+/* ------------------------------------------------------------ sim_receive.c: what comes */
+
+bool sim_receive_prepare(struct sim_flow *flow);
+void sim_receive_free(struct sim_flow *flow);
+/* Listens at the endpoint.  False: out of memory. */
+bool sim_receive_listen(struct sim_listener *listener, struct nopal_plan *plan);
+void sim_receive_leave(struct sim_listener *listener);
+/* The flows of a pair are in a row. */
+static inline struct sim_flow *sim_flow_of(const struct sim_run *run, unsigned pair,
+					   unsigned stream)
+{
+	return &run->flows[pair * (unsigned)run->options.streams + stream];
+}
+static inline unsigned sim_places(const struct sim_run *run)
+{
+	return run->options.destinations ? (unsigned)run->options.destinations : 1;
+}
 
 /* ---------------------------------------------- sim_judge.c: facts, and a run that stands still */
 
@@ -185,6 +242,8 @@ void sim_judge_idle(struct sim_run *run);
 void sim_judge_held(struct sim_run *run, struct sim_end *end, const struct nopal_session *session);
 /* One of the destinations of the flow's sender ended: the same. */
 void sim_judge_destination(struct sim_flow *flow, const struct nopal_destination_info *info);
+/* Is this receiver to have the message, and has it not? */
+bool sim_judge_misses(const struct sim_receiver *receiver, uint64_t number);
 /* When all has ended: verdicts, and whom they blame. */
 void sim_judge(struct sim_run *run);
 

@@ -5,7 +5,8 @@
  * Both ends are seen: what was sent is held against what came.  A run that stands still is cut:
  * nothing is left to happen, or nothing new has happened for long, be it in virtual time or in
  * steps.  Where a promise is broken, or a session ended badly, the same run is made again, watched,
- * and its deeds say who did it: the same seed is the same run.
+ * and its deeds say who did it: the same seed is the same run.  A run of several configs is not: one
+ * plan is watched in a world.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -41,12 +42,11 @@ static void facts_add(struct judge_facts *facts, const struct nopal_counters *co
 }
 
 /* Both ends, and those of a group that have ended. */
-static void facts_of_flow(struct judge_facts *facts, const struct sim_flow *flow,
-			  const struct nopal_counters *sender,
-			  const struct nopal_counters *receiver)
+static void facts_of_flow(struct judge_facts *facts, const struct sim_flow *flow)
 {
-	facts_add(facts, sender);
-	facts_add(facts, receiver);
+	facts_add(facts, end_counters(&flow->sender));
+	for (unsigned i = 0; i < flow->receiver_count; i++)
+		facts_add(facts, end_counters(&flow->receivers[i].end));
 	facts->misuses += flow->gone.misuses;
 	facts->data += flow->gone.data;
 	facts->control += flow->gone.control;
@@ -89,27 +89,81 @@ static struct nopal_link_counters link_of(const struct sim_run *run)
 	return link;
 }
 
+static int64_t later(int64_t one, int64_t other)
+{
+	return one > other ? one : other;
+}
+
 static void progress_mark(struct sim_run *run)
 {
 	struct sim_progress *progress = &run->progress;
 	const struct sim_options *options = &run->options;
-	int64_t trip_ns = link_trip_ns(&options->forward) + link_trip_ns(&options->reverse);
+	int64_t trip_ns = 0, interval_ns = 0;
+
+	for (unsigned i = 0; i < options->link_count; i++)
+		trip_ns = later(trip_ns, link_trip_ns(&options->forward[i]) +
+						 link_trip_ns(&options->reverse[i]));
+	for (unsigned i = 0; i < run->load_count; i++)
+		interval_ns =
+			later(interval_ns, run->loads[i].interval_ns + run->loads[i].start_ns);
 
 	progress->marked = progress->count;
 	progress->at_ns = nopal_world_now(run->world);
 	progress->patience_ns =
-		STUCK_SECONDS * NOPAL_SECOND + STUCK_ROUND_TRIPS * trip_ns + run->load.interval_ns;
+		STUCK_SECONDS * NOPAL_SECOND + STUCK_ROUND_TRIPS * trip_ns + interval_ns;
 	progress->marked_steps = progress->steps;
 	progress->transmissions = transmissions(run);
 	progress->link = link_of(run);
 }
 
+/* So many receivers are to have a message of the flow. */
+static unsigned receivers_wanted(const struct sim_flow *flow, unsigned kind)
+{
+	const struct nopal_guarantee *one =
+		&flow->load->kinds.one[kind].promised.quality[NOPAL_RECEIVERS];
+	int64_t bound = judge_bound(flow->load->plan, one);
+
+	if (one->value == NOPAL_EVERY)
+		return flow->receiver_count;
+	return (one->value & NOPAL_SO_MANY) && bound > 0 ? (unsigned)bound : 1;
+}
+
+bool sim_judge_misses(const struct sim_receiver *receiver, uint64_t number)
+{
+	const struct sim_flow *flow = receiver->flow;
+	unsigned kind = sim_kind_of(&flow->load->kinds, number), wanted, have = 0;
+	uint64_t only = 0;
+
+	if (sim_traffic_seen(receiver->seen, number))
+		return false;
+	if (flow->destination)
+		only = properties_value(&flow->load->kinds.with, number, "destination");
+	if (only)
+		return only == (uint64_t)(receiver - flow->receivers) + 1;
+	wanted = receivers_wanted(flow, kind);
+	for (unsigned i = 0; wanted < flow->receiver_count && i < flow->receiver_count; i++)
+		have += sim_traffic_seen(flow->receivers[i].seen, number);
+	return have < wanted;
+}
+
+/* Messages that have not come to receivers that are to have them. */
+static uint64_t flow_misses(const struct sim_flow *flow)
+{
+	const struct sim_load *load = flow->load;
+	uint64_t missing = 0;
+
+	if (flow->receiver_count == 1)
+		return load->messages - flow->receivers[0].tally.delivered_messages;
+	for (unsigned r = 0; r < flow->receiver_count; r++)
+		for (uint64_t i = 0; i < load->messages; i++)
+			missing += sim_judge_misses(&flow->receivers[r], i);
+	return missing;
+}
+
 static bool all_done(const struct sim_run *run)
 {
 	for (int i = 0; i < run->options.flows; i++)
-		if (run->flows[i].receiver.tally.delivered_messages !=
-			    run->flows[i].load->messages ||
-		    !run->flows[i].closed)
+		if (!run->flows[i].closed || flow_misses(&run->flows[i]))
 			return false;
 	return true;
 }
@@ -122,7 +176,7 @@ static void stuck(struct sim_run *run, const char *how)
 		const struct sim_flow *flow = &run->flows[i];
 
 		all += flow->load->messages;
-		missing += flow->load->messages - flow->receiver.tally.delivered_messages;
+		missing += flow_misses(flow);
 	}
 	if (all_done(run))
 		snprintf(run->stuck, sizeof(run->stuck),
@@ -142,15 +196,15 @@ bool sim_judge_goes_on(struct sim_run *run)
 	char how[JUDGE_TEXT];
 	struct judge_facts facts = {
 		.steps = run->progress.steps,
-		.open_ns = nopal_world_now(run->world) * run->options.flows,
+		.open_ns =
+			nopal_world_now(run->world) * run->options.flows * (int64_t)sim_places(run),
 	};
 
 	/* All sessions together. */
 	for (int i = 0; i < run->options.flows; i++) {
 		const struct sim_flow *flow = &run->flows[i];
 
-		facts_of_flow(&facts, flow, end_counters(&flow->sender),
-			      end_counters(&flow->receiver.end));
+		facts_of_flow(&facts, flow);
 	}
 	if (judge_storms(&facts))
 		return false;
@@ -209,13 +263,20 @@ static int end_of(const struct sim_end *end)
 	return end->ended ? end->how : JUDGE_OPEN;
 }
 
-/* The facts that all messages of a flow have in common. */
-static void facts_make(const struct sim_run *run, const struct sim_flow *flow,
+static bool corrupts(const struct sim_options *options)
+{
+	for (unsigned i = 0; i < options->link_count; i++)
+		if (options->forward[i].corrupt || options->reverse[i].corrupt)
+			return true;
+	return false;
+}
+
+/* The facts that all messages to a receiver have in common. */
+static void facts_make(const struct sim_run *run, const struct sim_receiver *receiver,
 		       struct judge_facts *facts)
 {
-	const struct sim_options *options = &run->options;
+	const struct sim_flow *flow = receiver->flow;
 	const struct nopal_counters *sender = &flow->sender.counters;
-	const struct sim_receiver *receiver = &flow->receiver;
 
 	*facts = (struct judge_facts){
 		.sender_end = end_of(&flow->sender),
@@ -223,7 +284,7 @@ static void facts_make(const struct sim_run *run, const struct sim_flow *flow,
 		.numbered = flow->load->size >= SIM_HEAD_BYTES,
 		.counted = true,
 		.bytes_seen = true,
-		.link_corrupts = options->forward.corrupt || options->reverse.corrupt,
+		.link_corrupts = corrupts(&run->options),
 		.receiver_restarted = receiver->accepted > 1,
 		.sent = flow->next,
 		.delivered = receiver->tally.delivered_messages,
@@ -235,16 +296,17 @@ static void facts_make(const struct sim_run *run, const struct sim_flow *flow,
 		.stranded = receiver->end.stranded,
 		.steps = run->progress.steps / (uint64_t)run->options.flows,
 	};
-	facts_of_flow(facts, flow, sender, &receiver->end.counters);
+	facts_of_flow(facts, flow);
 	if (flow->no_room)
 		facts->sender_end = NOPAL_RESOURCE;
 }
 
 /* What came of the messages of one kind. */
-static void facts_of_kind(const struct sim_flow *flow, unsigned kind, struct judge_facts *facts)
+static void facts_of_kind(const struct sim_receiver *receiver, unsigned kind,
+			  struct judge_facts *facts)
 {
-	const struct sim_kinds *kinds = &flow->load->kinds;
-	const struct sim_came *came = &flow->receiver.history.came[kind];
+	const struct sim_kinds *kinds = &receiver->flow->load->kinds;
+	const struct sim_came *came = &receiver->history.came[kind];
 
 	facts->names = *kinds->one[kind].names ? kinds->one[kind].names : NULL;
 	facts->twice = came->twice;
@@ -257,10 +319,13 @@ static void facts_of_kind(const struct sim_flow *flow, unsigned kind, struct jud
 	facts->missing = facts->gaps = facts->lies = facts->given_up = (struct judge_count){ 0 };
 }
 
-static void missing_note(const struct sim_flow *flow, uint64_t number, struct judge_facts *facts)
+static void missing_note(const struct sim_receiver *receiver, uint64_t number,
+			 struct judge_facts *facts)
 {
+	const struct sim_flow *flow = receiver->flow;
+
 	judge_note(&facts->missing, number);
-	if (number < flow->receiver.history.beyond_gapless)
+	if (number < receiver->history.beyond_gapless)
 		judge_note(&facts->gaps, number);
 	if (sim_traffic_seen(flow->told, number))
 		judge_note(&facts->lies, number);
@@ -269,15 +334,18 @@ static void missing_note(const struct sim_flow *flow, uint64_t number, struct ju
 }
 
 /* Messages of a kind that never came, and their outcomes as told. */
-static void facts_of_missing(const struct sim_flow *flow, unsigned kind, struct judge_facts *facts)
+static void facts_of_missing(const struct sim_receiver *receiver, unsigned kind,
+			     struct judge_facts *facts)
 {
-	const uint8_t *seen = flow->receiver.seen;
+	const struct sim_flow *flow = receiver->flow;
+	const uint8_t *seen = receiver->seen;
 
 	for (uint64_t i = 0; facts->numbered && i < flow->next; i++) {
 		if (i % SIM_SEEN_AT_ONCE == 0 && seen[i / SIM_SEEN_AT_ONCE] == SIM_SEEN_ALL)
 			i += SIM_SEEN_AT_ONCE - 1;
-		else if (!sim_traffic_seen(seen, i) && sim_kind_of(&flow->load->kinds, i) == kind)
-			missing_note(flow, i, facts);
+		else if (sim_kind_of(&flow->load->kinds, i) == kind &&
+			 sim_judge_misses(receiver, i))
+			missing_note(receiver, i, facts);
 	}
 }
 
@@ -290,15 +358,16 @@ static void judgement_add(struct sim_run *run, const struct judgement *one)
 }
 
 /* Each kind of messages by its own promise. */
-static void judge_flow(struct sim_run *run, struct sim_flow *flow)
+static void judge_receiver(struct sim_run *run, const struct sim_receiver *receiver)
 {
+	const struct sim_flow *flow = receiver->flow;
 	struct judge_facts facts;
 	struct judgement one;
 
-	facts_make(run, flow, &facts);
+	facts_make(run, receiver, &facts);
 	for (unsigned kind = 0; kind < flow->load->kinds.count; kind++) {
-		facts_of_kind(flow, kind, &facts);
-		facts_of_missing(flow, kind, &facts);
+		facts_of_kind(receiver, kind, &facts);
+		facts_of_missing(receiver, kind, &facts);
 		judge(flow->load->plan, &facts, &one);
 		judgement_add(run, &one);
 		run->lacks_messages |=
@@ -310,13 +379,18 @@ static void judge_flow(struct sim_run *run, struct sim_flow *flow)
 
 void sim_judge(struct sim_run *run)
 {
-	for (int i = 0; i < run->options.flows; i++)
-		judge_flow(run, &run->flows[i]);
+	for (int i = 0; i < run->options.flows; i++) {
+		struct sim_flow *flow = &run->flows[i];
+
+		flow->complete = flow->closed && flow_misses(flow) == 0;
+		for (unsigned r = 0; r < flow->receiver_count; r++)
+			judge_receiver(run, &flow->receivers[r]);
+	}
 	if (!judge_is_broken(&run->judgement) && !run->judgement.end)
 		return;
 	if (run->options.watch) {
 		judge_suspect_deeds(run->suspects, run->world);
-	} else if (sim_traffic_delivered(run) <= AGAIN_MAX) {
+	} else if (run->load_count == 1 && sim_traffic_delivered(run) <= AGAIN_MAX) {
 		struct sim_run again;
 
 		if (sim_again(run, &again))

@@ -3,7 +3,7 @@
  * sim_message.c -- the messages of `nopal sim`, known by their bytes.
  *
  * A message of at least 16 bytes begins with the time of its sending and its number, 8 bytes each,
- * big endian.  All other bytes are a piece of one pseudo-random pattern, from a place that depends
+ * big endian; the number's upper 16 bits are the stream.  All other bytes are a piece of one pseudo-random pattern, from a place that depends
  * on the flow and the number, so that bytes of another message or of another place are wrong bytes.
  */
 #include <stdlib.h>
@@ -18,6 +18,7 @@ enum {
 	BYTE_MASK = 0xff,
 	PATTERN_SHIFTS = 1021, /* prime */
 	FLOW_STEP = 97,	       /* shift from flow to flow */
+	STREAM_SHIFT = 48,
 };
 
 static void put_word(uint8_t *bytes, uint64_t word)
@@ -67,26 +68,38 @@ void sim_message_write(const struct sim_flow *flow, uint64_t number, int64_t now
 	memcpy(bytes, pattern_of(flow, number, length), length);
 	if (length >= SIM_HEAD_BYTES) {
 		put_word(bytes, (uint64_t)now_ns);
-		put_word(bytes + HEAD_NUMBER, number);
+		put_word(bytes + HEAD_NUMBER, (uint64_t)flow->stream << STREAM_SHIFT | number);
 	}
+}
+
+static uint64_t number_of(const struct nopal_message *message)
+{
+	uint8_t head[SIM_HEAD_BYTES];
+	uint64_t number = 0;
+
+	nopal_message_copy(message, 0, head, sizeof(head));
+	for (int i = HEAD_NUMBER; i < SIM_HEAD_BYTES; i++)
+		number = number << BYTE_BITS | head[i];
+	return number;
+}
+
+unsigned sim_message_stream(const struct nopal_message *message)
+{
+	return (unsigned)(number_of(message) >> STREAM_SHIFT);
 }
 
 bool sim_message_is_ours(const struct sim_flow *flow, const struct nopal_message *message,
 			 uint64_t *ret_number)
 {
 	const struct sim_load *load = flow->load;
-	uint64_t length = nopal_message_length(message), number = 0;
-	uint8_t head[SIM_HEAD_BYTES];
+	uint64_t length = nopal_message_length(message);
 
 	*ret_number = 0;
 	if (length < SIM_HEAD_BYTES)
 		return length == load->size ||
 		       length == sim_message_length(load, load->messages - 1);
-	nopal_message_copy(message, 0, head, sizeof(head));
-	for (int i = HEAD_NUMBER; i < SIM_HEAD_BYTES; i++)
-		number = number << BYTE_BITS | head[i];
-	*ret_number = number;
-	return number < load->messages && length == sim_message_length(load, number);
+	*ret_number = number_of(message) - ((uint64_t)flow->stream << STREAM_SHIFT);
+	return *ret_number < load->messages && length == sim_message_length(load, *ret_number);
 }
 
 static uint64_t wrong_in_piece(const uint8_t *bytes, const uint8_t *expected, uint64_t length)

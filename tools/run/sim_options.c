@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <nopal/microprotocol.h>
 #include "frame/tool.h"
@@ -15,6 +16,7 @@ enum {
 	SIM_MAX_FLOWS = 10000,
 	SIM_BULK_BYTES = 64 << 10, /* messages of reliable configs */
 	SIM_DECIMAL = 10,
+	SIM_WORDS = 64, /* of a config with its options */
 	SIM_TEXT = 256, /* bytes of what is said about a mistake */
 };
 #define SIM_BYTES	INT64_C(10000000)    /* unless said otherwise */
@@ -87,10 +89,14 @@ bool sim_load_read(const struct tool_call *call, uint64_t seed, struct sim_load 
 	load->connectionless = !nopal_plan_provides(load->plan, "connection");
 	if (!read_amount(call, load) ||
 	    !tool_quantity(call, "interval", NOPAL_TIME, 0, &load->interval_ns) ||
-	    !tool_quantity(call, "deadline", NOPAL_TIME, 0, &load->deadline_ns))
+	    !tool_quantity(call, "deadline", NOPAL_TIME, 0, &load->deadline_ns) ||
+	    !tool_quantity(call, "start", NOPAL_TIME, 0, &load->start_ns))
 		return false;
-	if (load->interval_ns < 0 || load->deadline_ns < 0)
+	if (load->interval_ns < 0 || load->deadline_ns < 0 || load->start_ns < 0)
 		return sim_refuse("give times above zero", "a time is negative");
+	if (tool_value(call, "streams") && load->size < SIM_HEAD_BYTES)
+		return sim_refuse("give --size 16B or more",
+				  "messages of streams have room for their number");
 	return sim_kinds_read(call, load->plan, seed, load->messages, &load->kinds);
 }
 
@@ -102,7 +108,8 @@ static bool read_topology(const char *text, struct sim_options *options)
 	char *end = NULL;
 	long count = 0;
 
-	options->flows = 1;
+	options->pairs = 1;
+	options->topology_given = text != NULL;
 	if (!text || strcmp(text, "direct") == 0)
 		return true;
 	if (strncmp(text, "dumbbell:", strlen("dumbbell:")) == 0)
@@ -114,8 +121,85 @@ static bool read_topology(const char *text, struct sim_options *options)
 	if (!end || end == number + 1 || *end || count < 1 || count > SIM_MAX_FLOWS)
 		return sim_refuse("write direct, dumbbell:N or star:N, N from 1 to 10000",
 				  "--topology %s: not known", text);
-	options->flows = (int)count;
+	options->pairs = (int)count;
 	return true;
+}
+
+/* Several configs: a pair of hosts for each, on one link. */
+static bool read_pairs(const struct tool_call *call, struct sim_options *options)
+{
+	if (options->destinations && (call->word_count > 1 || options->topology_given))
+		return sim_refuse("give one config, and --link for each destination",
+				  "--destinations goes with one config, and with no --topology");
+	if (options->watch && call->word_count > 1)
+		return sim_refuse("leave it out, or run the configs one by one",
+				  "--watch goes with one config");
+	if (options->topology == SIM_DIRECT && call->word_count > 1) {
+		options->pairs = call->word_count;
+		if (!options->topology_given)
+			options->topology = SIM_DUMBBELL;
+	}
+	if (options->pairs < call->word_count)
+		return sim_refuse("give a pair to each", "%d configs, and %d pairs of hosts",
+				  call->word_count, options->pairs);
+	options->flows = options->pairs * options->streams;
+	return options->flows <= SIM_MAX_FLOWS ||
+	       sim_refuse("give fewer", "more than %d sessions", SIM_MAX_FLOWS);
+}
+
+static bool read_number(const struct tool_call *call, const char *option, int fallback, int most,
+			int *ret_number)
+{
+	int64_t number;
+
+	if (!tool_quantity(call, option, NOPAL_COUNT, fallback, &number))
+		return false;
+	*ret_number = (int)number;
+	return number == fallback || (number >= 1 && number <= most) ||
+	       sim_refuse("give a number in this range", "--%s is from 1 to %d", option, most);
+}
+
+/* --link, once for all, or once for each destination. */
+static bool read_links(const struct tool_call *call, struct sim_options *options)
+{
+	static const char *const none[] = { SIM_LINK, NULL };
+	const char *const *texts = tool_value(call, "link") ? tool_values(call, "link") : none;
+	struct nopal_problems problems = { 0 };
+
+	options->link_text = texts[0];
+	for (; texts[options->link_count]; options->link_count++) {
+		unsigned i = options->link_count;
+
+		if (i == SIM_LINKS)
+			return sim_refuse("give fewer", "more than %d links", SIM_LINKS);
+		nopal_link_parse(texts[i], &options->forward[i], &options->reverse[i], &problems);
+		if (tool_problems(&problems))
+			return false;
+	}
+	nopal_problems_fini(&problems);
+	if (!options->destinations) {
+		/* As of every option that is given once more, the last one counts. */
+		options->link_text = texts[options->link_count - 1];
+		options->forward[0] = options->forward[options->link_count - 1];
+		options->reverse[0] = options->reverse[options->link_count - 1];
+		options->link_count = 1;
+	}
+	return options->link_count <= (unsigned)options->destinations || !options->destinations ||
+	       sim_refuse("give one for each at most", "%u links to %d destinations",
+			  options->link_count, options->destinations);
+}
+
+bool sim_layers_fit(const struct sim_options *options, const struct nopal_plan *plan)
+{
+	const struct nopal_plan_info *info = nopal_plan_info(plan);
+
+	if (options->streams > 1 && !strstr(info->canonical, " per_stream\n") &&
+	    !strstr(info->canonical, " shared\n"))
+		return sim_refuse("take one with a layer per_stream or shared, as `streams`",
+				  "--streams: config %s has one session on a flow", info->name);
+	return !options->destinations || nopal_property(plan, "destination") ||
+	       sim_refuse("take one to many, as `one_to_many_all`",
+			  "--destinations: config %s has one destination", info->name);
 }
 
 static bool read_detail(const char *text, struct sim_options *options)
@@ -131,7 +215,6 @@ static bool read_detail(const char *text, struct sim_options *options)
 
 bool sim_options_read(const struct tool_call *call, struct sim_options *options)
 {
-	struct nopal_problems problems = { 0 };
 	int64_t seed;
 
 	options->trace = tool_value(call, "trace");
@@ -141,11 +224,10 @@ bool sim_options_read(const struct tool_call *call, struct sim_options *options)
 	options->watch = tool_value(call, "watch") != NULL;
 	if (!read_topology(tool_value(call, "topology"), options))
 		return false;
-	options->link_text = tool_value(call, "link");
-	if (!options->link_text)
-		options->link_text = SIM_LINK;
-	nopal_link_parse(options->link_text, &options->forward, &options->reverse, &problems);
-	if (tool_problems(&problems) || !read_detail(tool_value(call, "trace-detail"), options) ||
+	if (!read_number(call, "destinations", 0, SIM_DESTINATIONS, &options->destinations) ||
+	    !read_number(call, "streams", 1, SIM_STREAMS, &options->streams) ||
+	    !read_pairs(call, options) || !read_links(call, options) ||
+	    !read_detail(tool_value(call, "trace-detail"), options) ||
 	    !tool_quantity(call, "duration", NOPAL_TIME, SIM_DURATION_NS, &options->duration_ns) ||
 	    !tool_quantity(call, "every", NOPAL_TIME, NOPAL_SECOND, &options->every_ns) ||
 	    !tool_quantity(call, "seed", NOPAL_COUNT, 1, &seed))
@@ -156,4 +238,103 @@ bool sim_options_read(const struct tool_call *call, struct sim_options *options)
 		return sim_refuse("give times above zero",
 				  "a time is negative, or --every is zero");
 	return true;
+}
+
+/* -------------------------------------------------------- a config and its options */
+
+/* The options of one config, in its word. */
+static const struct tool_option own_options[] = {
+	{ "bytes", 'b', "SIZE", "" },
+	{ "messages", 'n', "N", "" },
+	{ "size", 's', "SIZE", "" },
+	{ "interval", 0, "TIME", "" },
+	{ "deadline", 0, "TIME", "" },
+	{ "start", 0, "TIME", "" },
+	TOOL_WITH_OPTION,
+	TOOL_SET_OPTION,
+	{ 0 },
+};
+static const struct tool own_tool = {
+	.name = "sim", .words = "CONF", .min_words = 1, .max_words = 1, .options = own_options
+};
+
+/* Cuts the text into words at its blanks, in place; single quotes keep what is between them. */
+static int words_cut(char *text, char **words)
+{
+	int count = 0;
+	char *to = text;
+
+	while (*text && count < SIM_WORDS) {
+		bool quoted = false;
+
+		text += strspn(text, " ");
+		if (!*text)
+			break;
+		words[count++] = to;
+		for (; *text && (quoted || *text != ' '); text++) {
+			if (*text == '\'')
+				quoted = !quoted;
+			else
+				*to++ = *text;
+		}
+		text += *text == ' ';
+		*to++ = '\0';
+	}
+	return count;
+}
+
+/* An option of the word takes the place of the one outside; more keys are set. */
+static void own_add(struct tool_call *call, const struct tool_call *own, int option)
+{
+	const char *name = own_options[option].name;
+	const char *const *values = tool_values(own, name);
+	size_t count = 0;
+	int at = 0;
+
+	while (strcmp(call->tool->options[at].name, name) != 0)
+		at++;
+	if (strcmp(name, "set") == 0)
+		while (call->repeats[at][count])
+			count++;
+	for (; *values && count < TOOL_MAX_REPEATS; values++)
+		call->repeats[at][count++] = *values;
+	call->repeats[at][count] = NULL;
+	call->values[at] = tool_value(own, name);
+}
+
+static void forget(struct tool_call *call, const char *name)
+{
+	for (int i = 0; call->tool->options[i].name; i++)
+		if (strcmp(call->tool->options[i].name, name) == 0)
+			call->values[i] = NULL;
+}
+
+bool sim_word_read(const struct tool_call *call, const char *word, struct tool_call *ret_call,
+		   const char **ret_config, char **ret_text)
+{
+	char *words[SIM_WORDS + 1] = { "sim" };
+	struct tool_call *own;
+	bool read;
+
+	*ret_call = *call;
+	*ret_config = word;
+	*ret_text = NULL;
+	if (!strchr(word, ' ') || access(word, F_OK) == 0)
+		return true;
+	*ret_text = tool_need(strdup(word));
+	own = tool_need(calloc(1, sizeof(*own)));
+	read = tool_parse(&own_tool, 1 + words_cut(*ret_text, words + 1), words, own) ==
+	       TOOL_PARSED;
+	if (read) {
+		*ret_config = own->words[0];
+		if (tool_value(own, "bytes") || tool_value(own, "messages")) {
+			forget(ret_call, "bytes");
+			forget(ret_call, "messages");
+		}
+		for (int i = 0; own_options[i].name; i++)
+			if (tool_value(own, own_options[i].name))
+				own_add(ret_call, own, i);
+	}
+	free(own);
+	return read;
 }

@@ -18,10 +18,25 @@ enum {
 	TAIL = 99,
 	BYTE_BITS = 8,
 	UDP_IP_BYTES = 28,
+	ROW_ROOM = 128,
 };
 #define MILLION UINT64_C(1000000)
 
 /* ------------------------------------------------------------------- numbers */
+
+/* What streams have in common with their flow: the greatest, as of the last that ended. */
+static void counters_join(struct nopal_counters *sum, const struct nopal_counters *one)
+{
+#define OF_MESSAGES(name) (strncmp(#name, "messages_", 9) == 0 || strncmp(#name, "bytes_", 6) == 0)
+#define JOIN(name, doc)                                                                            \
+	if (OF_MESSAGES(name))                                                                     \
+		sum->name += one->name;                                                            \
+	else if (sum->name < one->name)                                                            \
+		sum->name = one->name;
+	NOPAL_COUNTERS(JOIN)
+#undef JOIN
+#undef OF_MESSAGES
+}
 
 static void counters_add(struct nopal_counters *sum, const struct nopal_counters *one)
 {
@@ -58,36 +73,54 @@ static int64_t delay_at(const int64_t *delays, uint64_t count, unsigned percent)
 	return count ? delays[rank ? rank - 1 : 0] : 0;
 }
 
-/* Those of the messages of a load (NULL: of all loads), of one kind (SIM_KINDS: of all). */
-static uint64_t delays_gather(const struct sim_run *run, const struct sim_load *load, unsigned kind,
-			      int64_t *delays)
+/* Which messages: of a load, a flow or a receiver (NULL: of all), and of a kind (SIM_KINDS: of
+ * all). */
+struct choice {
+	const struct sim_load *load;
+	const struct sim_receiver *receiver;
+	unsigned kind;
+};
+
+static uint64_t delays_of_receiver(const struct sim_receiver *receiver, const struct choice *choice,
+				   int64_t *delays)
 {
+	const struct sim_flow *flow = receiver->flow;
 	uint64_t count = 0;
 
-	for (int f = 0; f < run->options.flows; f++) {
-		const struct sim_flow *flow = &run->flows[f];
-		const int64_t *delay_ns = flow->receiver.delay_ns;
-
-		for (uint64_t i = 0; (!load || flow->load == load) && i < flow->next; i++) {
-			if (delay_ns[i] == SIM_NO_DELAY ||
-			    (kind < SIM_KINDS && sim_kind_of(&flow->load->kinds, i) != kind))
-				continue;
-			if (delays)
-				delays[count] = delay_ns[i];
-			count++;
-		}
+	if ((choice->load && flow->load != choice->load) ||
+	    (choice->receiver && receiver != choice->receiver))
+		return 0;
+	for (uint64_t i = 0; i < flow->next; i++) {
+		if (receiver->delay_ns[i] == SIM_NO_DELAY ||
+		    (choice->kind < SIM_KINDS &&
+		     sim_kind_of(&flow->load->kinds, i) != choice->kind))
+			continue;
+		if (delays)
+			delays[count] = receiver->delay_ns[i];
+		count++;
 	}
 	return count;
 }
 
-static struct sim_delays delays_of(const struct sim_run *run, const struct sim_load *load,
-				   unsigned kind)
+static uint64_t delays_gather(const struct sim_run *run, const struct choice *choice,
+			      int64_t *delays)
 {
-	uint64_t count = delays_gather(run, load, kind, NULL);
+	uint64_t count = 0;
+
+	for (int f = 0; f < run->options.flows; f++)
+		for (unsigned r = 0; r < run->flows[f].receiver_count; r++)
+			count += delays_of_receiver(&run->flows[f].receivers[r], choice,
+						    delays ? delays + count : NULL);
+	return count;
+}
+
+static struct sim_delays delays_of(const struct sim_run *run, const struct choice *choice)
+{
+	uint64_t count = delays_gather(run, choice, NULL);
 	int64_t *delays = tool_need(calloc(count + 1, sizeof(*delays)));
 	struct sim_delays found = { .count = count };
 
-	delays_gather(run, load, kind, delays);
+	delays_gather(run, choice, delays);
 	qsort(delays, count, sizeof(*delays), delay_compare);
 	found.p50_ns = delay_at(delays, count, MEDIAN);
 	found.p99_ns = delay_at(delays, count, TAIL);
@@ -96,49 +129,81 @@ static struct sim_delays delays_of(const struct sim_run *run, const struct sim_l
 	return found;
 }
 
+struct sim_delays sim_report_delays(const struct sim_receiver *receiver)
+{
+	return delays_of(receiver->flow->run, &(struct choice){ NULL, receiver, SIM_KINDS });
+}
+
 void sim_report_kind(const struct sim_run *run, const struct sim_load *load, unsigned kind,
 		     struct sim_kind_row *ret_row)
 {
-	*ret_row = (struct sim_kind_row){ .delays = delays_of(run, load, kind) };
+	*ret_row = (struct sim_kind_row){ .delays = delays_of(
+						  run, &(struct choice){ load, NULL, kind }) };
 	snprintf(ret_row->names, sizeof(ret_row->names), "%s", load->kinds.one[kind].names);
 	for (int f = 0; f < run->options.flows; f++) {
 		const struct sim_flow *flow = &run->flows[f];
 
 		if (flow->load != load)
 			continue;
-		ret_row->delivered += flow->receiver.history.came[kind].delivered;
-		ret_row->late += flow->receiver.history.came[kind].late;
+		for (unsigned r = 0; r < flow->receiver_count; r++) {
+			ret_row->delivered += flow->receivers[r].history.came[kind].delivered;
+			ret_row->late += flow->receivers[r].history.came[kind].late;
+		}
 		for (uint64_t i = 0; i < flow->next; i++)
 			ret_row->sent += sim_kind_of(&load->kinds, i) == kind;
 	}
 }
 
-static void totals_make(const struct sim_run *run, struct sim_totals *totals)
+static void totals_of_receiver(struct sim_totals *totals, const struct sim_receiver *receiver)
+{
+	counters_add(&totals->receiver, &receiver->end.counters);
+#define ADD(name) totals->tally.name += receiver->tally.name;
+	SIM_TALLY(ADD)
+#undef ADD
+	if (receiver->last_delivery_ns > totals->last_delivery_ns)
+		totals->last_delivery_ns = receiver->last_delivery_ns;
+}
+
+/* Jain's index, (sum x)^2 / (n * sum x^2), in millionths.  Shares are taken in a unit that keeps
+ * 10000 flows of 100 Gbit/s within 64 bits. */
+static uint64_t fairness(const struct sim_run *run)
 {
 	const uint64_t share_bps = 100000;
-	uint64_t left, sum = 0, squares = 0;
+	uint64_t sum = 0, squares = 0, count = 0;
+
+	for (int f = 0; f < run->options.flows; f++)
+		for (unsigned r = 0; r < run->flows[f].receiver_count; r++, count++) {
+			uint64_t share =
+				sim_report_goodput(&run->flows[f].receivers[r]) / share_bps;
+
+			sum += share;
+			squares += share * share;
+		}
+	return squares ? nopal_scale(nopal_scale(sum, MILLION, count), sum, squares) : 0;
+}
+
+static void totals_make(const struct sim_run *run, struct sim_totals *totals)
+{
+	struct nopal_counters of_flow = { 0 };
+	uint64_t left;
 
 	*totals = (struct sim_totals){ .all_delivered = true, .all_well = true };
 	for (int i = 0; i < run->options.flows; i++) {
 		const struct sim_flow *flow = &run->flows[i];
-		const struct sim_receiver *receiver = &flow->receiver;
-		uint64_t share = sim_report_goodput(receiver) / share_bps;
 
-		counters_add(&totals->sender, &flow->sender.counters);
-		counters_add(&totals->receiver, &receiver->end.counters);
+		counters_join(&of_flow, &flow->sender.counters);
+		if (flow->stream + 1 == (unsigned)run->options.streams) {
+			counters_add(&totals->sender, &of_flow);
+			of_flow = (struct nopal_counters){ 0 };
+		}
 		totals->messages_sent += flow->next;
 		totals->sent_bytes += flow->sent_bytes;
-#define ADD(name) totals->tally.name += receiver->tally.name;
-		SIM_TALLY(ADD)
-#undef ADD
-		if (receiver->last_delivery_ns > totals->last_delivery_ns)
-			totals->last_delivery_ns = receiver->last_delivery_ns;
-		totals->all_delivered &= receiver->tally.delivered_bytes == flow->load->bytes;
+		for (unsigned r = 0; r < flow->receiver_count; r++)
+			totals_of_receiver(totals, &flow->receivers[r]);
+		totals->all_delivered &= flow->complete;
 		totals->all_well &= !flow->sender.ended || flow->sender.how == NOPAL_ENDED_WELL;
-		sum += share;
-		squares += share * share;
 	}
-	totals->delays = delays_of(run, NULL, SIM_KINDS);
+	totals->delays = delays_of(run, &(struct choice){ NULL, NULL, SIM_KINDS });
 	totals->duration_ns = run->last_ns;
 	totals->goodput_bps = sim_report_rate(totals->tally.delivered_bytes,
 					      totals->last_delivery_ns - run->first_send_ns);
@@ -146,11 +211,7 @@ static void totals_make(const struct sim_run *run, struct sim_totals *totals)
 	if (totals->tally.delivered_bytes && left > totals->tally.delivered_bytes)
 		totals->overhead_ppm = nopal_scale(left - totals->tally.delivered_bytes, MILLION,
 						   totals->tally.delivered_bytes);
-	/* Jain's index, (sum x)^2 / (n * sum x^2), in millionths.  Shares are taken in a unit that
-	 * keeps 10000 flows of 100 Gbit/s within 64 bits. */
-	if (squares)
-		totals->fairness_ppm = nopal_scale(
-			nopal_scale(sum, MILLION, (uint64_t)run->options.flows), sum, squares);
+	totals->fairness_ppm = fairness(run);
 	nopal_sim_link_counters(run->world, 0, 1, &totals->link);
 }
 
@@ -220,8 +281,12 @@ static void kind_row(const struct sim_run *run, const struct sim_load *load, uns
 	struct sim_kind_row row;
 
 	sim_report_kind(run, load, kind, &row);
-	printf("  messages %s%s: %" PRIu64 " sent, %" PRIu64 " delivered",
-	       *row.names ? "with " : "without properties", row.names, row.sent, row.delivered);
+	printf("  messages %s%s%s%s: %" PRIu64 " sent, %" PRIu64 " delivered",
+	       run->load_count > 1 ? "of " : "",
+	       run->load_count > 1 ? nopal_plan_info(load->plan)->name : "",
+	       *row.names ? (run->load_count > 1 ? " with " : "with ")
+			  : (run->load_count > 1 ? " without properties" : "without properties"),
+	       row.names, row.sent, row.delivered);
 	if (load->deadline_ns)
 		printf(", %" PRIu64 " late", row.late);
 	printf("\n");
@@ -229,22 +294,70 @@ static void kind_row(const struct sim_run *run, const struct sim_load *load, uns
 	time_row("  their delay, p99", row.delays.p99_ns);
 }
 
+static void title_row(const struct sim_run *run)
+{
+	for (unsigned i = 0; i < run->load_count; i++)
+		printf("%s%s", i ? ", " : "", nopal_plan_info(run->loads[i].plan)->name);
+	printf(" over %s, seed %" PRIu64 "\n",
+	       *run->options.link_text ? run->options.link_text : "an ideal link",
+	       run->options.seed);
+}
+
+static bool has_deadline(const struct sim_run *run)
+{
+	for (unsigned i = 0; i < run->load_count; i++)
+		if (run->loads[i].deadline_ns)
+			return true;
+	return false;
+}
+
+/* What came to one receiver. */
+static void receiver_row(const struct sim_receiver *receiver)
+{
+	const uint64_t kilo = 1000;
+	uint64_t goodput = sim_report_goodput(receiver) / kilo;
+	struct sim_delays delays = sim_report_delays(receiver);
+
+	printf("%" PRIu64 " bytes, %" PRIu64 ".%03" PRIu64 " Mbit/s, delay %" PRId64
+	       " us, p99 %" PRId64 " us\n",
+	       receiver->tally.delivered_bytes, goodput / kilo, goodput % kilo,
+	       delays.p50_ns / NOPAL_MICROSECOND, delays.p99_ns / NOPAL_MICROSECOND);
+}
+
+static void flow_rows(const struct sim_flow *flow)
+{
+	const struct sim_run *run = flow->run;
+	const struct sim_end *end = &flow->sender;
+	char name[ROW_ROOM];
+
+	if (run->options.flows == 1 && flow->receiver_count == 1 && end->ended &&
+	    end->how == NOPAL_ENDED_WELL)
+		return;
+	snprintf(name, sizeof(name), "session %u%s%s", flow->index, run->load_count > 1 ? " " : "",
+		 run->load_count > 1 ? nopal_plan_info(flow->load->plan)->name : "");
+	printf("  %-22s %s%s%s", name, sim_report_end_word(end), end->text ? ": " : "",
+	       end->text ? end->text : "");
+	if (flow->receiver_count == 1) {
+		printf(", ");
+		receiver_row(&flow->receivers[0]);
+		return;
+	}
+	printf("\n");
+	for (unsigned r = 0; r < flow->receiver_count; r++) {
+		const struct sim_end *there = &flow->receivers[r].end;
+
+		printf("    destination %-8u %s, ", r + 1, sim_report_end_word(there));
+		receiver_row(&flow->receivers[r]);
+	}
+}
+
 static void report_table(const struct sim_run *run, const struct sim_totals *totals)
 {
 	const struct nopal_counters *sender = &totals->sender;
 
-	printf("%s over %s, seed %" PRIu64 "\n", nopal_plan_info(run->load.plan)->name,
-	       *run->options.link_text ? run->options.link_text : "an ideal link",
-	       run->options.seed);
-	for (int i = 0; i < run->options.flows; i++) {
-		const struct sim_end *end = &run->flows[i].sender;
-
-		if (run->options.flows > 1 || !end->ended || end->how != NOPAL_ENDED_WELL)
-			printf("  session %-14d %s%s%s, %" PRIu64 " bytes\n", i,
-			       sim_report_end_word(end), end->text ? ": " : "",
-			       end->text ? end->text : "",
-			       run->flows[i].receiver.tally.delivered_bytes);
-	}
+	title_row(run);
+	for (int i = 0; i < run->options.flows; i++)
+		flow_rows(&run->flows[i]);
 	time_row("virtual time", totals->duration_ns);
 	count_row("messages sent", totals->messages_sent);
 	count_row("messages delivered", totals->tally.delivered_messages);
@@ -255,19 +368,21 @@ static void report_table(const struct sim_run *run, const struct sim_totals *tot
 		printf("  %-22s %s\n", "goodput", "without bound: in no time");
 	else
 		share_row("goodput", totals->goodput_bps, " Mbit/s", MILLION);
-	if (run->options.flows > 1)
+	if (run->options.flows > 1 || run->options.destinations > 1)
 		share_row("fairness (Jain)", totals->fairness_ppm, "", MILLION);
 	if (totals->tally.duplicate_messages)
 		count_row("duplicates", totals->tally.duplicate_messages);
 	if (totals->tally.out_of_order_messages)
 		count_row("out of order", totals->tally.out_of_order_messages);
-	if (run->load.deadline_ns)
+	if (has_deadline(run))
 		count_row("late", totals->tally.late_messages);
 	time_row("message delay, p50", totals->delays.p50_ns);
 	time_row("message delay, p99", totals->delays.p99_ns);
 	time_row("message delay, max", totals->delays.max_ns);
-	for (unsigned i = 0; run->load.kinds.with.rule_count && i < run->load.kinds.count; i++)
-		kind_row(run, &run->load, i);
+	for (unsigned l = 0; l < run->load_count; l++)
+		for (unsigned i = 0;
+		     run->loads[l].kinds.with.rule_count && i < run->loads[l].kinds.count; i++)
+			kind_row(run, &run->loads[l], i);
 	count_row("datagrams", sender->datagrams_out);
 	count_row("resends", sender->resends);
 	count_row("segments lost", sender->segments_lost);

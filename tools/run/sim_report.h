@@ -43,6 +43,7 @@ static inline bool sim_report_took_no_time(uint64_t delivered_bytes, uint64_t go
 	return delivered_bytes > 0 && goodput_bps == 0;
 }
 const char *sim_report_end_word(const struct sim_end *end);
+struct sim_delays sim_report_delays(const struct sim_receiver *receiver);
 void sim_report_kind(const struct sim_run *run, const struct sim_load *load, unsigned kind,
 		     struct sim_kind_row *ret_row);
 /* sim_report_json.c */

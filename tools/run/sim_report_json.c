@@ -103,25 +103,80 @@ static void json_line(json_t *object, size_t flags)
 	json_decref(object);
 }
 
-static json_t *kinds_json(const struct sim_run *run, const struct sim_load *load)
+static void put_delays(json_t *object, const struct sim_delays *delays)
+{
+	put(object, "delay_p50_ns", delays->p50_ns);
+	put(object, "delay_p99_ns", delays->p99_ns);
+	put(object, "delay_max_ns", delays->max_ns);
+}
+
+static json_t *kind_json(const struct sim_run *run, const struct sim_load *load, unsigned kind)
+{
+	json_t *one = json_object();
+	struct sim_kind_row row;
+
+	sim_report_kind(run, load, kind, &row);
+	put_text(one, "config", nopal_plan_info(load->plan)->name);
+	put_text(one, "properties", row.names);
+	put(one, "sent_messages", row.sent);
+	put(one, "delivered_messages", row.delivered);
+	put(one, "late_messages", row.late);
+	put_delays(one, &row.delays);
+	return one;
+}
+
+static json_t *kinds_json(const struct sim_run *run)
 {
 	json_t *array = json_array();
 
-	for (unsigned i = 0; i < load->kinds.count; i++) {
-		json_t *one = json_object();
-		struct sim_kind_row row;
+	for (unsigned l = 0; l < run->load_count; l++)
+		for (unsigned i = 0; i < run->loads[l].kinds.count; i++)
+			json_array_append_new(array, kind_json(run, &run->loads[l], i));
+	return array;
+}
 
-		sim_report_kind(run, load, i, &row);
-		put_text(one, "properties", row.names);
-		put(one, "sent_messages", row.sent);
-		put(one, "delivered_messages", row.delivered);
-		put(one, "late_messages", row.late);
-		put(one, "delay_p50_ns", row.delays.p50_ns);
-		put(one, "delay_p99_ns", row.delays.p99_ns);
-		put(one, "delay_max_ns", row.delays.max_ns);
+static json_t *destinations_json(const struct sim_flow *flow)
+{
+	json_t *array = json_array();
+
+	for (unsigned r = 0; r < flow->receiver_count; r++) {
+		const struct sim_receiver *receiver = &flow->receivers[r];
+		struct sim_delays delays = sim_report_delays(receiver);
+		json_t *one = json_object();
+
+		put(one, "destination", r + 1);
+		put_text(one, "end", sim_report_end_word(&receiver->end));
+		put(one, "delivered_messages", receiver->tally.delivered_messages);
+		put(one, "delivered_bytes", receiver->tally.delivered_bytes);
+		put_goodput(one, receiver->tally.delivered_bytes, sim_report_goodput(receiver));
+		put_delays(one, &delays);
 		json_array_append_new(array, one);
 	}
 	return array;
+}
+
+static json_t *flow_json(const struct sim_flow *flow)
+{
+	const struct sim_receiver *first = &flow->receivers[0];
+	struct sim_delays delays = sim_report_delays(first);
+	json_t *one = json_object();
+
+	put_text(one, "config", nopal_plan_info(flow->load->plan)->name);
+	put(one, "stream", flow->stream);
+	put_text(one, "end", sim_report_end_word(&flow->sender));
+	if (flow->sender.text && *flow->sender.text)
+		put_text(one, "why", flow->sender.text);
+	put(one, "sent_messages", flow->next);
+	if (flow->run->options.destinations) {
+		json_object_set_new(one, "destinations", destinations_json(flow));
+		return one;
+	}
+	put_text(one, "peer_end", sim_report_end_word(&first->end));
+	put(one, "delivered_messages", first->tally.delivered_messages);
+	put(one, "delivered_bytes", first->tally.delivered_bytes);
+	put_goodput(one, first->tally.delivered_bytes, sim_report_goodput(first));
+	put_delays(one, &delays);
+	return one;
 }
 
 void sim_report_json(const struct sim_run *run, const struct sim_totals *totals)
@@ -136,34 +191,22 @@ void sim_report_json(const struct sim_run *run, const struct sim_totals *totals)
 
 	put_text(object, "schema", REPORT_SCHEMA);
 	put(object, "version", REPORT_VERSION);
-	put_text(object, "config", nopal_plan_info(run->load.plan)->name);
-	put_hex(object, "fingerprint", nopal_plan_info(run->load.plan)->fingerprint);
+	put_text(object, "config", nopal_plan_info(run->loads[0].plan)->name);
+	put_hex(object, "fingerprint", nopal_plan_info(run->loads[0].plan)->fingerprint);
 	put_text(object, "link", options->link_text);
 	put_text(object, "topology", topologies[options->topology]);
 	put(object, "sessions", options->flows);
 	put(object, "seed", options->seed);
-	put(object, "message_bytes", run->load.size);
-	put(object, "interval_ns", run->load.interval_ns);
+	put(object, "message_bytes", run->loads[0].size);
+	put(object, "interval_ns", run->loads[0].interval_ns);
 	put_result(object, run, totals);
 	json_object_set_new(object, "link_counters", link_json(&totals->link));
 	json_object_set_new(object, "sender", counters_json(&totals->sender));
 	json_object_set_new(object, "receiver", counters_json(&totals->receiver));
-	for (int i = 0; i < options->flows; i++) {
-		const struct sim_flow *flow = &run->flows[i];
-		json_t *one = json_object();
-
-		put_text(one, "end", sim_report_end_word(&flow->sender));
-		put_text(one, "peer_end", sim_report_end_word(&flow->receiver.end));
-		if (flow->sender.text && *flow->sender.text)
-			put_text(one, "why", flow->sender.text);
-		put(one, "delivered_bytes", flow->receiver.tally.delivered_bytes);
-		put_goodput(one, flow->receiver.tally.delivered_bytes,
-			    sim_report_goodput(&flow->receiver));
-		json_array_append_new(array, one);
-	}
+	for (int i = 0; i < options->flows; i++)
+		json_array_append_new(array, flow_json(&run->flows[i]));
 	json_object_set_new(object, "flows", array);
-	if (run->load.kinds.with.rule_count)
-		json_object_set_new(object, "kinds", kinds_json(run, &run->load));
+	json_object_set_new(object, "kinds", kinds_json(run));
 	json_object_set_new(object, "judged", judge_json(&run->judgement));
 	json_line(object, options->jsonl ? JSON_COMPACT : JSON_INDENT(2));
 }

@@ -93,16 +93,15 @@ static void pump_call(void *user)
 	pump(flow);
 }
 
-static void touch(struct sim_flow *flow)
+void sim_traffic_touch(struct sim_run *run)
 {
-	flow->run->last_ns = nopal_world_now(flow->run->world);
+	run->last_ns = nopal_world_now(run->world);
 }
 
-/* Something that brings the run nearer to its end. */
-static void advance(struct sim_flow *flow)
+void sim_traffic_advance(struct sim_run *run)
 {
-	touch(flow);
-	flow->run->progress.count++;
+	sim_traffic_touch(run);
+	run->progress.count++;
 }
 
 static void sender_opened(struct nopal_session *session, void *user)
@@ -112,7 +111,7 @@ static void sender_opened(struct nopal_session *session, void *user)
 	/* The session may open before nopal_open() returns. */
 	flow->sender.session = session;
 	flow->start_ns = nopal_world_now(flow->run->world);
-	advance(flow);
+	sim_traffic_advance(flow->run);
 	pump(flow);
 }
 
@@ -122,8 +121,7 @@ static void sender_writable(struct nopal_session *session, void *user)
 	pump(user);
 }
 
-/* True: it was seen before. */
-static bool seen_mark(uint8_t *bits, uint64_t number)
+bool sim_traffic_mark(uint8_t *bits, uint64_t number)
 {
 	bool seen = sim_traffic_seen(bits, number);
 
@@ -138,12 +136,12 @@ static void sender_sent(struct nopal_session *session, uint64_t cookie, enum nop
 
 	flow->run->progress.count++;
 	if (outcome == NOPAL_OUTCOME_DELIVERED)
-		seen_mark(flow->told, cookie);
+		sim_traffic_mark(flow->told, cookie);
 	else if (nopal_session_is_open(session))
-		seen_mark(flow->given_up, cookie);
+		sim_traffic_mark(flow->given_up, cookie);
 }
 
-static void end_note(struct sim_run *run, struct sim_end *end, struct nopal_session *session,
+void sim_traffic_end(struct sim_run *run, struct sim_end *end, struct nopal_session *session,
 		     enum nopal_end how, const char *text)
 {
 	end->counters = *nopal_session_counters(session);
@@ -170,105 +168,9 @@ static void sender_ended(struct nopal_session *session, enum nopal_end how, cons
 {
 	struct sim_flow *flow = user;
 
-	end_note(flow->run, &flow->sender, session, how, text);
+	sim_traffic_end(flow->run, &flow->sender, session, how, text);
 	flow->run->senders_left--;
-	advance(flow);
-}
-
-/* ---------------------------------------------------------------- receiving */
-
-/* Where receives have to be posted, one is, for any message; another follows each message. */
-static void receiver_asks(struct sim_receiver *receiver)
-{
-	if (nopal_plan_provides(receiver->flow->load->plan, "tag_matching"))
-		nopal_receive_post(receiver->end.session, 0, 0, 0);
-}
-
-static void *receiver_accepted(struct nopal_session *session, void *listener_user)
-{
-	struct sim_receiver *receiver = listener_user;
-
-	receiver->end.session = session;
-	receiver->end.existed = true;
-	receiver->accepted++;
-	receiver->end.ended = false;
-	receiver->flow->run->receivers_left++;
-	advance(receiver->flow);
-	receiver_asks(receiver);
-	return receiver;
-}
-
-static void receiver_ended(struct nopal_session *session, enum nopal_end how, const char *text,
-			   void *user)
-{
-	struct sim_receiver *receiver = user;
-
-	free(receiver->end.text);
-	end_note(receiver->flow->run, &receiver->end, session, how, text);
-	receiver->flow->run->receivers_left--;
-	advance(receiver->flow);
-}
-
-/* A message that nobody sent. */
-static void receiver_note_stranger(struct sim_receiver *receiver, uint64_t length)
-{
-	receiver->tally.wrong_messages++;
-	receiver->tally.wrong_bytes += length;
-	judge_note(&receiver->history.came[0].wrong, receiver->history.beyond);
-}
-
-/* The place of a message with a number among the others, and its delay. */
-static void receiver_note_number(struct sim_receiver *receiver, const struct nopal_message *message,
-				 uint64_t number)
-{
-	const struct sim_flow *flow = receiver->flow;
-	const struct sim_load *load = flow->load;
-	struct sim_arrival arrival = { message, number,
-				       nopal_world_now(flow->run->world) - flow->sent_ns[number],
-				       receiver->seen };
-	struct sim_came *came = &receiver->history.came[sim_kind_of(&load->kinds, number)];
-	bool late = load->deadline_ns && arrival.delay_ns > load->deadline_ns;
-
-	receiver->tally.out_of_order_messages += number + 1 < receiver->history.beyond;
-	receiver->tally.late_messages += late;
-	receiver->delay_ns[number] = arrival.delay_ns;
-	came->delivered++;
-	came->late += late;
-	sim_history_note(&receiver->history, &load->kinds, &arrival);
-}
-
-static void receiver_received(struct nopal_session *session, struct nopal_message *message,
-			      void *user)
-{
-	struct sim_receiver *receiver = user;
-	struct sim_flow *flow = receiver->flow;
-	uint64_t length = nopal_message_length(message), number, wrong;
-	struct sim_came *came;
-
-	(void)session;
-	touch(flow);
-	receiver_asks(receiver);
-	if (!sim_message_is_ours(flow, message, &number)) {
-		receiver_note_stranger(receiver, length);
-		return;
-	}
-	came = &receiver->history.came[sim_kind_of(&flow->load->kinds, number)];
-	if (length >= SIM_HEAD_BYTES) {
-		if (seen_mark(receiver->seen, number)) {
-			receiver->tally.duplicate_messages++;
-			judge_note(&came->twice, number);
-			return;
-		}
-		receiver_note_number(receiver, message, number);
-	}
-	flow->run->progress.count++;
-	wrong = sim_message_wrong_bytes(flow, message, number);
-	receiver->tally.wrong_bytes += wrong;
-	if (wrong)
-		judge_note(&came->wrong, number);
-	receiver->tally.delivered_messages++;
-	receiver->tally.delivered_bytes += length;
-	receiver->last_delivery_ns = flow->run->last_ns;
+	sim_traffic_advance(flow->run);
 }
 
 /* --------------------------------------------------------------------- life */
@@ -280,45 +182,51 @@ static const struct nopal_callbacks sender_callbacks = {
 	.destination = sender_destination,
 	.ended = sender_ended,
 };
-static const struct nopal_callbacks receiver_callbacks = {
-	.accepted = receiver_accepted,
-	.received = receiver_received,
-	.ended = receiver_ended,
-};
-
-static bool receiver_prepare(struct sim_flow *flow, struct sim_receiver *receiver)
-{
-	uint64_t messages = flow->load->messages;
-
-	receiver->flow = flow;
-	receiver->seen = calloc(messages / BYTE_BITS + 1, 1);
-	receiver->delay_ns = calloc(messages, sizeof(*receiver->delay_ns));
-	for (uint64_t i = 0; receiver->delay_ns && i < messages; i++)
-		receiver->delay_ns[i] = SIM_NO_DELAY;
-	return sim_history_init(&receiver->history, &flow->load->kinds) && receiver->seen &&
-	       receiver->delay_ns;
-}
-
 static bool flow_prepare(struct sim_run *run, unsigned index)
 {
 	struct sim_flow *flow = &run->flows[index];
 
-	*flow = (struct sim_flow){ .run = run, .load = &run->load, .index = index };
+	unsigned streams = (unsigned)run->options.streams;
+
+	*flow = (struct sim_flow){ .run = run,
+				   .load = &run->loads[index / streams % run->load_count],
+				   .index = index,
+				   .pair = index / streams,
+				   .stream = index % streams };
+	flow->receiver_count = sim_places(run);
+	if (run->options.destinations)
+		flow->destination = nopal_property(flow->load->plan, "destination");
 	flow->told = calloc(flow->load->messages / BYTE_BITS + 1, 1);
 	flow->given_up = calloc(flow->load->messages / BYTE_BITS + 1, 1);
 	flow->sent_ns = calloc(flow->load->messages, sizeof(*flow->sent_ns));
-	return receiver_prepare(flow, &flow->receiver) && flow->told && flow->given_up &&
-	       flow->sent_ns;
+	return sim_receive_prepare(flow) && flow->told && flow->given_up && flow->sent_ns;
+}
+
+static bool listeners_prepare(struct sim_run *run)
+{
+	unsigned places = sim_places(run), count = (unsigned)run->options.pairs * places;
+
+	run->listeners = calloc(count, sizeof(*run->listeners));
+	for (unsigned i = 0; run->listeners && i < count; i++)
+		run->listeners[i] =
+			(struct sim_listener){ run, i / places, i % places, NULL, NULL };
+	return run->listeners != NULL;
 }
 
 bool sim_traffic_prepare(struct sim_run *run)
 {
+	uint64_t size = 0;
+
+	for (unsigned i = 0; i < run->load_count; i++)
+		if (run->loads[i].size > size)
+			size = run->loads[i].size;
 	run->first_send_ns = -1;
-	run->pattern = sim_message_pattern(run->load.size);
-	run->scratch = malloc(run->load.size);
+	run->pattern = sim_message_pattern(size);
+	run->scratch = malloc(size);
 	run->flows = calloc((size_t)run->options.flows, sizeof(*run->flows));
 	run->suspects = calloc(1, sizeof(*run->suspects));
-	if (!run->pattern || !run->scratch || !run->flows || !run->suspects)
+	if (!run->pattern || !run->scratch || !run->flows || !run->suspects ||
+	    !listeners_prepare(run))
 		return false;
 	for (int i = 0; i < run->options.flows; i++)
 		if (!flow_prepare(run, (unsigned)i))
@@ -326,26 +234,39 @@ bool sim_traffic_prepare(struct sim_run *run)
 	return true;
 }
 
-bool sim_traffic_open(struct sim_run *run, unsigned index, struct nopal_endpoint *from,
-		      struct nopal_endpoint *to)
+/* The others of the listeners of the pair. */
+static bool add_destinations(struct sim_flow *flow, const struct sim_listener *listeners)
+{
+	struct nopal_address address;
+
+	for (unsigned place = 1; place < flow->receiver_count; place++) {
+		nopal_endpoint_local(listeners[place].endpoint, &address);
+		if (nopal_destination_add(flow->sender.session, &address) < 0)
+			return false;
+	}
+	return true;
+}
+
+bool sim_traffic_open(struct sim_run *run, unsigned index, struct nopal_endpoint *from)
 {
 	struct sim_flow *flow = &run->flows[index];
-	struct nopal_session *session;
+	const struct sim_listener *listeners = &run->listeners[flow->pair * flow->receiver_count];
+	struct nopal_session *first = sim_flow_of(run, flow->pair, 0)->sender.session, *session;
 	struct nopal_address peer;
+	struct nopal_open open = { from,  flow->load->plan,  &peer, NULL,
+				   false, &sender_callbacks, flow };
 
-	if (!from || !to ||
-	    nopal_endpoint_allow(to, flow->load->plan, NOPAL_ALLOW_CONNECTIONLESS,
-				 &receiver_callbacks, &flow->receiver))
-		return false;
-	nopal_endpoint_local(to, &peer);
+	nopal_endpoint_local(listeners[0].endpoint, &peer);
+	if (flow->stream && strstr(nopal_plan_info(flow->load->plan)->canonical, " per_stream\n"))
+		open.beside = first;
 	flow->sender.existed = true;
-	run->senders_left++;
-	session = nopal_open(from, flow->load->plan, &peer, &sender_callbacks, flow);
+	session = nopal_session_open(&open);
 	if (!session)
 		return false;
-	if (!flow->sender.ended)
-		flow->sender.session = session;
-	return true;
+	if (flow->sender.ended)
+		return true;
+	flow->sender.session = session;
+	return flow->stream || add_destinations(flow, listeners);
 }
 
 static void end_finish(struct sim_run *run, const struct sim_flow *flow, struct sim_end *end)
@@ -365,27 +286,23 @@ void sim_traffic_finish(struct sim_run *run)
 {
 	for (int i = 0; i < run->options.flows; i++) {
 		end_finish(run, &run->flows[i], &run->flows[i].sender);
-		end_finish(run, &run->flows[i], &run->flows[i].receiver.end);
+		for (unsigned r = 0; r < run->flows[i].receiver_count; r++)
+			end_finish(run, &run->flows[i], &run->flows[i].receivers[r].end);
 	}
-}
-
-static void receiver_free(struct sim_receiver *receiver)
-{
-	sim_history_fini(&receiver->history);
-	free(receiver->seen);
-	free(receiver->delay_ns);
-	free(receiver->end.text);
 }
 
 void sim_traffic_free(struct sim_run *run)
 {
 	for (int i = 0; run->flows && i < run->options.flows; i++) {
-		receiver_free(&run->flows[i].receiver);
+		sim_receive_free(&run->flows[i]);
 		free(run->flows[i].told);
 		free(run->flows[i].given_up);
 		free(run->flows[i].sent_ns);
 		free(run->flows[i].sender.text);
 	}
+	for (int i = 0; run->listeners && i < run->options.pairs * (int)sim_places(run); i++)
+		sim_receive_leave(&run->listeners[i]);
+	free(run->listeners);
 	free(run->flows);
 	free(run->suspects);
 	free(run->pattern);
@@ -397,6 +314,7 @@ uint64_t sim_traffic_delivered(const struct sim_run *run)
 	uint64_t bytes = 0;
 
 	for (int i = 0; i < run->options.flows; i++)
-		bytes += run->flows[i].receiver.tally.delivered_bytes;
+		for (unsigned r = 0; r < run->flows[i].receiver_count; r++)
+			bytes += run->flows[i].receivers[r].tally.delivered_bytes;
 	return bytes;
 }
