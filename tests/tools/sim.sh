@@ -168,6 +168,29 @@ says 'there is no option --link' err
 expect 2 bulk udt4 --topology dumbbell:1
 expect 2 streams --streams 2 --size 9B
 
+# Several seeds: a table, and the exit code of the worst run.
+expect 0 ctp_minimal --messages 200 --interval 1ms --link "$noisy" --seeds 1..5 --deadline 11ms,12ms
+says 'seeds 1..5: 5 of 5 runs were good' out
+says 'late, 11 ms  *[0-9.]* %' out
+says 'late, 12 ms  *[0-9.]* %' out
+expect 0 ctp_minimal --messages 200 --interval 1ms --link "$noisy" --seeds 3..4 --json
+says '"schema": "nopal.sim.seeds"' out
+sed -n '/trace_hashes/,/]/p' "$work/out" >"$work/hashes"
+expect 0 ctp_minimal --messages 200 --interval 1ms --link "$noisy" --seed 4 --json
+hash=$(sed -n 's/.*"trace_hash": "\(.*\)".*/\1/p' "$work/out")
+grep -q "$hash" "$work/hashes" || bad "a run of a series is not the run of its seed"
+# Flipped bits come through with some of the seeds.
+expect 1 ctp_minimal --messages 3 --link "corrupt 20%" --seeds 1..9
+says 'so it was with seed ' err
+says 'seeds 1..9: [1-8] of 9 runs were good' out
+expect 0 ctp_minimal --messages 10 --link "delay 5ms" --deadline 4ms,5ms --json
+says '"late_messages": 10' out
+says '"late_messages": 0' out
+expect 2 ctp_minimal --seeds 5
+expect 2 ctp_minimal --seeds 5..4
+expect 2 ctp_minimal --seeds 1..2 --seed 1
+expect 2 ctp_minimal --deadline 1ms,2
+
 expect 2 no_such_config
 expect 2 ctp_minimal --link "delay 10"
 says 'fix: ' err

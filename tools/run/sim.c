@@ -14,7 +14,7 @@
 
 #include <nopal/microprotocol.h>
 #include "frame/tool.h"
-#include "run/sim.h"
+#include "run/sim_series.h"
 
 enum { SIM_PORT = 9000 };
 
@@ -191,8 +191,8 @@ bool sim_again(const struct sim_run *run, struct sim_run *ret_again)
 	return true;
 }
 
-/* One run, and its report. */
-static enum tool_exit run_once(struct sim_run *run)
+/* One run, and its report; or its part of the series. */
+static enum tool_exit run_once(struct sim_run *run, struct sim_series *series)
 {
 	enum tool_exit exit = TOOL_ENVIRONMENT;
 	int error;
@@ -202,7 +202,8 @@ static enum tool_exit run_once(struct sim_run *run)
 		sim_judge(run);
 		run->trace_hash = nopal_trace_hash(run->world);
 		error = nopal_trace_stop(run->world);
-		exit = sim_report_end(run) ? TOOL_GOOD : TOOL_FAILED;
+		exit = (series ? sim_report_one(run, series) : sim_report_end(run)) ? TOOL_GOOD
+										    : TOOL_FAILED;
 		if (run->failed)
 			exit = TOOL_ENVIRONMENT;
 		if (error) {
@@ -234,8 +235,7 @@ static bool load_add(struct loads *loads, const struct tool_call *call, const ch
 	loads->count++;
 	if (read)
 		load->plan = tool_plan(own, config);
-	read = load->plan && sim_layers_fit(options, load->plan) &&
-	       sim_load_read(own, options->seed, load);
+	read = load->plan && sim_layers_fit(options, load->plan) && sim_load_read(own, load);
 	free(own);
 	return read;
 }
@@ -261,20 +261,54 @@ static void loads_free(struct loads *loads)
 	free(loads);
 }
 
+static enum tool_exit run_seed(struct loads *loads, const struct sim_options *options,
+			       uint64_t seed, struct sim_series *series)
+{
+	struct sim_run run = { .options = *options,
+			       .loads = loads->one,
+			       .load_count = loads->count };
+
+	run.options.seed = seed;
+	for (unsigned i = 0; i < loads->count; i++)
+		if (!sim_kinds_find(&loads->one[i].kinds, loads->one[i].plan, seed,
+				    loads->one[i].messages))
+			return TOOL_BAD_INPUT;
+	return run_once(&run, series);
+}
+
+/* A run for each seed; the worst of them is the whole's. */
+static enum tool_exit run_seeds(struct loads *loads, const struct sim_options *options)
+{
+	struct sim_series *series = sim_series_new(options, loads->one, loads->count);
+	enum tool_exit worst = TOOL_GOOD;
+
+	for (uint64_t seed = options->seed; seed <= options->last_seed; seed++) {
+		enum tool_exit one = run_seed(loads, options, seed, series);
+
+		if (one > worst)
+			worst = one;
+		if (one == TOOL_BAD_INPUT || one == TOOL_ENVIRONMENT)
+			break;
+	}
+	if (worst <= TOOL_FAILED)
+		sim_series_print(series);
+	sim_series_free(series);
+	return worst;
+}
+
 static enum tool_exit sim_main(const struct tool_call *call)
 {
-	struct sim_run run = { 0 };
+	struct sim_options options = { 0 };
 	struct loads *loads;
 	enum tool_exit exit = TOOL_BAD_INPUT;
 
-	if (!sim_options_read(call, &run.options))
+	if (!sim_options_read(call, &options))
 		return TOOL_BAD_INPUT;
 	loads = tool_need(calloc(1, sizeof(*loads)));
-	if (loads_read(loads, call, &run.options)) {
-		run.loads = loads->one;
-		run.load_count = loads->count;
-		exit = run_once(&run);
-	}
+	if (loads_read(loads, call, &options))
+		exit = options.seed == options.last_seed
+			       ? run_seed(loads, &options, options.seed, NULL)
+			       : run_seeds(loads, &options);
 	loads_free(loads);
 	return exit;
 }
@@ -289,9 +323,10 @@ static const struct tool_option sim_table[] = {
 	{ "messages", 'n', "N", "messages that each session sends" },
 	{ "size", 's', "SIZE", "bytes of a message; default: what suits the config" },
 	{ "interval", 0, "TIME", "time from message to message" },
-	{ "deadline", 0, "TIME", "count messages that take longer than this as late" },
+	{ "deadline", 0, "TIME,...", "count messages that take longer than this as late" },
 	TOOL_WITH_OPTION,
 	{ "seed", 0, "N", "seed of all that is random; default: 1" },
+	{ "seeds", 0, "A..B", "a run for each seed, and a table of medians and spreads" },
 	{ "duration", 0, "TIME", "virtual time to stop at; default: 300s" },
 	{ "trace", 't', "FILE", "write a trace, see `nopal trace`" },
 	{ "trace-detail", 0, "packets|events",
@@ -327,6 +362,7 @@ const struct tool tool_sim = {
 		"  nopal sim ctp_mixed --with \"deadline=200ms every 5\"\n"
 		"  nopal sim bulk \"ctp_audio --messages 500 --interval 20ms --size 160B\"\n"
 		"  nopal sim one_to_many_all --destinations 3 --link \"delay 5ms\" --link \"loss 2%\"\n"
+		"  nopal sim ctp_video --seeds 1..20 --deadline 100ms,200ms,500ms\n"
 		"  nopal sim bulk --topology dumbbell:10 --bytes 100MB --jsonl\n",
 	.min_words = 1,
 	.max_words = -1,

@@ -9,7 +9,13 @@
 
 enum sim_topology { SIM_DIRECT, SIM_DUMBBELL, SIM_STAR };
 
-enum { SIM_LINKS = 64, SIM_LOADS = 64, SIM_DESTINATIONS = 1024, SIM_STREAMS = 4096 };
+enum {
+	SIM_LINKS = 64,
+	SIM_LOADS = 64,
+	SIM_DESTINATIONS = 1024,
+	SIM_STREAMS = 4096,
+	SIM_DEADLINES = 16
+};
 
 struct sim_options {
 	const char *link_text, *trace; /* link_text: of the first link */
@@ -18,11 +24,11 @@ struct sim_options {
 	unsigned link_count;
 	enum sim_topology topology;
 	bool topology_given;
-	int pairs;	  /* of hosts, or a group: who sends, and who receives */
-	int streams;	  /* sessions of each pair, which share a flow */
-	int destinations; /* of a group; 0: none is opened */
-	int flows;	  /* all sessions that send */
-	uint64_t seed;
+	int pairs;		  /* of hosts, or a group: who sends, and who receives */
+	int streams;		  /* sessions of each pair, which share a flow */
+	int destinations;	  /* of a group; 0: none is opened */
+	int flows;		  /* all sessions that send */
+	uint64_t seed, last_seed; /* a run for each */
 	int64_t duration_ns;
 	bool duration_given;
 	int64_t every_ns; /* between objects of --jsonl */
@@ -38,8 +44,10 @@ struct sim_load {
 	uint64_t messages;
 	uint64_t size;	     /* of each but the last */
 	int64_t interval_ns; /* between messages; 0: as fast as they go */
-	int64_t deadline_ns; /* later deliveries are late; 0: none are */
-	int64_t start_ns;    /* when its sessions open */
+	/* Later deliveries are late, of kinds and sessions by the first deadline; none: none are. */
+	int64_t deadline_ns[SIM_DEADLINES];
+	unsigned deadline_count;
+	int64_t start_ns; /* when its sessions open */
 	struct sim_kinds kinds;
 };
 
@@ -102,6 +110,8 @@ struct sim_flow {
 	struct judge_facts gone;       /* what destinations counted that have ended */
 };
 
+struct sim_series;
+
 /* When something happened last that brings the run nearer to its end. */
 struct sim_progress {
 	uint64_t count;	 /* of such things, up to now */
@@ -154,7 +164,7 @@ bool sim_again(const struct sim_run *run, struct sim_run *ret_again);
 __attribute__((format(printf, 2, 3))) bool sim_refuse(const char *fix, const char *cause, ...);
 /* False: a problem was printed; so of the next one, which is given the plan. */
 bool sim_options_read(const struct tool_call *call, struct sim_options *options);
-bool sim_load_read(const struct tool_call *call, uint64_t seed, struct sim_load *load);
+bool sim_load_read(const struct tool_call *call, struct sim_load *load);
 /* The config of a word, and the call with the options that follow it there: "udt4 --bytes 1MB".
  * `ret_text` is what both point into; the caller frees it.  False: a problem was printed. */
 bool sim_word_read(const struct tool_call *call, const char *word, struct tool_call *ret_call,
@@ -253,6 +263,8 @@ void sim_judge(struct sim_run *run);
 void sim_report_moment(struct sim_run *run);
 /* False: the run failed. */
 bool sim_report_end(struct sim_run *run);
+/* The same of one of several runs, which goes into the series in place of a report of its own. */
+bool sim_report_one(struct sim_run *run, struct sim_series *series);
 /* Mean time in the queue of the datagrams that it took. */
 int64_t sim_report_queue_ns(const struct nopal_link_counters *link);
 

@@ -48,11 +48,18 @@ static void kind_add(struct sim_kinds *kinds, const struct nopal_plan *plan, uns
 	kind->patience_ns = judge_bound(plan, &kind->promised.quality[NOPAL_ORDER]);
 }
 
-bool sim_kinds_read(const struct tool_call *call, const struct nopal_plan *plan, uint64_t seed,
-		    uint64_t messages, struct sim_kinds *kinds)
+bool sim_kinds_read(const struct tool_call *call, const struct nopal_plan *plan,
+		    struct sim_kinds *kinds)
 {
-	if (!properties_read(call, plan, seed, &kinds->with))
-		return false;
+	return properties_read(call, plan, 0, &kinds->with);
+}
+
+bool sim_kinds_find(struct sim_kinds *kinds, const struct nopal_plan *plan, uint64_t seed,
+		    uint64_t messages)
+{
+	kinds->with.seed = seed;
+	memset(kinds->one, 0, sizeof(kinds->one));
+	kinds->count = 0;
 	kinds->label = nopal_property(plan, "label");
 	kinds->tag = nopal_property(plan, "tag");
 	if (!kinds->with.rule_count) {

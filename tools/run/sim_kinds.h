@@ -45,9 +45,12 @@ struct sim_tag {
 	uint64_t tag, beyond;
 };
 
-/* Reads --with, and finds the kinds.  False: a problem was printed. */
-bool sim_kinds_read(const struct tool_call *call, const struct nopal_plan *plan, uint64_t seed,
-		    uint64_t messages, struct sim_kinds *kinds);
+/* Reads --with.  False: a problem was printed; so of the next one, which finds the kinds of so many
+ * messages in the run with this seed. */
+bool sim_kinds_read(const struct tool_call *call, const struct nopal_plan *plan,
+		    struct sim_kinds *kinds);
+bool sim_kinds_find(struct sim_kinds *kinds, const struct nopal_plan *plan, uint64_t seed,
+		    uint64_t messages);
 /* The kind of a message, by its index. */
 unsigned sim_kind_of(const struct sim_kinds *kinds, uint64_t number);
 static inline bool sim_kind_promises(const struct sim_kinds *kinds, unsigned kind,

@@ -14,6 +14,7 @@
 
 enum {
 	SIM_MAX_FLOWS = 10000,
+	SIM_MAX_SEEDS = 10000,
 	SIM_BULK_BYTES = 64 << 10, /* messages of reliable configs */
 	SIM_DECIMAL = 10,
 	SIM_WORDS = 64, /* of a config with its options */
@@ -84,20 +85,42 @@ static bool read_amount(const struct tool_call *call, struct sim_load *load)
 	return true;
 }
 
-bool sim_load_read(const struct tool_call *call, uint64_t seed, struct sim_load *load)
+/* --deadline: one time, or several, divided by commas. */
+static bool read_deadlines(const char *text, struct sim_load *load)
+{
+	struct nopal_problems problems = { 0 };
+	char one[SIM_TEXT];
+
+	for (; text && *text; text += strcspn(text, ","), text += *text == ',') {
+		if (load->deadline_count == SIM_DEADLINES)
+			return sim_refuse("give fewer", "more than %d deadlines", SIM_DEADLINES);
+		snprintf(one, sizeof(one), "%.*s", (int)strcspn(text, ","), text);
+		nopal_quantity_parse(one, NOPAL_TIME, "deadline",
+				     &load->deadline_ns[load->deadline_count], &problems);
+		if (tool_problems(&problems))
+			return false;
+		if (load->deadline_ns[load->deadline_count] < 0)
+			return sim_refuse("give times above zero", "a deadline is negative");
+		/* 0 stands for none. */
+		load->deadline_count += load->deadline_ns[load->deadline_count] > 0;
+	}
+	return true;
+}
+
+bool sim_load_read(const struct tool_call *call, struct sim_load *load)
 {
 	load->connectionless = !nopal_plan_provides(load->plan, "connection");
 	if (!read_amount(call, load) ||
 	    !tool_quantity(call, "interval", NOPAL_TIME, 0, &load->interval_ns) ||
-	    !tool_quantity(call, "deadline", NOPAL_TIME, 0, &load->deadline_ns) ||
+	    !read_deadlines(tool_value(call, "deadline"), load) ||
 	    !tool_quantity(call, "start", NOPAL_TIME, 0, &load->start_ns))
 		return false;
-	if (load->interval_ns < 0 || load->deadline_ns < 0 || load->start_ns < 0)
+	if (load->interval_ns < 0 || load->start_ns < 0)
 		return sim_refuse("give times above zero", "a time is negative");
 	if (tool_value(call, "streams") && load->size < SIM_HEAD_BYTES)
 		return sim_refuse("give --size 16B or more",
 				  "messages of streams have room for their number");
-	return sim_kinds_read(call, load->plan, seed, load->messages, &load->kinds);
+	return sim_kinds_read(call, load->plan, &load->kinds);
 }
 
 /* ------------------------------------------------------------------- the run */
@@ -213,10 +236,36 @@ static bool read_detail(const char *text, struct sim_options *options)
 	return true;
 }
 
-bool sim_options_read(const struct tool_call *call, struct sim_options *options)
+/* --seed, or --seeds A..B. */
+static bool read_seeds(const struct tool_call *call, struct sim_options *options)
 {
+	const char *text = tool_value(call, "seeds");
+	char *end = NULL;
 	int64_t seed;
 
+	if (!tool_quantity(call, "seed", NOPAL_COUNT, 1, &seed))
+		return false;
+	options->seed = options->last_seed = (uint64_t)seed;
+	if (!text)
+		return true;
+	if (*text >= '0' && *text <= '9')
+		options->seed = strtoull(text, &end, SIM_DECIMAL);
+	if (!end || strncmp(end, "..", strlen("..")) != 0 || end[2] < '0' || end[2] > '9')
+		return sim_refuse("write --seeds 1..20", "--seeds %s: not two numbers", text);
+	options->last_seed = strtoull(end + strlen(".."), &end, SIM_DECIMAL);
+	if (*end || options->last_seed < options->seed ||
+	    options->last_seed - options->seed >= SIM_MAX_SEEDS)
+		return sim_refuse("write --seeds 1..20, the smaller one first",
+				  "--seeds %s: not from 1 to %d seeds", text, SIM_MAX_SEEDS);
+	if (tool_value(call, "seed"))
+		return sim_refuse("give one of them", "--seed and --seeds are both given");
+	return (!tool_value(call, "trace") && !tool_value(call, "jsonl")) ||
+	       sim_refuse("give --seed to look at one of the runs",
+			  "--seeds goes with no --trace, and with no --jsonl");
+}
+
+bool sim_options_read(const struct tool_call *call, struct sim_options *options)
+{
 	options->trace = tool_value(call, "trace");
 	options->json = tool_value(call, "json") != NULL;
 	options->jsonl = tool_value(call, "jsonl") != NULL;
@@ -230,9 +279,8 @@ bool sim_options_read(const struct tool_call *call, struct sim_options *options)
 	    !read_detail(tool_value(call, "trace-detail"), options) ||
 	    !tool_quantity(call, "duration", NOPAL_TIME, SIM_DURATION_NS, &options->duration_ns) ||
 	    !tool_quantity(call, "every", NOPAL_TIME, NOPAL_SECOND, &options->every_ns) ||
-	    !tool_quantity(call, "seed", NOPAL_COUNT, 1, &seed))
+	    !read_seeds(call, options))
 		return false;
-	options->seed = (uint64_t)seed;
 	options->duration_given = tool_value(call, "duration") != NULL;
 	if (options->every_ns <= 0 || options->duration_ns < 0)
 		return sim_refuse("give times above zero",

@@ -104,7 +104,7 @@ static void receiver_note_number(struct sim_receiver *receiver, const struct nop
 				       nopal_world_now(flow->run->world) - flow->sent_ns[number],
 				       receiver->seen };
 	struct sim_came *came = &receiver->history.came[sim_kind_of(&load->kinds, number)];
-	bool late = load->deadline_ns && arrival.delay_ns > load->deadline_ns;
+	bool late = load->deadline_count && arrival.delay_ns > load->deadline_ns[0];
 
 	receiver->tally.out_of_order_messages += number + 1 < receiver->history.beyond;
 	receiver->tally.late_messages += late;

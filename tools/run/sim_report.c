@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
-#include "run/sim_report.h"
+#include "run/sim_series.h"
 
 enum {
 	PERCENT = 100,
@@ -127,6 +127,34 @@ static struct sim_delays delays_of(const struct sim_run *run, const struct choic
 	found.max_ns = delay_at(delays, count, PERCENT);
 	free(delays);
 	return found;
+}
+
+uint64_t sim_report_late(const struct sim_run *run, unsigned load, unsigned deadline)
+{
+	int64_t deadline_ns = run->loads[load].deadline_ns[deadline];
+	uint64_t late = 0;
+
+	for (int f = 0; f < run->options.flows; f++) {
+		const struct sim_flow *flow = &run->flows[f];
+
+		for (unsigned r = 0; flow->load == &run->loads[load] && r < flow->receiver_count;
+		     r++)
+			for (uint64_t i = 0; i < flow->next; i++)
+				late += flow->receivers[r].delay_ns[i] > deadline_ns;
+	}
+	return late;
+}
+
+void sim_report_late_name(const struct sim_load *loads, unsigned load_count, unsigned load,
+			  unsigned deadline, char *text, size_t room)
+{
+	const struct sim_load *one = &loads[load];
+
+	snprintf(text, room, "late%s%s", load_count > 1 ? " " : "",
+		 load_count > 1 ? nopal_plan_info(one->plan)->name : "");
+	if (one->deadline_count > 1)
+		snprintf(text + strlen(text), room - strlen(text), ", %g ms",
+			 (double)one->deadline_ns[deadline] / NOPAL_MILLISECOND);
 }
 
 struct sim_delays sim_report_delays(const struct sim_receiver *receiver)
@@ -287,7 +315,7 @@ static void kind_row(const struct sim_run *run, const struct sim_load *load, uns
 	       *row.names ? (run->load_count > 1 ? " with " : "with ")
 			  : (run->load_count > 1 ? " without properties" : "without properties"),
 	       row.names, row.sent, row.delivered);
-	if (load->deadline_ns)
+	if (load->deadline_count)
 		printf(", %" PRIu64 " late", row.late);
 	printf("\n");
 	time_row("  their delay, p50", row.delays.p50_ns);
@@ -303,12 +331,15 @@ static void title_row(const struct sim_run *run)
 	       run->options.seed);
 }
 
-static bool has_deadline(const struct sim_run *run)
+static void late_rows(const struct sim_run *run)
 {
-	for (unsigned i = 0; i < run->load_count; i++)
-		if (run->loads[i].deadline_ns)
-			return true;
-	return false;
+	char name[ROW_ROOM];
+
+	for (unsigned l = 0; l < run->load_count; l++)
+		for (unsigned i = 0; i < run->loads[l].deadline_count; i++) {
+			sim_report_late_name(run->loads, run->load_count, l, i, name, sizeof(name));
+			count_row(name, sim_report_late(run, l, i));
+		}
 }
 
 /* What came to one receiver. */
@@ -374,8 +405,7 @@ static void report_table(const struct sim_run *run, const struct sim_totals *tot
 		count_row("duplicates", totals->tally.duplicate_messages);
 	if (totals->tally.out_of_order_messages)
 		count_row("out of order", totals->tally.out_of_order_messages);
-	if (has_deadline(run))
-		count_row("late", totals->tally.late_messages);
+	late_rows(run);
 	time_row("message delay, p50", totals->delays.p50_ns);
 	time_row("message delay, p99", totals->delays.p99_ns);
 	time_row("message delay, max", totals->delays.max_ns);
@@ -401,18 +431,13 @@ static void report_table(const struct sim_run *run, const struct sim_totals *tot
 	printf("  %-22s %016" PRIx64 "\n", "trace hash", run->trace_hash);
 }
 
-bool sim_report_end(struct sim_run *run)
+/* Says what is wrong.  False: the run failed. */
+static bool report_verdict(struct sim_run *run, const struct sim_totals *totals)
 {
 	const struct judgement *judgement = &run->judgement;
 	bool broken = judge_is_broken(judgement), sound, lacks_messages;
-	struct sim_totals totals;
 
-	totals_make(run, &totals);
-	if (run->options.json || run->options.jsonl)
-		sim_report_json(run, &totals);
-	else
-		report_table(run, &totals);
-	sound = totals.all_well && !totals.tally.wrong_bytes && !broken;
+	sound = totals->all_well && !totals->tally.wrong_bytes && !broken;
 	/* Lost messages are no failure of a config that does not promise them, nor of a run that
 	 * was to be short. */
 	lacks_messages = run->lacks_messages && !run->options.duration_given;
@@ -427,4 +452,29 @@ bool sim_report_end(struct sim_run *run)
 	if (broken || judgement->end || *run->stuck || run->stranded)
 		judge_say_held(run->suspects, stderr);
 	return sound && !lacks_messages;
+}
+
+bool sim_report_end(struct sim_run *run)
+{
+	struct sim_totals totals;
+
+	totals_make(run, &totals);
+	if (run->options.json || run->options.jsonl)
+		sim_report_json(run, &totals);
+	else
+		report_table(run, &totals);
+	return report_verdict(run, &totals);
+}
+
+bool sim_report_one(struct sim_run *run, struct sim_series *series)
+{
+	struct sim_totals totals;
+	bool good;
+
+	totals_make(run, &totals);
+	good = report_verdict(run, &totals);
+	if (!good)
+		fprintf(stderr, "nopal: so it was with seed %" PRIu64 "\n", run->options.seed);
+	sim_series_add(series, run, &totals, good);
+	return good;
 }

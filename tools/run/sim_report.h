@@ -43,6 +43,10 @@ static inline bool sim_report_took_no_time(uint64_t delivered_bytes, uint64_t go
 	return delivered_bytes > 0 && goodput_bps == 0;
 }
 const char *sim_report_end_word(const struct sim_end *end);
+/* Messages that were later than a deadline of a load, and the words for it. */
+uint64_t sim_report_late(const struct sim_run *run, unsigned load, unsigned deadline);
+void sim_report_late_name(const struct sim_load *loads, unsigned load_count, unsigned load,
+			  unsigned deadline, char *text, size_t room);
 struct sim_delays sim_report_delays(const struct sim_receiver *receiver);
 void sim_report_kind(const struct sim_run *run, const struct sim_load *load, unsigned kind,
 		     struct sim_kind_row *ret_row);

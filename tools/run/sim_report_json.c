@@ -135,6 +135,22 @@ static json_t *kinds_json(const struct sim_run *run)
 	return array;
 }
 
+static json_t *deadlines_json(const struct sim_run *run)
+{
+	json_t *array = json_array();
+
+	for (unsigned l = 0; l < run->load_count; l++)
+		for (unsigned i = 0; i < run->loads[l].deadline_count; i++) {
+			json_t *one = json_object();
+
+			put_text(one, "config", nopal_plan_info(run->loads[l].plan)->name);
+			put(one, "deadline_ns", run->loads[l].deadline_ns[i]);
+			put(one, "late_messages", sim_report_late(run, l, i));
+			json_array_append_new(array, one);
+		}
+	return array;
+}
+
 static json_t *destinations_json(const struct sim_flow *flow)
 {
 	json_t *array = json_array();
@@ -207,6 +223,7 @@ void sim_report_json(const struct sim_run *run, const struct sim_totals *totals)
 		json_array_append_new(array, flow_json(&run->flows[i]));
 	json_object_set_new(object, "flows", array);
 	json_object_set_new(object, "kinds", kinds_json(run));
+	json_object_set_new(object, "deadlines", deadlines_json(run));
 	json_object_set_new(object, "judged", judge_json(&run->judgement));
 	json_line(object, options->jsonl ? JSON_COMPACT : JSON_INDENT(2));
 }
