@@ -396,7 +396,8 @@ void nopal_message_give_back(struct nopal_session *session, struct nopal_message
 	outermost = nopal__turn_begin(composite->world);
 	nopal__touch(composite);
 	message->pins++;
-	nopal_raise_MSG_CONSUMED(&composite->session, message);
+	if (!message->early) /* which no part has seen */
+		nopal_raise_MSG_CONSUMED(&composite->session, message);
 	message->settled = true;
 	nopal__message_unpin(composite, message);
 	nopal__turn_end(composite->world, outermost);

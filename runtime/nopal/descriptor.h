@@ -208,6 +208,13 @@ struct nopal_seal {
 	/* (optional) The trailing bytes that these parameters ask for, where they differ: 1 to
 	 * `overhead`.  NULL: `overhead`. */
 	uint32_t (*trailer)(const void *parameters);
+	/* (optional) The same of early data, before keys are agreed on, with the NOPAL_EARLY_TAG_BYTES
+	 * behind them; once a session.  False: there is no key that both sides had before, or the
+	 * bytes are not the peer's. */
+	bool (*close_early)(struct nopal_at at, struct nopal_reader context, uint8_t *bytes,
+			    size_t length);
+	bool (*open_early)(struct nopal_at at, struct nopal_reader context, uint8_t *bytes,
+			   size_t length);
 };
 
 /* One field of a header. */
@@ -304,6 +311,19 @@ struct nopal_opening { /* as both sides know it, proofs of address left out */
 	const uint8_t *request, *answer;
 	size_t request_length, answer_length;
 };
+/* Of a microprotocol that lets messages travel in the request: early.h, whose functions of the same
+ * names call these. */
+struct nopal_early {
+	bool (*ready)(struct nopal_at at);
+	struct nopal_reader (*pack)(struct nopal_at at, uint32_t room);
+	bool (*refused)(struct nopal_at at);
+	/* `extension`: the opener's bytes. */
+	enum nopal_admission_verdict (*admit)(struct nopal_at at,
+					      const struct nopal_request *request,
+					      const uint8_t *extension, struct nopal_reader early);
+	bool (*arrived)(struct nopal_at at, struct nopal_reader early);
+	void (*deliver)(struct nopal_at at);
+};
 struct nopal_extension {
 	uint32_t bytes; /* of each: 1 to NOPAL_EXTENSION_MAX */
 	/* Ours: the same however often. */
@@ -313,6 +333,7 @@ struct nopal_extension {
 	/* (optional) Once, when both extensions were read.  At the listener the answer leaves next,
 	 * at the opener the session opens; false: neither does. */
 	bool (*agreed)(struct nopal_at at, const struct nopal_opening *opening);
+	const struct nopal_early *early; /* (optional) */
 };
 enum { NOPAL_EXTENSION_MAX = 64, NOPAL_EXTENSIONS_MAX = 256 /* of all parts */ };
 /* For the role connection: all extensions of its layer, in an order that both sides have; the read

@@ -107,6 +107,7 @@ struct nopal_message {
 	/* Outgoing: a segment has expired; a segment is unknown, and not waived. */
 	bool expired, uncertain;
 	bool urgent; /* its segments go first among those that wait */
+	bool early;  /* travels, or came, in the request to open */
 	uint8_t pins;
 	int refused;		    /* negative errno value: nobody sends it */
 	struct nopal_message *also; /* the next one in the same segment */

@@ -9,6 +9,7 @@
  *   cursor.h	     how bytes are read and written
  *   descriptor.h    what a microprotocol declares
  *   promise.h	     what a composition guarantees
+ *   early.h	     messages in the request to open
  *   items.h	     what its handlers handle: segments and messages
  *   destinations.h  one to many
  *
@@ -343,6 +344,7 @@ bool nopal_path_recall(struct nopal_session *session, enum nopal_path_fact fact,
 
 #include "cursor.h"
 #include "descriptor.h"
+#include "early.h"
 #include "items.h"
 #include "destinations.h"
 

@@ -510,6 +510,9 @@ struct nopal_endpoint_counters {
 	uint64_t sessions; /* now */
 	uint64_t resets;   /* said to who sent to a session that is unknown */
 	uint64_t hints;	   /* reports of the network about our sessions */
+	/* requests with early data: admitted; refused, because they were admitted before, are out of
+	 * their window of time, show no ticket that is good here, or found the guard full */
+	uint64_t early_admitted, early_replayed, early_late, early_unknown, early_full;
 };
 const struct nopal_endpoint_counters *nopal_endpoint_counters(
 	const struct nopal_endpoint *endpoint);

@@ -24,6 +24,7 @@
 struct nopal_tracer;
 struct nopal_composite;
 struct nopal_path_cache;
+struct nopal_tickets;
 
 /* Datagrams that arrived together from one address. */
 struct nopal_arrival {
@@ -103,6 +104,7 @@ struct nopal_world {
 	struct nopal_endpoint *unflushed;		/* have a train to send */
 	struct nopal_buffer *spare;			/* of NOPAL_SPARE_BYTES, linked by owner */
 	struct nopal_path_cache *path_cache;		/* NULL: nobody asked for it yet */
+	struct nopal_tickets *tickets;			/* of listeners; NULL: none yet */
 };
 
 /* The world whose turn it is in this thread; NULL: none is. */

@@ -27,6 +27,7 @@ struct nopal_listener_entry {
 	unsigned flags;
 	struct nopal_callbacks callbacks;
 	void *user;
+	struct nopal_guard *guard; /* of early data; NULL: no ticket was given */
 };
 
 struct nopal_ready {

@@ -72,6 +72,15 @@ static int send_when_open(struct nopal_composite *composite, struct nopal_messag
 	return 0;
 }
 
+/* It came in the request to open. */
+static void is_there(struct nopal_composite *composite, struct nopal_message *message)
+{
+	message->settled = true;
+	message->pins++;
+	nopal__message_tell_outcome(composite, message, NOPAL_OUTCOME_DELIVERED);
+	nopal__message_unpin(composite, message);
+}
+
 void nopal__messages_flush_opened(struct nopal_composite *composite)
 {
 	struct nopal_handle *waiting = composite->awake->waiting_open;
@@ -82,7 +91,9 @@ void nopal__messages_flush_opened(struct nopal_composite *composite)
 	for (uint32_t i = 0; i < count; i++) {
 		struct nopal_message *message = nopal_message_find(&composite->session, waiting[i]);
 
-		if (message)
+		if (message && message->early)
+			is_there(composite, message);
+		else if (message)
 			send_from_user(composite, message, true);
 	}
 	nopal_free(&composite->session, waiting);

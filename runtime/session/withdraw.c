@@ -98,7 +98,8 @@ static void carriers_of_message(struct nopal_composite *composite,
 			carriers_of_segment(below, segment, ret_found);
 }
 
-/* True: the message was among those that wait for the session to open. */
+/* True: the message was among those that wait for the session to open, and did not leave in the
+ * request for that. */
 static bool leaves_the_wait(struct nopal_composite *composite, const struct nopal_message *message)
 {
 	struct nopal_awake *awake = composite->awake;
@@ -106,7 +107,7 @@ static bool leaves_the_wait(struct nopal_composite *composite, const struct nopa
 	for (uint32_t i = 0; i < awake->waiting_open_count; i++) {
 		struct nopal_handle *at = &awake->waiting_open[i];
 
-		if (!is_same(*at, message->handle))
+		if (!is_same(*at, message->handle) || message->early)
 			continue;
 		awake->waiting_open_count--;
 		memmove(at, at + 1, (awake->waiting_open_count - i) * sizeof(*at));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "wire/wire.h"
+#include "wire/guard.h"
 #include "engine/ring.h"
 #include "engine/segment.h"
 #include "engine/turn.h"
@@ -345,6 +346,7 @@ static void endpoint_free(struct nopal_endpoint *endpoint)
 		struct nopal_listener_entry *next = endpoint->listeners->next;
 
 		nopal_plan_unref(endpoint->listeners->plan);
+		nopal__guard_free(endpoint->listeners->guard);
 		free(endpoint->listeners);
 		endpoint->listeners = next;
 	}
@@ -426,6 +428,7 @@ void nopal__world_fini(struct nopal_world *world)
 		world->spare = next;
 	}
 	nopal__path_cache_free(world->path_cache);
+	free(world->tickets);
 	nopal_trace_stop(world);
 }
 

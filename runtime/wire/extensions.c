@@ -96,6 +96,18 @@ bool nopal_extensions_agreed(struct nopal_session *session, const struct nopal_o
 	return true;
 }
 
+const struct nopal_part *nopal__early_part(const struct nopal_layer *layer, uint32_t *ret_behind)
+{
+	*ret_behind = has_proof(layer) ? NOPAL_RESET_PROOF_BYTES : 0;
+	FOR_EACH_EXTENSION(part, layer)
+	{
+		if (part->microprotocol->extension->early)
+			return part;
+		*ret_behind += part->microprotocol->extension->bytes;
+	}
+	return NULL;
+}
+
 uint8_t nopal_answer_byte(const struct nopal_session *session)
 {
 	const struct nopal_plan *plan = layer_of(session)->plan;

@@ -151,13 +151,19 @@ static void refuse_stranger(struct nopal_request *request)
 
 /* ---------------------------------------------------------- requests arrive */
 
-static struct nopal_listener_entry *listener_of(const struct nopal_request *request)
+struct nopal_listener_entry *nopal__listener_of(const struct nopal_endpoint *endpoint,
+						uint64_t fingerprint)
 {
-	struct nopal_listener_entry *entry = endpoint_of(request)->listeners;
+	struct nopal_listener_entry *entry = endpoint->listeners;
 
-	while (entry && entry->plan->info.fingerprint != request->fingerprint)
+	while (entry && entry->plan->info.fingerprint != fingerprint)
 		entry = entry->next;
 	return entry;
+}
+
+static struct nopal_listener_entry *listener_of(const struct nopal_request *request)
+{
+	return nopal__listener_of(endpoint_of(request), request->fingerprint);
 }
 
 uint64_t nopal__opening_key(const struct nopal_endpoint *endpoint, const struct nopal_address *from,

@@ -169,6 +169,12 @@ struct request_context {
 	const struct nopal_address *from;
 };
 
+/* The listener of an endpoint for this composition; NULL: none. */
+struct nopal_listener_entry *nopal__listener_of(const struct nopal_endpoint *endpoint,
+						uint64_t fingerprint);
+/* The extension of the part that has early data, so many bytes behind the begin of all extensions
+ * of the layer: extensions.c.  NULL: no part has. */
+const struct nopal_part *nopal__early_part(const struct nopal_layer *layer, uint32_t *ret_behind);
 /* Bytes of the handshake extensions of a layer: extensions.c. */
 uint32_t nopal__extensions_bytes(const struct nopal_layer *layer);
 uint64_t nopal__opening_key(const struct nopal_endpoint *endpoint, const struct nopal_address *from,
@@ -270,6 +276,15 @@ void nopal__stray_receive(struct nopal_endpoint *endpoint, const struct nopal_ad
 			  uint8_t kind, const uint8_t *bytes, uint32_t length);
 void nopal__reset_receive(struct nopal_endpoint *endpoint, const struct nopal_address *from,
 			  const uint8_t *bytes, uint32_t length);
+
+/* ------------------------------------- tickets of listeners, kept: tickets.c */
+
+/* A world has one, made with its first ticket. */
+void nopal__tickets_keep(struct nopal_world *world, const struct nopal_address *peer,
+			 uint64_t fingerprint, const struct nopal_ticket *ticket);
+bool nopal__tickets_recall(const struct nopal_world *world, const struct nopal_address *peer,
+			   uint64_t fingerprint, struct nopal_ticket *ret_ticket,
+			   int64_t *ret_age_ns);
 
 /* --------------------------------- measurements of paths, kept: path_cache.c */
 
