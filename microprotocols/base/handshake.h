@@ -3,8 +3,9 @@
  * handshake.h -- segments of virtual_circuit, to bytes and back.
  *
  *   connect   text of the composition and a zero byte, nonce 8, initial number
- *             4, extensions; cookie given 1, cookie epoch 1, cookie 8, zeros to the
- *             end
+ *             4, extensions; cookie given 1, cookie epoch 1, cookie 8; without a
+ *             cookie, and where they are not 0, bytes of early data 2, early data;
+ *             zeros to the end
  *   cookie    type 1, nonce 8, cookie 8, cookie epoch 1
  *   accept    nonce 8, session id 4, initial number 4, extensions
  *   close, close_ack   nonce 8, flags 1
@@ -13,6 +14,8 @@
  */
 #ifndef NOPAL_HANDSHAKE_H
 #define NOPAL_HANDSHAKE_H
+
+#include <string.h>
 
 #include <nopal/microprotocol.h>
 
@@ -23,6 +26,8 @@ enum {
 	HANDSHAKE_COOKIE_BYTES = 8,
 	HANDSHAKE_ID_BYTES = 4,
 	HANDSHAKE_FIELDS_BYTES = 8 + 4 + 1 + 1 + 8, /* of connect, after the text */
+	HANDSHAKE_PROOF_BYTES = 1 + 1 + 8,	    /* of these, the cookie's */
+	HANDSHAKE_EARLY_BYTES = 2,		    /* length of early data */
 	HANDSHAKE_ACCEPT_BYTES = 8 + 4 + 4,
 	HANDSHAKE_CLOSE_BYTES = 8 + 1,
 	/* With the runtime's 21 bytes of head a datagram of 1200, as QUIC's first (RFC 9000,
@@ -47,13 +52,33 @@ struct handshake_accept {
 	uint64_t nonce, id, initial;
 };
 
+/* Behind the cookie; not bad where there are none. */
+static inline struct nopal_reader handshake_read_early(struct nopal_reader *reader)
+{
+	uint64_t length = nopal_read_left(reader) < HANDSHAKE_EARLY_BYTES
+				  ? 0
+				  : nopal_read(reader, HANDSHAKE_EARLY_BYTES);
+	const uint8_t *bytes = nopal_read_bytes(reader, length);
+
+	return bytes ? nopal_reader_over(bytes, length) : (struct nopal_reader){ .bad = true };
+}
+
+/* Of a connect whose bytes before the cookie are these. */
+static inline struct nopal_reader handshake_early(struct nopal_reader connect,
+						  struct nopal_reader known)
+{
+	connect.at = known.end;
+	nopal_read_bytes(&connect, HANDSHAKE_PROOF_BYTES);
+	return handshake_read_early(&connect);
+}
+
 /* `*ret_known` are the bytes before the cookie, which both sides know alike.  The last of them are
  * the extensions. */
 static inline bool handshake_read_connect(struct nopal_reader reader, uint32_t extension_bytes,
 					  struct handshake_connect *ret_connect,
 					  struct nopal_reader *ret_known)
 {
-	struct nopal_reader known = reader;
+	struct nopal_reader known = reader, early;
 	struct handshake_connect read;
 	uint64_t zeros = 0;
 
@@ -66,10 +91,12 @@ static inline bool handshake_read_connect(struct nopal_reader reader, uint32_t e
 	read.cookie_given = nopal_read(&reader, 1);
 	read.cookie_epoch = nopal_read(&reader, 1);
 	read.cookie = nopal_read(&reader, HANDSHAKE_COOKIE_BYTES);
+	early = handshake_read_early(&reader);
 	while (nopal_read_left(&reader))
 		zeros |= nopal_read(&reader, 1);
 	if (!nopal_read_complete(&reader) || zeros || !read.initial || read.cookie_given > 1 ||
-	    (!read.cookie_given && (read.cookie_epoch || read.cookie)))
+	    (!read.cookie_given && (read.cookie_epoch || read.cookie)) ||
+	    (read.cookie_given && nopal_read_left(&early)))
 		return false;
 	*ret_connect = read;
 	*ret_known = known;
@@ -91,15 +118,38 @@ static inline void handshake_write_known(struct nopal_writer *writer, const char
 	nopal_write(writer, connect->initial, HANDSHAKE_NUMBER_BYTES);
 }
 
-/* Behind the extensions, to the writer's end. */
-static inline void handshake_write_proof(struct nopal_writer *writer,
-					 const struct handshake_connect *connect)
+/* How much early data a connect of this length has room for. */
+static inline uint32_t handshake_early_room(uint32_t length, const char *text,
+					    uint32_t extension_bytes)
 {
+	size_t others =
+		strlen(text) + 1 + HANDSHAKE_FIELDS_BYTES + extension_bytes + HANDSHAKE_EARLY_BYTES;
+
+	return length > others ? (uint32_t)(length - others) : 0;
+}
+
+/* Behind the extensions, to the writer's end. */
+static inline void handshake_write_rest(struct nopal_writer *writer,
+					const struct handshake_connect *connect,
+					struct nopal_reader early)
+{
+	size_t length = nopal_read_left(&early);
+
 	nopal_write(writer, connect->cookie_given, 1);
 	nopal_write(writer, connect->cookie_epoch, 1);
 	nopal_write(writer, connect->cookie, HANDSHAKE_COOKIE_BYTES);
+	if (length) {
+		nopal_write(writer, length, HANDSHAKE_EARLY_BYTES);
+		nopal_write_bytes(writer, early.at, length);
+	}
 	while (!writer->full && writer->at < writer->end)
 		nopal_write(writer, 0, 1);
+}
+
+static inline void handshake_write_proof(struct nopal_writer *writer,
+					 const struct handshake_connect *connect)
+{
+	handshake_write_rest(writer, connect, (struct nopal_reader){ 0 });
 }
 
 /* A listener without state: the cookie proves the address of the opener that shows it.  `epoch` is
@@ -157,13 +207,19 @@ static inline enum nopal_admission_verdict handshake_admit(struct nopal_at at,
 							   struct nopal_request *request,
 							   struct nopal_writer *reply)
 {
+	enum nopal_admission_verdict verdict = NOPAL_ADMIT_REPLY;
 	struct handshake_connect connect;
-	struct nopal_reader known;
+	struct nopal_reader known, early;
 
 	(void)at;
 	if (!handshake_read_connect(request->body, request->extension_bytes, &connect, &known))
 		return NOPAL_ADMIT_DROP;
-	return handshake_prove(request, 0, &connect, reply);
+	early = handshake_early(request->body, known);
+	known.at = known.end - request->extension_bytes;
+	if (nopal_read_left(&early))
+		verdict = nopal_early_admit(request, known, early);
+	return verdict == NOPAL_ADMIT_REPLY ? handshake_prove(request, 0, &connect, reply)
+					    : verdict;
 }
 
 /* Of two that ask each other, the one with the larger nonce goes on asking, and the other one
@@ -175,10 +231,13 @@ static inline enum nopal_admission_verdict handshake_rendezvous(struct nopal_ses
 								bool *ret_stays)
 {
 	struct handshake_connect theirs;
-	struct nopal_reader known;
+	struct nopal_reader known, early;
 
 	*ret_stays = false;
 	if (!handshake_read_connect(request->body, request->extension_bytes, &theirs, &known))
+		return NOPAL_ADMIT_DROP;
+	early = handshake_early(request->body, known);
+	if (nopal_read_left(&early))
 		return NOPAL_ADMIT_DROP;
 	if (theirs.nonce > ours->nonce)
 		return handshake_prove(request, ours->nonce, &theirs, reply);

@@ -10,7 +10,8 @@
  *            each other meet (Gu and Grossman, UDTv4, section 3.3): CTP has no such
  *            opening.
  * Wire:      connect (opening): the composition's text, a zero byte, nonce 8, initial
- *            number 4, extensions, cookie given 1, cookie epoch 1, cookie 8, zeros;
+ *            number 4, extensions, cookie given 1, cookie epoch 1, cookie 8, early data,
+ *            zeros;
  *            cookie (reply): type 1, nonce 8, cookie 8, cookie epoch 1;
  *            accept (answer): nonce 8, session id 4, initial number 4, extensions;
  *            close, close_ack (control): nonce 8, flags 1.
@@ -21,6 +22,9 @@
  *            connect with cookie ---------------> TELLING: open for data
  *            <----------------------- accept       |  accept until confirmed
  *   OPEN     accept ----------------------------> OPEN
+ *
+ *   A request with early data is admitted without a cookie where the microprotocol
+ *   that has them says so (early_data); else it gets one, and leaves without them.
  *
  *   Where both open towards each other (struct nopal_open) both are ASKING, until
  *   the one with the smaller nonce has seen a cookie of its own: then it is TELLING.
@@ -106,7 +110,10 @@ static enum nopal_verdict virtual_circuit_on_open_session(struct nopal_at at,
 		if (nopal_session_rendezvous(at.session))
 			self->rendezvous_until_ns = at.session->now_ns + set->rendezvous_ns;
 	}
-	virtual_circuit_repeat_opening(at);
+	if (nopal_session_is_opener(at.session) && nopal_early_ready(at.session))
+		nopal_timer_start(at, VIRTUAL_CIRCUIT_OPENING, at.session->now_ns);
+	else
+		virtual_circuit_repeat_opening(at);
 	return NOPAL_CONTINUE;
 }
 
@@ -143,7 +150,7 @@ static enum nopal_verdict virtual_circuit_on_reply(struct nopal_at at,
 	if (self->state != VIRTUAL_CIRCUIT_ASKING ||
 	    !handshake_read_cookie(nopal_body_reader(&segment->body), &said) ||
 	    said.nonce != ours->nonce || self->cookies >= set->retries.attempts ||
-	    (ours->cookie_given && ours->cookie == said.cookie))
+	    (ours->cookie_given && ours->cookie == said.cookie) || !nopal_early_refused(at.session))
 		return NOPAL_STOP;
 	ours->cookie = said.cookie;
 	ours->cookie_epoch = said.cookie_epoch;
@@ -162,7 +169,7 @@ static enum nopal_verdict virtual_circuit_on_connect(struct nopal_at at,
 	struct virtual_circuit *self = nopal_state(at);
 	struct handshake_connect said;
 	struct handshake_accept accept;
-	struct nopal_reader known;
+	struct nopal_reader known, early;
 
 	if (nopal_session_is_opener(at.session) ||
 	    !handshake_read_connect(nopal_body_reader(&segment->body),
@@ -177,7 +184,8 @@ static enum nopal_verdict virtual_circuit_on_connect(struct nopal_at at,
 	}
 	self->connect.nonce = said.nonce;
 	accept = virtual_circuit_accept(at);
-	if (!handshake_answer(at.session, known, &accept)) {
+	early = handshake_early(nopal_body_reader(&segment->body), known);
+	if (!handshake_answer(at.session, known, early, &accept)) {
 		nopal_session_break(at.session, NOPAL_REFUSED,
 				    "the opener's handshake extensions are refused");
 		return NOPAL_STOP;
@@ -187,6 +195,7 @@ static enum nopal_verdict virtual_circuit_on_connect(struct nopal_at at,
 	nopal_shared_set(at, VIRTUAL_CIRCUIT_PEER, (int64_t)said.initial);
 	virtual_circuit_repeat_opening(at);
 	nopal_session_opened(at.session);
+	nopal_early_deliver(at.session);
 	return NOPAL_STOP;
 }
 

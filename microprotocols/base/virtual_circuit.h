@@ -43,6 +43,7 @@ static inline void handshake_write_answer(struct nopal_session *session,
 /* At the listener, which has read the request and is about to send the answer. False: a
  * microprotocol refuses the opener's extension. */
 static inline bool handshake_answer(struct nopal_session *session, struct nopal_reader request,
+				    struct nopal_reader early,
 				    const struct handshake_accept *accept)
 {
 	uint8_t answer[HANDSHAKE_ACCEPT_BYTES + NOPAL_EXTENSIONS_MAX];
@@ -54,7 +55,7 @@ static inline bool handshake_answer(struct nopal_session *session, struct nopal_
 	};
 
 	request.at = request.end - nopal_extensions_bytes(session);
-	if (!nopal_extensions_read(session, &request))
+	if (!nopal_extensions_read(session, &request) || !nopal_early_arrived(session, early))
 		return false;
 	handshake_write_answer(session, &writer, accept);
 	opening.answer_length = nopal_written(&writer);
@@ -121,14 +122,20 @@ static inline void virtual_circuit_send_connect(struct nopal_at at)
 {
 	const struct virtual_circuit *self = nopal_state(at);
 	uint32_t length = handshake_connect_bytes(at, VIRTUAL_CIRCUIT_CONNECT);
+	struct nopal_reader early = { 0 };
 	struct nopal_writer writer;
 	struct nopal_segment *segment =
 		nopal_control_begin(at, VIRTUAL_CIRCUIT_CONNECT, length, &writer);
 
 	if (!segment)
 		return;
+	if (!self->connect.cookie_given)
+		early = nopal_early_pack(at.session,
+					 handshake_early_room(length,
+							      nopal_session_composition(at.session),
+							      nopal_extensions_bytes(at.session)));
 	handshake_write_request(at.session, &writer, &self->connect);
-	handshake_write_proof(&writer, &self->connect);
+	handshake_write_rest(&writer, &self->connect, early);
 	nopal_control_send(at.session, segment, length);
 }
 
