@@ -37,79 +37,9 @@
  */
 #include <string.h>
 
-#include <nopal/microprotocol.h>
+#include "early_data.h"
 
 enum { EARLY_DATA_MARK }; /* attributes */
-enum {
-	EARLY_DATA_TIME_BYTES = 8,
-	EARLY_DATA_HEAD_BYTES = 3 * EARLY_DATA_TIME_BYTES, /* given, age, nonce */
-	EARLY_DATA_BYTES = EARLY_DATA_HEAD_BYTES + 8,	   /* and proof */
-	EARLY_DATA_ID_BYTES = 4,
-	EARLY_DATA_ZEROS = 7,
-	EARLY_DATA_MAX = 1200, /* of a request, which is no longer */
-};
-
-struct early_data_parameters {
-	int64_t window_ns, lifetime_ns, nonces, all;
-};
-
-/* What a request says of itself; given_ns 0: nothing travels early. */
-struct early_data_head {
-	int64_t given_ns, age_ns;
-	uint64_t nonce;
-};
-
-struct early_data {
-	struct early_data_head head;
-	uint64_t proof;
-	uint8_t *block; /* opener: what travels; listener: what came, until it is delivered */
-	uint32_t length;
-	bool packed, taken, agreed;
-	int64_t packed_ns;
-	struct nopal_ticket ticket; /* listener: as it is given; opener: as it came */
-};
-
-/* ------------------------------------------------------------------------ bytes */
-
-static void early_data_write_head(struct nopal_writer *writer, const struct early_data_head *head)
-{
-	nopal_write(writer, (uint64_t)head->given_ns, EARLY_DATA_TIME_BYTES);
-	nopal_write(writer, (uint64_t)head->age_ns, EARLY_DATA_TIME_BYTES);
-	nopal_write(writer, head->nonce, sizeof(head->nonce));
-}
-
-/* False: no opener says that. */
-static bool early_data_read_head(const uint8_t *bytes, struct early_data_head *ret_head,
-				 uint64_t *ret_proof)
-{
-	struct nopal_reader reader = nopal_reader_over(bytes, EARLY_DATA_BYTES);
-	uint64_t given = nopal_read(&reader, EARLY_DATA_TIME_BYTES);
-	uint64_t age = nopal_read(&reader, EARLY_DATA_TIME_BYTES);
-
-	ret_head->nonce = nopal_read(&reader, sizeof(ret_head->nonce));
-	*ret_proof = nopal_read(&reader, sizeof(*ret_proof));
-	ret_head->given_ns = (int64_t)given;
-	ret_head->age_ns = (int64_t)age;
-	/* The sum of both is a time, too. */
-	if (given > INT64_MAX / 2 || age > INT64_MAX / 2)
-		return false;
-	return given || (!age && !ret_head->nonce && !*ret_proof);
-}
-
-/* Of all that the request says early, by the session with this id. */
-static uint64_t early_data_proof(const struct nopal_ticket *ticket,
-				 const struct early_data_head *head, uint32_t opener_id,
-				 struct nopal_reader early)
-{
-	uint8_t bytes[EARLY_DATA_HEAD_BYTES + EARLY_DATA_ID_BYTES + EARLY_DATA_MAX];
-	struct nopal_writer writer = nopal_writer_over(bytes, sizeof(bytes));
-	size_t length = nopal_read_left(&early);
-
-	early_data_write_head(&writer, head);
-	nopal_write(&writer, opener_id, EARLY_DATA_ID_BYTES);
-	nopal_write_bytes(&writer, early.at, length);
-	return nopal_ticket_hash(ticket, bytes, nopal_written(&writer));
-}
 
 static void early_data_forget(struct nopal_at at, struct early_data *self)
 {
@@ -350,14 +280,25 @@ static bool early_data_agreed(struct nopal_at at, const struct nopal_opening *op
 
 /* -------------------------------------------------------------------- descriptor */
 
-#define EARLY_DATA_LOWERS(...)                                                                      \
-	{                                                                                           \
-		NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_LOWERS, NOPAL_AGREED | NOPAL_KNOWN_PEER,  \
-			"an early message is delivered when a ticket shows that its sender's "      \
-			"address was proven in an earlier session; its key is as old as that, and " \
-			"only the replay guard keeps copies of it out",                             \
-			__VA_ARGS__                                                                 \
+#define EARLY_DATA_BECAUSE                                                                         \
+	"an early message is delivered when a ticket shows that its sender's address was proven "  \
+	"in an earlier session; a replay guard keeps copies out"
+#define EARLY_DATA_NOT_SECRET                                                                      \
+	EARLY_DATA_BECAUSE "; its key is of psk_file alone, so it is not forward secret"
+#define EARLY_DATA_LOWERS(why, ...)                                                                \
+	{                                                                                          \
+		NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_LOWERS, NOPAL_AGREED | NOPAL_KNOWN_PEER, \
+			why, __VA_ARGS__                                                           \
 	}
+
+/* The same for what may travel early by its property, or by the parameter. */
+static const struct nopal_promise early_data_promises[] = {
+	EARLY_DATA_LOWERS(EARLY_DATA_BECAUSE, .without = "confidentiality", .of = "early"),
+	EARLY_DATA_LOWERS(EARLY_DATA_NOT_SECRET, .with = "confidentiality", .of = "early"),
+	EARLY_DATA_LOWERS(EARLY_DATA_BECAUSE, .without = "confidentiality", .when = "all"),
+	EARLY_DATA_LOWERS(EARLY_DATA_NOT_SECRET, .with = "confidentiality", .when = "all"),
+	{ 0 },
+};
 
 const struct nopal_microprotocol nopal_early_data = {
 	NOPAL_DESCRIBE(early_data, base,
@@ -368,8 +309,7 @@ const struct nopal_microprotocol nopal_early_data = {
 	.excludes = NOPAL_RELATIONS(
 		{ "jitter", "an early message has no place in the schedule of a play-out" },
 		{ "tag_matching", "an early message waits for no receive" }),
-	.promises =
-		NOPAL_PROMISES(EARLY_DATA_LOWERS(.of = "early"), EARLY_DATA_LOWERS(.when = "all")),
+	.promises = early_data_promises,
 	.parameters_size = sizeof(struct early_data_parameters),
 	.parameters = NOPAL_PARAMETERS(
 		NOPAL_NUMBER(early_data, window_ns, "window", TIME, "10s", "100ms", "10min",

@@ -24,6 +24,10 @@
  *               the first datagram of the next that opens.  The one before is kept
  *               for three seconds, for datagrams that were overtaken.
  *
+ * Messages that travel in the request itself (early_data) have a key of their own, of psk_file and
+ * of that request; without psk_file there is none.  They are not forward secret, and copies of them
+ * are kept out by the replay guard, not by the counter.
+ *
  * A counter of 64 bits runs through all phases; 28 of it travel.  Which ones were seen is noted
  * once a datagram has opened: each opens once.  A session that rests notes only the last: a
  * datagram that was overtaken before, and comes then, is refused like one that is repeated.
@@ -121,6 +125,61 @@ static bool aead_agreed(struct nopal_at at, const struct nopal_opening *opening)
 	return true;
 }
 
+/* ------------------------------------------------------------------ early data */
+
+/* The phase that seals the messages of a request, ready; false: no key was shared before, or the
+ * session has later ones. */
+static bool aead_early_phase(struct nopal_at at, struct nopal_reader context, bool seals,
+			     struct nopal__aead_phase *ret_phase)
+{
+	const struct aead_parameters *set = nopal_parameters(at);
+	const struct aead *self = nopal_state(at);
+	const struct aead_secrets *secrets = self->secrets;
+	uint8_t id[AEAD_ID_BYTES];
+	size_t shared;
+
+	nopal_file(at, AEAD_PSK_FILE, &shared);
+	aead_opener_id(at.session, id);
+	return shared && !self->agreed &&
+	       nopal__aead_early_secret(
+		       secrets->early, aead_composition(at.session),
+		       (struct nopal__aead_bytes){ id, sizeof(id) },
+		       nopal_session_is_opener(at.session) ? secrets->public : secrets->peer,
+		       (struct nopal__aead_bytes){ context.at, nopal_read_left(&context) },
+		       ret_phase) &&
+	       nopal__aead_phase_begin(ret_phase, (int)set->cipher, seals);
+}
+
+static bool aead_close_early(struct nopal_at at, struct nopal_reader context, uint8_t *bytes,
+			     size_t length)
+{
+	const struct nopal__aead_bytes clear = { context.at, nopal_read_left(&context) };
+	struct nopal__aead_phase phase;
+	bool sealed = aead_early_phase(at, context, true, &phase);
+
+	if (sealed) {
+		sealed = nopal__aead_seal(phase.key, phase.nonce, clear, bytes, length,
+					  bytes + length);
+		nopal__aead_phase_forget(&phase);
+	}
+	return sealed;
+}
+
+static bool aead_open_early(struct nopal_at at, struct nopal_reader context, uint8_t *bytes,
+			    size_t length)
+{
+	const struct nopal__aead_bytes clear = { context.at, nopal_read_left(&context) };
+	struct nopal__aead_phase phase;
+	bool opened = aead_early_phase(at, context, false, &phase);
+
+	if (opened) {
+		opened = nopal__aead_open(phase.key, phase.nonce, clear, bytes, length,
+					  bytes + length);
+		nopal__aead_phase_forget(&phase);
+	}
+	return opened;
+}
+
 /* ----------------------------------------------------------------------- life */
 
 static int aead_open(struct nopal_at at)
@@ -206,7 +265,9 @@ const struct nopal_microprotocol nopal_aead = {
 	.close = aead_end,
 	.seal = &(const struct nopal_seal){ .overhead = AEAD_OVERHEAD_BYTES,
 					    .close = nopal__aead_close_datagram,
-					    .open = nopal__aead_open_datagram },
+					    .open = nopal__aead_open_datagram,
+					    .close_early = aead_close_early,
+					    .open_early = aead_open_early },
 	.extension = &(const struct nopal_extension){ .bytes = NOPAL__AEAD_PUBLIC_BYTES,
 						      .write = aead_write_extension,
 						      .read = aead_read_extension,

@@ -66,6 +66,16 @@ bool nopal__aead_early(struct nopal__aead_bytes shared, uint8_t *ret_early)
 	return nopal__aead_extract(salt, shared, ret_early);
 }
 
+/* Of one request, whose first pieces are its composition, its opener's id and public key. */
+static bool aead_request_key(const uint8_t *early, const char *label,
+			     const struct nopal__aead_bytes *pieces, size_t count, uint8_t *ret_key)
+{
+	uint8_t hash[NOPAL__AEAD_HASH_BYTES];
+
+	return nopal__aead_hash(pieces, count, hash) &&
+	       aead_derive(early, label, hash, ret_key, NOPAL__AEAD_HASH_BYTES);
+}
+
 bool nopal__aead_answer_key(const uint8_t *early, struct nopal__aead_bytes composition,
 			    struct nopal__aead_bytes opener_id, const uint8_t *opener_public,
 			    uint8_t *ret_key)
@@ -75,10 +85,24 @@ bool nopal__aead_answer_key(const uint8_t *early, struct nopal__aead_bytes compo
 		opener_id,
 		{ opener_public, NOPAL__AEAD_PUBLIC_BYTES },
 	};
-	uint8_t hash[NOPAL__AEAD_HASH_BYTES];
 
-	return nopal__aead_hash(pieces, sizeof(pieces) / sizeof(*pieces), hash) &&
-	       aead_derive(early, "answer", hash, ret_key, NOPAL__AEAD_HASH_BYTES);
+	return aead_request_key(early, "answer", pieces, sizeof(pieces) / sizeof(*pieces), ret_key);
+}
+
+bool nopal__aead_early_secret(const uint8_t *early, struct nopal__aead_bytes composition,
+			      struct nopal__aead_bytes opener_id, const uint8_t *opener_public,
+			      struct nopal__aead_bytes context, struct nopal__aead_phase *ret_phase)
+{
+	const struct nopal__aead_bytes pieces[] = {
+		composition,
+		opener_id,
+		{ opener_public, NOPAL__AEAD_PUBLIC_BYTES },
+		context,
+	};
+
+	*ret_phase = (struct nopal__aead_phase){ .key = NULL };
+	return aead_request_key(early, "early data", pieces, sizeof(pieces) / sizeof(*pieces),
+				ret_phase->secret);
 }
 
 bool nopal__aead_agree(const uint8_t *early, const uint8_t *exchanged, const uint8_t *transcript,

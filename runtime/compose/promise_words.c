@@ -77,6 +77,8 @@ static const struct words opening_words[] = {
 	  "that it composes alike" },
 	{ NOPAL_AGREED | NOPAL_PROVEN, "handshake",
 	  "before data flow, the peer has proved its address, and that it composes alike" },
+	{ NOPAL_AGREED | NOPAL_KNOWN_PEER, "known key",
+	  "data flow at once; the first datagrams show the key and the composition of the peer" },
 	{ NOPAL_PROVEN, "proven address",
 	  "the peer has proved its address; that it composes alike is for its operator" },
 	{ NOPAL_AGREED, "agreed",

@@ -5,9 +5,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/hash.h"
-#include "wire/wire.h"
 #include "support/early.h"
 
 #define BASE                                                                                       \
@@ -136,11 +135,11 @@ TEST(test_a_ticket_that_is_too_old_is_not_shown)
 
 /* Each of the first three datagrams of each direction is lost, comes once, twice, or long after the
  * next ones: messages come once, in order, whatever the listener's guard says. */
-static void first_datagrams(const char *config)
+static void first_datagrams(const char *config, unsigned step)
 {
 	static const char *const texts[] = { "a", "b", "c" };
 
-	for (unsigned fates = 0; fates < 1u << 2 * 2 * EARLY_FATES; fates++) {
+	for (unsigned fates = 0; fates < 1u << 2 * 2 * EARLY_FATES; fates += step) {
 		early_open(&early, config);
 		early_network(&early, fates);
 		early_again(&early);
@@ -158,7 +157,7 @@ static void first_datagrams(const char *config)
 
 TEST(test_every_fate_of_the_first_datagrams_delivers_once)
 {
-	first_datagrams(EARLY);
+	first_datagrams(EARLY, 1);
 }
 
 /* The first session used no room of the guard: a table of one nonce, which is taken. */
@@ -302,6 +301,73 @@ TEST(test_a_flood_fills_the_guard_and_loses_nothing)
 	early_close(&early);
 }
 
+/* ------------------------------------------------------------------ with keys */
+
+/* A config with aead and a key that both sides had before; the file is read with the config. */
+static void keyed(char *config, size_t room, char *path)
+{
+	int file = mkstemp(path);
+
+	assert_int_equal(write(file, "a key of sixteen bytes and more", 31), 31);
+	close(file);
+	snprintf(config, room, BASE "early_data {}\naead { psk_file = \"%s\" }\n", path);
+}
+
+TEST(test_an_early_message_is_sealed_by_the_key_of_before)
+{
+	char config[1024], path[] = "/tmp/nopal-early-XXXXXX";
+
+	keyed(config, sizeof(config), path);
+	assert_int_equal(delivered_after(config, true) / NOPAL_MILLISECOND, 10);
+	record(config);
+	assert_null(memmem(early.request.bytes, early.request.length, "hello", 5));
+	rig_finish(&early.rig);
+	early_replay(&early, &early.opener);
+	assert_int_equal(counters()->early_replayed, 1);
+	once((const char *[]){ "hello" }, 1);
+	early_close(&early);
+	unlink(path);
+}
+
+TEST(test_every_fate_delivers_once_with_keys)
+{
+	char config[1024], path[] = "/tmp/nopal-early-XXXXXX";
+
+	keyed(config, sizeof(config), path);
+	first_datagrams(config, 13);
+	unlink(path);
+}
+
+TEST(test_without_a_key_of_before_no_message_is_early)
+{
+	assert_true(delivered_after(BASE "early_data {}\naead {}\n", true) >=
+		    50 * NOPAL_MILLISECOND);
+}
+
+/* Who has the ticket, which travels in clear, and not the file: a proof that is good, over messages
+ * that do not open.  The session opens as any stranger's, and nothing is delivered early. */
+TEST(test_a_ticket_alone_makes_no_early_message)
+{
+	char config[1024], path[] = "/tmp/nopal-early-XXXXXX";
+
+	keyed(config, sizeof(config), path);
+	early_open(&early, config);
+	early_record(&early);
+	rig_change_both(&early.rig, "delay 10ms loss 100%");
+	early_again(&early);
+	early_send(&early, "hello", true);
+	rig_run(&early.rig, NOPAL_MILLISECOND);
+	early_forge(&early);
+	early_replay(&early, &early.opener);
+	assert_int_equal(counters()->early_admitted, 1);
+	assert_int_equal(early.rig.acceptor.delivered, 0);
+	rig_change_both(&early.rig, "delay 10ms");
+	rig_run(&early.rig, 10 * NOPAL_SECOND);
+	assert_true(early.rig.acceptor.delivered <= 1);
+	early_close(&early);
+	unlink(path);
+}
+
 /* ----------------------------------------- somebody between, who forges a cookie */
 
 /* The request is kept back, and its opener led to show a cookie: the messages come by the session
@@ -381,26 +447,6 @@ TEST(test_a_silent_opener_gets_less_than_it_sent)
 
 /* ----------------------------------------------------------------- tampered */
 
-enum { HEAD = 1 + 4 + 8, CHECK = 8 };
-
-/* The request with one byte changed, and a check that is good again. */
-static void replay_changed(uint32_t at)
-{
-	uint8_t *bytes = early.request.bytes, before[EARLY_REQUEST_BYTES];
-	struct nopal_writer writer = nopal_writer_over(bytes + HEAD, CHECK);
-	uint32_t length = (uint32_t)early.request.length;
-	uint64_t key[2] = { 0 };
-
-	memcpy(before, bytes, length);
-	bytes[at] ^= 1;
-	key[0] = nopal_plan_info(early.rig.plan)->fingerprint;
-	key[1] = nopal__get(bytes + 1, 4);
-	nopal_write(&writer, nopal__siphash(key, bytes + HEAD + CHECK, length - HEAD - CHECK),
-		    CHECK);
-	early_replay(&early, &early.opener);
-	memcpy(bytes, before, length);
-}
-
 /* A request that never arrived.  Its proof is of the opener's id, of the extension and of the
  * messages; what else is changed makes no more of it than one request. */
 TEST(test_no_changed_request_is_admitted)
@@ -413,21 +459,19 @@ TEST(test_no_changed_request_is_admitted)
 	early_again(&early);
 	early_send(&early, "hello", true);
 	rig_run(&early.rig, NOPAL_MILLISECOND);
-	extension = HEAD + CHECK;
-	extension += (uint32_t)strlen((char *)early.request.bytes + extension) + 1 + 8 + 4;
-	extension += NOPAL_RESET_PROOF_BYTES;
+	extension = early_extension(&early);
 	end = extension + 32 + 1 + 1 + 8 + 2 + 2 + 5;
 	assert_memory_equal(early.request.bytes + end - 5, "hello", 5);
 	for (uint32_t at = extension; at < end; at++)
-		replay_changed(at);
+		early_replay_changed(&early, at);
 	for (uint32_t at = 1; at < 5; at++)
-		replay_changed(at);
+		early_replay_changed(&early, at);
 	assert_int_equal(counters()->early_admitted, 0);
 	assert_int_equal(early.rig.acceptor.delivered, 0);
 	assert_true(counters()->early_unknown > 32);
 	for (uint32_t at = 5; at < early.request.length; at++)
-		if (at < HEAD || at >= HEAD + CHECK)
-			replay_changed(at);
+		if (at < EARLY_HEAD || at >= EARLY_HEAD + EARLY_CHECK)
+			early_replay_changed(&early, at);
 	assert_true(counters()->early_admitted <= 1);
 	assert_true(early.rig.acceptor.delivered <= 1);
 	early_close(&early);

@@ -2,12 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "wire/wire.h"
 #include "support/early.h"
 #include "support/segments.h"
 
 #include "../../microprotocols/base/virtual_circuit.h"
 
 enum { LOST, ONCE, TWICE, LATE };
+enum { AEAD_PUBLIC_BYTES = 32, EARLY_EXTENSION_BYTES = 32, EARLY_PROOF_BYTES = 8 };
 
 static const int64_t WAY_NS = 10 * NOPAL_MILLISECOND;
 static const int64_t LATE_NS = 700 * NOPAL_MILLISECOND;
@@ -151,6 +155,59 @@ void early_replay(struct early *early, const struct nopal_address *from)
 	nopal_sim_inject(early->rig.world, early->rig.acceptor.endpoint, from, early->request.bytes,
 			 early->request.length);
 	rig_run(&early->rig, NOPAL_MILLISECOND);
+}
+
+uint32_t early_extension(const struct early *early)
+{
+	const uint8_t *text = early->request.bytes + EARLY_HEAD + EARLY_CHECK;
+
+	return (uint32_t)(EARLY_HEAD + EARLY_CHECK + strlen((const char *)text) + 1 +
+			  HANDSHAKE_NONCE_BYTES + HANDSHAKE_NUMBER_BYTES) +
+	       NOPAL_RESET_PROOF_BYTES +
+	       (nopal_plan_provides(early->rig.plan, "confidentiality") ? AEAD_PUBLIC_BYTES : 0);
+}
+
+static void make_check_good(struct early *early)
+{
+	uint8_t *bytes = early->request.bytes, *body = bytes + EARLY_HEAD + EARLY_CHECK;
+	const uint64_t key[2] = { nopal_plan_info(early->rig.plan)->fingerprint,
+				  nopal__get(bytes + 1, NOPAL_ID_BYTES) };
+
+	nopal__put(bytes + EARLY_HEAD,
+		   nopal__siphash(key, body, early->request.length - EARLY_HEAD - EARLY_CHECK),
+		   EARLY_CHECK);
+}
+
+void early_replay_changed(struct early *early, uint32_t at)
+{
+	uint8_t before[EARLY_REQUEST_BYTES];
+
+	memcpy(before, early->request.bytes, sizeof(before));
+	early->request.bytes[at] ^= 1;
+	make_check_good(early);
+	early_replay(early, &early->opener);
+	memcpy(early->request.bytes, before, sizeof(before));
+}
+
+void early_forge(struct early *early)
+{
+	uint8_t *extension = early->request.bytes + early_extension(early);
+	uint8_t *block = extension + EARLY_EXTENSION_BYTES + HANDSHAKE_PROOF_BYTES;
+	uint32_t length = (uint32_t)nopal__get(block, HANDSHAKE_EARLY_BYTES);
+	uint8_t said[EARLY_REQUEST_BYTES];
+	struct nopal_writer writer = nopal_writer_over(said, sizeof(said));
+	struct nopal_ticket ticket;
+	int64_t age_ns;
+
+	assert_true(nopal_ticket_recall(early->rig.opener.session, &ticket, &age_ns));
+	block += HANDSHAKE_EARLY_BYTES;
+	memset(block, 'x', length);
+	nopal_write_bytes(&writer, extension, EARLY_EXTENSION_BYTES - EARLY_PROOF_BYTES);
+	nopal_write_bytes(&writer, early->request.bytes + 1, NOPAL_ID_BYTES);
+	nopal_write_bytes(&writer, block, length);
+	nopal__put(extension + EARLY_EXTENSION_BYTES - EARLY_PROOF_BYTES,
+		   nopal_ticket_hash(&ticket, said, nopal_written(&writer)), EARLY_PROOF_BYTES);
+	make_check_good(early);
 }
 
 static void answer_leaves(void *user, int64_t now_ns, const struct nopal_address *from,

@@ -18,6 +18,8 @@
 #include "support/rig.h"
 
 enum { EARLY_FATES = 3, EARLY_REQUEST_BYTES = 2048 };
+/* Of a request: before its check, which is of all that follows. */
+enum { EARLY_HEAD = 1 + 4 + 8, EARLY_CHECK = 8 };
 
 struct early {
 	struct rig rig;
@@ -44,6 +46,13 @@ void early_network(struct early *early, unsigned fates);
 /* The next request of the opener is kept; the test sends it again, from any address. */
 void early_record(struct early *early);
 void early_replay(struct early *early, const struct nopal_address *from);
+/* Where the extension of early_data begins in the request. */
+uint32_t early_extension(const struct early *early);
+/* The same with one byte changed, and a check that is good again. */
+void early_replay_changed(struct early *early, uint32_t at);
+/* The recorded request has other early data, of the same length, and a proof that is good: its maker
+ * has the ticket. */
+void early_forge(struct early *early);
 /* From now on, from 0. */
 void early_count_answers(struct early *early);
 /* The listener is killed, and another one has its address. */
