@@ -245,6 +245,11 @@ static void build(struct oracle *oracle)
 					     NOPAL_ALLOW_CONNECTIONLESS, &oracle_callbacks,
 					     &oracle->side[oracle->openers + i - 1]);
 	}
+	if (!oracle_has_early(oracle))
+		return;
+	links(oracle, "delay 1ms", true);
+	oracle_get_ticket(oracle);
+	links(oracle, oracle->weather.phase[0].words, true);
 }
 
 /* Of a host by the family of the channel; without one by IPv4. */
@@ -299,6 +304,8 @@ static void open_pairs(struct oracle *oracle)
 			oracle_violated(oracle, "a session was not opened");
 		if (side->ended) /* in the call */
 			side->session = NULL;
+		if (oracle_has_early(oracle))
+			oracle_push(side);
 	}
 }
 

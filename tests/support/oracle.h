@@ -213,6 +213,10 @@ bool oracle_closes_itself(const struct oracle *oracle);
 /* The index of a message of `sender`; negative: it sent no such message. */
 int oracle_index_of(const struct oracle_side *sender, const uint8_t *bytes, size_t length);
 
+/* oracle_early.c: may messages travel in the request to open?  A ticket for that. */
+bool oracle_has_early(const struct oracle *oracle);
+void oracle_get_ticket(struct oracle *oracle);
+
 /* oracle_ends.c */
 extern const struct nopal_callbacks oracle_callbacks;
 

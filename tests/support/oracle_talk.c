@@ -23,6 +23,7 @@ enum {
 	RELATED = 2,
 	ONLY = 6,
 	WITHDRAWN = 8,
+	EARLY = 4,  /* one in so many may not travel in the request to open */
 	UNSENT = 6, /* one side in so many has a limit for what has not left */
 };
 #define DEADLINE_MAX_NS ((uint64_t)(300 * NOPAL_MILLISECOND))
@@ -227,7 +228,14 @@ static uint64_t property_of(const struct oracle_side *side, uint32_t index, unsi
 
 static size_t say(const struct oracle_side *side, uint32_t index, struct nopal_property *properties)
 {
+	const struct oracle *oracle = side->oracle;
+	struct draw from = draw_of(oracle->run->seed + index);
 	size_t count = 0;
+
+	/* Where it is on its way before the session is open, nothing less is promised of it. */
+	if (draw_below(&from, EARLY))
+		properties[count++] =
+			(struct nopal_property){ nopal_property(oracle->plan, "early"), 1 };
 
 	for (unsigned bit = 0; bit < ORACLE_PROPERTIES; bit++)
 		if (side->message[index].class & 1u << bit)
@@ -241,7 +249,7 @@ static size_t say(const struct oracle_side *side, uint32_t index, struct nopal_p
 static int send_one(struct oracle_side *side)
 {
 	static uint8_t bytes[ORACLE_LONGEST];
-	struct nopal_property properties[ORACLE_PROPERTIES];
+	struct nopal_property properties[ORACLE_PROPERTIES + 1];
 	uint32_t index = side->pushed;
 	struct oracle_message *message = &side->message[index];
 	int result;
