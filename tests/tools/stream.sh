@@ -68,6 +68,35 @@ cmp "$work/in" "$work/out" || fail "other bytes came"
 timeout 60 "$nopal" stream -c bulk 127.0.0.1:9 --with deadline=5s 2>"$work/open.err"
 [ $? = 2 ] || fail "bulk knows no deadline, and it is no error"
 
+# to two receivers, by copies and by multicast (or by copies, where nobody hears that); and one more
+# that is not there is named
+to_many() {
+	to=
+	listeners=
+	for i in 1 2; do
+		rm -f "$work/listen$i.err"
+		timeout 60 "$nopal" stream -c "$1" --listen 127.0.0.1:0 \
+			--out "file:$work/out$i" >"$work/listen$i.json" 2>"$work/listen$i.err" &
+		listeners="$listeners $!"
+		until grep -qs '^listening on .*:[0-9]*;' "$work/listen$i.err"; do sleep 0.02; done
+		to="$to $(sed -n 's/^listening on \(127.0.0.1:[0-9]*\);.*/\1/p' "$work/listen$i.err")"
+	done
+	timeout 60 "$nopal" stream -c "$1" $to $2 --in "file:$work/in" --jsonl \
+		>"$work/open.json" 2>"$work/open.err"
+	code=$?
+	for listener in $listeners; do wait $listener || fail "a listener of $1 ended with $?"; done
+	for i in 1 2; do cmp "$work/in" "$work/out$i" || fail "$1: other bytes came at $i"; done
+}
+for config in one_to_many_all multicast; do
+	to_many $config ""
+	[ $code = 0 ] || fail "$config ended with $code"
+	verdict open delivery held
+done
+to_many one_to_many_any 127.0.0.1:9
+grep -q '^127.0.0.1:9: 0 of ' "$work/open.err" || fail "the lost one is not named"
+timeout 60 "$nopal" stream -c bulk $to --in "file:$work/in" 2>"$work/open.err"
+[ $? = 2 ] || fail "bulk goes to many"
+
 # nobody is there
 timeout 60 "$nopal" stream -c bulk 127.0.0.1:9 --set virtual_circuit.attempts=1 \
 	--in "file:$work/in" --jsonl >"$work/open.json" 2>"$work/open.err"

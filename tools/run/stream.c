@@ -3,11 +3,16 @@
  * stream.c -- `nopal stream`: messages from an input over a session of any composition to an
  * output.
  *
+ * With a composition that is one to many, several addresses are one session: each receiver gets the
+ * messages by a copy, or all of them by multicast, as the composition says.  The input is read when
+ * all have answered or are given up, or a second after the first answer.
+ *
  * Either side may send, receive, or both.  What is lost stays lost where the composition does not
  * resend: the line an interval says how it fares.
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,6 +30,7 @@ enum { STREAM_RELIABLE_BYTES = 64 << 10 };
 /* So long a flow below the session may take to close, once that has ended. */
 #define STREAM_LINGER_NS (2 * NOPAL_SECOND)
 #define STREAM_LOOK_NS	 (10 * NOPAL_MILLISECOND)
+#define STREAM_GATHER_NS NOPAL_SECOND
 
 struct stream {
 	struct loop *loop;
@@ -48,6 +54,11 @@ struct stream {
 	uint64_t taken; /* messages of the input */
 	struct rendezvous rendezvous;
 	bool reliable, flow_controlled, over, closing, interrupted;
+	/* Of many receivers: those that have opened, or ended before, and by when they must. */
+	struct nopal_address *peers;
+	unsigned peer_count, settled;
+	bool gathers;
+	int64_t gathered_ns;
 	enum tool_exit exit;
 };
 
@@ -68,7 +79,7 @@ static bool stream_got(void *user, const uint8_t *bytes, size_t length)
 	unsigned class;
 	int error;
 
-	if (!stream->session) /* it ended in this turn of the loop */
+	if (!stream->session || stream->gathers) /* it ended in this turn of the loop */
 		return false;
 	outgoing.property_count = properties_of(&stream->with, stream->taken, properties, &class);
 	error = nopal_send_message(stream->session, &outgoing);
@@ -206,13 +217,67 @@ static void stream_on_ended(struct nopal_session *session, enum nopal_end end, c
 	loop_event_start(stream->tick, 0);
 }
 
+/* ------------------------------------------------------------ several receivers */
+
+static void stream_gathered(struct stream *stream)
+{
+	stream->gathers = false;
+	if (stream->session && stream->in)
+		stream_in_resume(stream->in);
+}
+
+static void stream_on_destination(struct nopal_session *session,
+				  const struct nopal_destination_info *info, void *user)
+{
+	struct stream *stream = user;
+	char address[NOPAL_ADDRESS_TEXT];
+
+	(void)session;
+	if (!stream || !stream->peer_count)
+		return;
+	if (stream->gathers && ++stream->settled >= stream->peer_count)
+		stream_gathered(stream);
+	if (!stream->gathered_ns)
+		stream->gathered_ns = stream_now(stream) + STREAM_GATHER_NS;
+	if (!info->ended)
+		return;
+	live_judge_destination_ended(&stream->judge, info);
+	if (!stream->interrupted && info->end != NOPAL_ENDED_WELL)
+		fprintf(stderr, "%s: %llu of %llu bytes arrived: %.*s\n",
+			nopal_address_format(&info->address, address),
+			(unsigned long long)info->arrived_bytes,
+			(unsigned long long)info->given_bytes, tool_text_length(info->text),
+			info->text);
+}
+
+/* The first receiver is there. */
+static bool stream_add_others(struct stream *stream)
+{
+	char address[NOPAL_ADDRESS_TEXT];
+
+	for (unsigned i = 1; i < stream->peer_count && stream->session; i++) {
+		int64_t id = nopal_destination_add(stream->session, &stream->peers[i]);
+
+		if (id >= 0)
+			continue;
+		fprintf(stderr, "error: %s: %s\n", nopal_address_format(&stream->peers[i], address),
+			strerror((int)-id));
+		nopal_session_abort(stream->session, "a receiver could not be added");
+		return false;
+	}
+	return true;
+}
+
 static const struct nopal_callbacks stream_callbacks = {
 	.accepted = stream_on_accepted,
 	.opened = stream_on_opened,
 	.received = stream_on_received,
 	.writable = stream_on_writable,
+	.destination = stream_on_destination,
 	.ended = stream_on_ended,
 };
+
+/* ----------------------------------------------------------------------- time */
 
 static void stream_on_tick(void *user)
 {
@@ -254,6 +319,8 @@ static void stream_on_tick(void *user)
 	}
 	progress_say_silence(NULL, stream->session, &stream->said_silent);
 	loop_event_start(stream->tick, stream->interval_ns);
+	if (stream->gathers && stream->gathered_ns && now_ns >= stream->gathered_ns)
+		stream_gathered(stream);
 	if (stream->session && stream->report.begun && stream->idle_ns > 0 &&
 	    now_ns - stream->heard_ns > stream->idle_ns)
 		stream_close(stream);
@@ -304,7 +371,13 @@ static bool stream_start(const struct tool_call *call, struct stream *stream,
 	if (opener) {
 		struct nopal_session *session;
 
-		stream->endpoint = rendezvous_endpoint(&stream->rendezvous, stream->loop, address);
+		stream->gathers = stream->peer_count > 1;
+		if (stream->peer_count > 1)
+			stream->endpoint = loop_endpoint_to_all(stream->loop, stream->peers,
+								stream->peer_count);
+		else
+			stream->endpoint =
+				rendezvous_endpoint(&stream->rendezvous, stream->loop, address);
 		if (!stream->endpoint)
 			return false;
 		stream_judge_begin(stream);
@@ -312,7 +385,7 @@ static bool stream_start(const struct tool_call *call, struct stream *stream,
 					  address, &stream_callbacks, stream);
 		if (session && !stream->over)
 			stream->session = session;
-		return session != NULL;
+		return session && stream_add_others(stream);
 	}
 	stream->endpoint = nopal_endpoint_open(loop_world(stream->loop), address, &problems);
 	tool_problems(&problems);
@@ -331,7 +404,7 @@ static bool stream_address(const struct tool_call *call, struct nopal_address *r
 	const char *listen = tool_value(call, "listen");
 	struct nopal_problems problems = { 0 };
 
-	*ret_opener = call->word_count == 1;
+	*ret_opener = call->word_count > 0;
 	if (*ret_opener == (listen != NULL)) {
 		fprintf(stderr, "error: one side listens, the other opens\n"
 				"  fix: give HOST:PORT or --listen ADDR:PORT\n");
@@ -384,6 +457,25 @@ static bool stream_options_of(const struct tool_call *call, const struct nopal_a
 	return false;
 }
 
+/* False: a problem was printed. */
+static bool stream_peers(const struct tool_call *call, struct stream *stream)
+{
+	if (!call->word_count || !nopal_plan_provides(stream->plan, "fan_out")) {
+		if (call->word_count <= 1)
+			return true;
+		fprintf(stderr,
+			"error: %s and %s: config %s has one destination\n"
+			"  fix: take -c one_to_many_all or multicast, on all sides\n",
+			call->words[0], call->words[1], nopal_plan_info(stream->plan)->name);
+		return false;
+	}
+	stream->peer_count = (unsigned)call->word_count;
+	stream->peers = tool_need(calloc(stream->peer_count, sizeof(*stream->peers)));
+	return tool_destinations(call, 0, stream->peers) &&
+	       (nopal_plan_provides(stream->plan, "host_streams") ||
+		tool_destinations_differ(call, 0, stream->peers, ""));
+}
+
 static enum tool_exit stream_run(const struct tool_call *call)
 {
 	const char *config = tool_value(call, "config");
@@ -405,7 +497,7 @@ static enum tool_exit stream_run(const struct tool_call *call)
 	signal(SIGPIPE, SIG_IGN); /* a reader that went is an error of a write */
 	stream.report.jsonl = tool_value(call, "jsonl") != NULL;
 	stream.report.plan = nopal_plan_info(stream.plan)->name;
-	if (stream_options_of(call, &address, &stream)) {
+	if (stream_peers(call, &stream) && stream_options_of(call, &address, &stream)) {
 		bool started;
 
 		stream.loop = loop_new(tool_value(call, "trace"));
@@ -426,6 +518,7 @@ static enum tool_exit stream_run(const struct tool_call *call)
 			loop_free(stream.loop);
 		exit = stream.exit;
 	}
+	free(stream.peers);
 	nopal_plan_unref(stream.plan);
 	return exit;
 }
@@ -450,7 +543,7 @@ static const struct tool_option stream_options[] = {
 
 const struct tool tool_stream = {
 	.name = "stream",
-	.words = "[HOST:PORT]",
+	.words = "[HOST:PORT...]",
 	.summary = "carry messages of pipes, files and UDP over any composition",
 	.help = "One side listens, the other opens.  What comes in at --in leaves the other side "
 		"at --out, message by message; both may do both.  A line an interval says how it "
@@ -460,6 +553,13 @@ const struct tool tool_stream = {
 		"  nopal stream -c ctp_audio --listen 0.0.0.0:9000 > heard.raw\n"
 		"  nopal stream -c ctp_audio HOST:9000 --in file:song.raw --rate 256kbit\n"
 		"\n"
+		"With a composition that is one to many, several addresses get the stream at once, by "
+		"copies or by multicast; the input is read when each has answered or is given up, or "
+		"a second after the first answer.  A receiver that is lost is named, and the others "
+		"go on.\n"
+		"\n"
+		"  nopal stream -c multicast A:9000 B:9000 --in file:song.raw --rate 256kbit\n"
+		"\n"
 		"With --rendezvous neither side listens, as where firewalls let nobody in: both open, "
 		"each to the port that the other one opens from.\n"
 		"\n"
@@ -467,7 +567,7 @@ const struct tool tool_stream = {
 		"  nopal stream -c bulk A:9001 --rendezvous 9000 --out pipe:\n" TOOL_WITH_HELP "\n"
 		"  nopal stream -c ctp_mixed HOST:9000 --with deadline=200ms < camera\n",
 	.min_words = 0,
-	.max_words = 1,
+	.max_words = -1,
 	.options = stream_options,
 	.run = stream_run,
 };
