@@ -222,6 +222,44 @@ TEST(test_attempts_are_transmissions)
 	rig_close(&rig);
 }
 
+/* UDTCP's retransmission on request: in configs/udtcp_resend.conf the messages that ask leave
+ * again until they arrive, others do not, and nobody waits for either.  Every pattern of losses of
+ * five messages, with every choice of those that ask. */
+static void assert_requested(uint32_t lost, uint32_t asks)
+{
+	enum { FIVE = 5, OFTEN = 1000 };
+	static const char *const names[FIVE] = { "a", "b", "c", "d", "e" };
+	uint32_t arrived = 1, resends = 0, before;
+	char link[64];
+
+	snprintf(link, sizeof(link), "delay 10ms loss mask 0x%x", lost);
+	begin("extends = \"udtcp_resend\"\ncheck_holds {}\na_tap {}\na_watch {}\n", link);
+	before = transmissions();
+	for (uint32_t i = 0; i < FIVE; i++)
+		assert_int_equal(send_with(names[i], 1, "attempts", asks >> i & 1 ? OFTEN : 0), 0);
+	rig_run(&rig, 15 * MS);
+	for (uint32_t i = 0; i < FIVE; i++) {
+		if (!(lost >> i & 1))
+			assert_string_equal(rig.acceptor.text[arrived++], names[i]);
+		resends += lost >> i & asks >> i & 1;
+	}
+	assert_int_equal(rig.acceptor.delivered, arrived);
+	rig_run(&rig, 60 * NOPAL_SECOND);
+	assert_int_equal(rig.acceptor.delivered, arrived + resends);
+	assert_int_equal(transmissions() - before, FIVE + resends);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], arrived + resends);
+	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 1 + FIVE - arrived - resends);
+	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
+	rig_close(&rig);
+}
+
+TEST(test_only_messages_that_ask_leave_again)
+{
+	for (uint32_t lost = 0; lost < 1 << 5; lost++)
+		for (uint32_t asks = 0; asks < 1 << 5; asks++)
+			assert_requested(lost, asks);
+}
+
 /* A message that lacks one segment is worth no other. */
 TEST(test_a_message_is_given_up_whole)
 {
