@@ -136,8 +136,8 @@ static void dumbbell_measure(struct dumbbell_run *run)
 
 /* ----------------------------------------------------------------------- run */
 
-/* A part of a time, from 0 up to it: SplitMix64 of the seed. */
-static int64_t dumbbell_draw(uint64_t seed, int64_t below_ns)
+/* SplitMix64 of the seed. */
+int64_t dumbbell_draw(uint64_t seed, int64_t below_ns)
 {
 	uint64_t x = seed * UINT64_C(0x9e3779b97f4a7c15);
 

@@ -41,5 +41,7 @@ struct dumbbell {
 bool dumbbell_run(struct dumbbell *bell);
 /* The share of flow 0 in all bytes. */
 double dumbbell_share(const struct dumbbell *bell);
+/* A time from 0 up to below `below_ns`, by the seed: when a flow begins. */
+int64_t dumbbell_draw(uint64_t seed, int64_t below_ns);
 
 #endif
