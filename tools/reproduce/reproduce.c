@@ -17,28 +17,21 @@ extern const struct reproduction reproduce_congestion, reproduce_ctp_fig5, repro
 	reproduce_ctp_table1, reproduce_ctp_table2, reproduce_madp_checksums, reproduce_madp_fig4,
 	reproduce_madp_fig5, reproduce_madp_fig6, reproduce_madp_fig7, reproduce_madp_table1,
 	reproduce_one_to_many_balance, reproduce_one_to_many_1, reproduce_one_to_many_2,
-	reproduce_one_to_many_3, reproduce_udt_fig6, reproduce_udt_fig7, reproduce_udt_flows;
+	reproduce_one_to_many_3, reproduce_udt_fig6, reproduce_udt_fig7, reproduce_udt_flows,
+	reproduce_udtcp_analysis, reproduce_udtcp_changes, reproduce_udtcp_fig5,
+	reproduce_udtcp_fig6, reproduce_udtcp_fig7, reproduce_udtcp_fig8, reproduce_udtcp_fig9,
+	reproduce_udtcp_fig10;
 
 static const struct reproduction *const reproduce_table[] = {
-	&reproduce_congestion,
-	&reproduce_ctp_fig5,
-	&reproduce_ctp_packing,
-	&reproduce_ctp_table1,
-	&reproduce_ctp_table2,
-	&reproduce_madp_checksums,
-	&reproduce_madp_fig4,
-	&reproduce_madp_fig5,
-	&reproduce_madp_fig6,
-	&reproduce_madp_fig7,
-	&reproduce_madp_table1,
-	&reproduce_one_to_many_1,
-	&reproduce_one_to_many_2,
-	&reproduce_one_to_many_3,
-	&reproduce_one_to_many_balance,
-	&reproduce_udt_fig6,
-	&reproduce_udt_fig7,
-	&reproduce_udt_flows,
-	NULL,
+	&reproduce_congestion,	   &reproduce_ctp_fig5,	     &reproduce_ctp_packing,
+	&reproduce_ctp_table1,	   &reproduce_ctp_table2,    &reproduce_madp_checksums,
+	&reproduce_madp_fig4,	   &reproduce_madp_fig5,     &reproduce_madp_fig6,
+	&reproduce_madp_fig7,	   &reproduce_madp_table1,   &reproduce_one_to_many_1,
+	&reproduce_one_to_many_2,  &reproduce_one_to_many_3, &reproduce_one_to_many_balance,
+	&reproduce_udt_fig6,	   &reproduce_udt_fig7,	     &reproduce_udt_flows,
+	&reproduce_udtcp_analysis, &reproduce_udtcp_changes, &reproduce_udtcp_fig5,
+	&reproduce_udtcp_fig6,	   &reproduce_udtcp_fig7,    &reproduce_udtcp_fig8,
+	&reproduce_udtcp_fig9,	   &reproduce_udtcp_fig10,   NULL,
 };
 
 /* ------------------------------------------------------------------ helpers */
