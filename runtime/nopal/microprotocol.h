@@ -44,7 +44,7 @@
 #include "promise.h"
 #include "structures.h"
 
-#define NOPAL_ABI 7u /* a plugin built for another is refused */
+#define NOPAL_ABI 8u /* a plugin built for another is refused */
 
 #ifdef __cplusplus
 extern "C" {

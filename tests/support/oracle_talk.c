@@ -324,7 +324,9 @@ static void limit_unsent(struct oracle_side *side)
 	struct draw from = draw_of(side->oracle->run->seed * ORACLE_SIDES + side->number);
 	struct nopal_budget budget = { 0 };
 
-	if (side->oracle->run->plain || draw_below(&from, UNSENT))
+	/* One of a group's has sent all in time before the group closes, or never does. */
+	if (side->oracle->run->plain || (side->oracle->group && !side->opener) ||
+	    draw_below(&from, UNSENT))
 		return;
 	if (draw_below(&from, 2))
 		budget.unsent_messages = (uint32_t)(1 + draw_below(&from, 3));
