@@ -514,6 +514,7 @@ struct nopal_endpoint_counters {
 	 * their window of time, show no ticket that is good here, or found the guard full */
 	uint64_t early_admitted, early_replayed, early_late, early_unknown, early_full;
 };
+/* They stay until the endpoint is closed. */
 const struct nopal_endpoint_counters *nopal_endpoint_counters(
 	const struct nopal_endpoint *endpoint);
 

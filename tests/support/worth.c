@@ -96,14 +96,23 @@ static bool costs_less(struct costs *with, const char *text, struct worth_line *
 	return less;
 }
 
-static bool is_modifier(const struct nopal_microprotocol *microprotocol)
+/* What shows the worth of a line that no network here can; NULL: one should. */
+static const char *shown_by(const char *config, const struct nopal_microprotocol *microprotocol)
 {
+	static const char *const lines[][3] = {
+		{ "fresh", "duplicate_ack", "goodput over a full queue: reproduce udtcp-fig7" },
+		{ "one_to_many_streams", "host_streams", "a host given twice: test host_streams" },
+	};
 	const struct nopal_role *role = microprotocol->provides;
 
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		if (strcmp(config, lines[i][0]) == 0 &&
+		    strcmp(microprotocol->name, lines[i][1]) == 0)
+			return lines[i][2];
 	for (; role && role->name; role++)
 		if (strcmp(role->name, "path_model_modifier") == 0)
-			return true;
-	return false;
+			return "see the test of its name";
+	return NULL;
 }
 
 static enum worth worth_of(struct costs *with, const char *text, const struct nopal_plan *plan,
@@ -151,11 +160,12 @@ static void judge_layer(struct costs *costs, const struct nopal_plan *plan,
 			.layer = layer->name,
 			.name = layer->members[i].microprotocol->name,
 		};
+		const char *shown = shown_by(costs->config, layer->members[i].microprotocol);
 		char *without;
 
-		if (is_modifier(layer->members[i].microprotocol)) {
+		if (shown) {
 			line.worth = WORTH_OWN_TEST;
-			snprintf(line.loss, sizeof(line.loss), "see the test of %s", line.name);
+			snprintf(line.loss, sizeof(line.loss), "%s", shown);
 			told(&line, user);
 			continue;
 		}

@@ -159,7 +159,8 @@ TEST(test_destinations_given_twice_are_refused)
 	parse(&tool_fake, "127.0.0.1:2 127.0.0.1:2", &call);
 	assert_true(tool_destinations(&call, 1, addresses));
 	assert_int_equal(addresses[0].port, 2);
-	assert_false(tool_destinations(&call, 0, addresses));
+	assert_true(tool_destinations(&call, 0, addresses));
+	assert_false(tool_destinations_differ(&call, 0, addresses, ""));
 }
 
 TEST(test_finding)
