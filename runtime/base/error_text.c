@@ -25,6 +25,7 @@ static const struct error_text {
 	{ EDQUOT, "the quota of the file system is used up" },
 	{ EBADMSG, "the next message is no piece of the file" },
 	{ EBUSY, "the endpoint has sessions already" },
+	{ ECANCELED, "the callback of progress asked to stop" },
 	{ ECONNREFUSED, "the peer refused the session" },
 	{ ECONNRESET, "the session broke, and messages may be missing" },
 	{ EFBIG, "the file would be longer than this process may make it" },
