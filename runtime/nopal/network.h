@@ -95,9 +95,25 @@ int nopal_sim_change(struct nopal_world *world, int from, int to, const struct n
 int nopal_sim_run(struct nopal_world *world, int64_t until_ns);
 /* One step: the next instant at which something happens; false: nothing will. */
 bool nopal_sim_step(struct nopal_world *world);
+/* The time of that instant; NOPAL_NEVER: nothing will happen. */
+int64_t nopal_sim_next(const struct nopal_world *world);
 /* A datagram as if it came from that address (fuzzing, replay). */
 void nopal_sim_inject(struct nopal_world *world, struct nopal_endpoint *endpoint,
 		      const struct nopal_address *from, const void *bytes, size_t length);
+/* A bare UDP socket on a host, for a peer that is not a session: a program of its own, or another
+ * process.  `arrived` gets what links bring; the bytes are valid during the call.  NULL: no such
+ * host, the port is in use, or out of memory.  It goes with the world, or when it is closed. */
+struct nopal_sim_socket;
+struct nopal_sim_socket *nopal_sim_socket_open(struct nopal_world *world, int host, uint16_t port,
+					       void (*arrived)(void *user,
+							       const struct nopal_address *from,
+							       const uint8_t *bytes, size_t length),
+					       void *user);
+/* One datagram.  0; -EMSGSIZE: the first link does not take it; -EHOSTUNREACH: no such host, no
+ * link to it, or out of memory. */
+int nopal_sim_socket_send(struct nopal_sim_socket *socket, const struct nopal_address *to,
+			  const void *bytes, size_t length);
+void nopal_sim_socket_close(struct nopal_sim_socket *socket);
 /* Every datagram as it enters the network; for golden packets and captures. */
 void nopal_sim_tap(struct nopal_world *world,
 		   void (*tap)(void *user, int64_t now_ns, const struct nopal_address *from,

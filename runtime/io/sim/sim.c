@@ -32,6 +32,24 @@ static uint64_t sim_port_key(uint32_t host, uint16_t number)
 	return (uint64_t)host << SIM_PORT_BITS | number;
 }
 
+bool nopal__sim_port_is_taken(const struct sim *sim, uint32_t host, uint16_t number)
+{
+	return nopal_map_get(&sim->ports, sim_port_key(host, number)) != NULL;
+}
+
+struct sim_port *nopal__sim_port_new(struct sim *sim, uint32_t host, uint16_t number)
+{
+	struct sim_port *port = calloc(1, sizeof(*port));
+
+	if (!port || nopal_map_put(NULL, &sim->ports, sim_port_key(host, number), port) < 0) {
+		free(port);
+		return NULL;
+	}
+	port->host = host;
+	port->number = number;
+	return port;
+}
+
 /* At the host of the address, and a free port where none is given. */
 static int sim_port_open(struct nopal_world *world, struct nopal_endpoint *endpoint,
 			 struct nopal_problems *problems)
@@ -50,21 +68,17 @@ static int sim_port_open(struct nopal_world *world, struct nopal_endpoint *endpo
 		return -EADDRNOTAVAIL;
 	}
 	for (uint32_t number = SIM_FIRST_FREE_PORT; !local.port && number <= UINT16_MAX; number++)
-		if (!nopal_map_get(&sim->ports, sim_port_key(host, (uint16_t)number)))
+		if (!nopal__sim_port_is_taken(sim, host, (uint16_t)number))
 			local.port = (uint16_t)number;
-	if (local.port == 0 || nopal_map_get(&sim->ports, sim_port_key(host, local.port))) {
+	if (local.port == 0 || nopal__sim_port_is_taken(sim, host, local.port)) {
 		nopal_problems_add(problems, NULL, 0, "choose another port, or 0",
 				   "the port is in use on this host");
 		return -EADDRINUSE;
 	}
-	port = calloc(1, sizeof(*port));
-	if (!port || nopal_map_put(NULL, &sim->ports, sim_port_key(host, local.port), port) < 0) {
-		free(port);
+	port = nopal__sim_port_new(sim, host, local.port);
+	if (!port)
 		return -ENOMEM;
-	}
 	port->endpoint = endpoint;
-	port->host = host;
-	port->number = local.port;
 	face->local = local;
 	face->handle = port;
 	return 0;
@@ -78,18 +92,13 @@ static void sim_port_free(struct sim_port *port)
 	free(port);
 }
 
-/* A port with arrivals of this instant goes after they are given back: its endpoint may be the one
+/* A port with arrivals of this instant goes after they are given back: its owner may be the one
  * that is reading them. */
-static void sim_port_close(struct nopal_world *world, struct nopal_endpoint *endpoint)
+void nopal__sim_port_close(struct sim *sim, struct sim_port *port)
 {
-	struct sim *sim = sim_of(world);
-	struct nopal_port *face = nopal__endpoint_port(endpoint);
-	struct sim_port *port = face->handle, **at = &sim->multicasts;
-	uint64_t key;
+	struct sim_port **at = &sim->multicasts;
+	uint64_t key = sim_port_key(port->host, port->number);
 
-	if (!port)
-		return;
-	key = sim_port_key(port->host, port->number);
 	if (nopal_map_get(&sim->ports, key) == port) {
 		nopal_map_take(&sim->ports, key);
 	} else {
@@ -97,10 +106,19 @@ static void sim_port_close(struct nopal_world *world, struct nopal_endpoint *end
 			at = &(*at)->next;
 		*at = port->next;
 	}
-	face->handle = NULL;
 	port->endpoint = NULL;
+	port->socket = NULL;
 	if (!port->ready)
 		sim_port_free(port);
+}
+
+static void sim_endpoint_close(struct nopal_world *world, struct nopal_endpoint *endpoint)
+{
+	struct nopal_port *face = nopal__endpoint_port(endpoint);
+
+	if (face->handle)
+		nopal__sim_port_close(sim_of(world), face->handle);
+	face->handle = NULL;
 }
 
 /* --------------------------------------------------------------- arrivals */
@@ -191,9 +209,9 @@ static bool sim_loop_back(struct sim *sim, struct sim_packet *packet)
 
 /* From the port's address as the network sees it, of the family of the destination. */
 static bool sim_datagram_leave(struct sim *sim, uint32_t link, const struct sim_port *port,
-			       const struct nopal_train *train, uint32_t at, uint32_t length)
+			       struct nopal_address from, const struct nopal_train *train,
+			       uint32_t at, uint32_t length)
 {
-	struct nopal_address from = nopal__endpoint_port(port->endpoint)->local;
 	struct sim_packet *packet;
 
 	from.port = port->number;
@@ -222,17 +240,15 @@ static bool sim_datagram_leave(struct sim *sim, uint32_t link, const struct sim_
 	return true;
 }
 
-static enum nopal_transmitted sim_transmit(struct nopal_world *world,
-					   struct nopal_endpoint *endpoint,
-					   const struct nopal_train *train)
+enum nopal_transmitted nopal__sim_leave(struct sim *sim, const struct sim_port *port,
+					const struct nopal_address *local,
+					const struct nopal_train *train)
 {
-	struct sim *sim = sim_of(world);
-	struct sim_port *port = nopal__endpoint_port(endpoint)->handle;
 	uint32_t host = nopal__sim_host_of(sim, train->to);
 	uint32_t stride = train->stride ? train->stride : train->length;
 	uint32_t link = SIM_NONE, at = 0, length = train->length;
 
-	if (!port || (host == SIM_NONE && !nopal_address_is_multicast(train->to)))
+	if (host == SIM_NONE && !nopal_address_is_multicast(train->to))
 		return NOPAL_UNSENT;
 	if (host != SIM_NONE)
 		link = nopal__sim_route(sim, sim->hosts[port->host], host);
@@ -246,22 +262,34 @@ static enum nopal_transmitted sim_transmit(struct nopal_world *world,
 	do {
 		if (length > train->length - at)
 			length = train->length - at;
-		if (!sim_datagram_leave(sim, link, port, train, at, length))
+		if (!sim_datagram_leave(sim, link, port, *local, train, at, length))
 			return NOPAL_UNSENT;
 		at += length;
 	} while (at < train->length);
 	return NOPAL_TRANSMITTED;
 }
 
+static enum nopal_transmitted sim_transmit(struct nopal_world *world,
+					   struct nopal_endpoint *endpoint,
+					   const struct nopal_train *train)
+{
+	const struct nopal_port *face = nopal__endpoint_port(endpoint);
+
+	if (!face->handle)
+		return NOPAL_UNSENT;
+	return nopal__sim_leave(sim_of(world), face->handle, &face->local, train);
+}
+
 /* -------------------------------------------------------------------- time */
 
-static int64_t sim_next(const struct sim *sim)
+int64_t nopal_sim_next(const struct nopal_world *world)
 {
-	int64_t next_ns = nopal__world_next(&sim->world);
+	const struct sim *sim = (const struct sim *)world;
+	int64_t next_ns = nopal__world_next(world);
 
 	if (sim->heap.count && sim->heap.events[0].time_ns < next_ns)
 		next_ns = sim->heap.events[0].time_ns;
-	return next_ns < sim->world.now_ns ? sim->world.now_ns : next_ns;
+	return next_ns < world->now_ns ? world->now_ns : next_ns;
 }
 
 /* All events of `instant_ns`, which is the next; then the ports give the arrivals of this instant
@@ -290,11 +318,13 @@ static void sim_go(struct sim *sim, int64_t instant_ns)
 
 		if (port->endpoint)
 			nopal__endpoint_receive(port->endpoint, port->arrivals, port->count);
+		else if (port->socket)
+			nopal__sim_socket_receive(sim, port);
 		for (uint32_t i = 0; i < port->count; i++)
 			nopal_buffer_unref(port->arrivals[i].buffer);
 		port->count = 0;
 		port->ready = false;
-		if (!port->endpoint)
+		if (!port->endpoint && !port->socket)
 			sim_port_free(port);
 	}
 	sim->ready_count = 0;
@@ -304,22 +334,20 @@ static void sim_go(struct sim *sim, int64_t instant_ns)
 
 bool nopal_sim_step(struct nopal_world *world)
 {
-	struct sim *sim = sim_of(world);
-	int64_t next_ns = sim_next(sim);
+	int64_t next_ns = nopal_sim_next(world);
 
 	if (next_ns == NOPAL_NEVER)
 		return false;
-	sim_go(sim, next_ns);
+	sim_go(sim_of(world), next_ns);
 	return true;
 }
 
 int nopal_sim_run(struct nopal_world *world, int64_t until_ns)
 {
-	struct sim *sim = sim_of(world);
-	int64_t next_ns = sim_next(sim);
+	int64_t next_ns = nopal_sim_next(world);
 
-	for (; next_ns <= until_ns && next_ns != NOPAL_NEVER; next_ns = sim_next(sim))
-		sim_go(sim, next_ns);
+	for (; next_ns <= until_ns && next_ns != NOPAL_NEVER; next_ns = nopal_sim_next(world))
+		sim_go(sim_of(world), next_ns);
 	if (next_ns == NOPAL_NEVER)
 		return 1;
 	if (until_ns > world->now_ns)
@@ -417,6 +445,8 @@ static void sim_free(struct nopal_world *world)
 {
 	struct sim *sim = sim_of(world);
 
+	while (sim->sockets)
+		nopal_sim_socket_close(sim->sockets);
 	nopal__world_fini(world);
 	nopal__sim_drop_all(sim);
 	nopal__sim_topology_free(sim);
@@ -433,7 +463,7 @@ static const struct nopal_world_ops sim_ops = {
 	.random = sim_random,
 	.random_bytes = sim_random_bytes,
 	.port_open = sim_port_open,
-	.port_close = sim_port_close,
+	.port_close = sim_endpoint_close,
 	.transmit = sim_transmit,
 	.wake_at = sim_wake_at,
 	.transport = sim_transport,

@@ -5,6 +5,7 @@
  *   sim.c           the world: time, steps, ports, arrivals
  *   sim_topology.c  hosts, routers, links and routes
  *   sim_multicast.c one packet to many hosts
+ *   sim_socket.c    bare sockets
  *   sim_packet.c    datagrams, their pool, and the links' rings
  *
  *   transmit > packet > link (engine, ring) > ... > link > port > core
@@ -80,9 +81,10 @@ struct sim_node {
 	uint32_t *towards;
 };
 
-/* An endpoint's port on a host. */
+/* A port on a host, of an endpoint or of a bare socket; of neither: closed. */
 struct sim_port {
-	struct nopal_endpoint *endpoint; /* NULL: closed */
+	struct nopal_endpoint *endpoint;
+	struct nopal_sim_socket *socket;
 	uint32_t host;
 	uint16_t number;
 	struct sim_port *next; /* of sim->multicasts */
@@ -111,7 +113,8 @@ struct sim {
 	uint32_t link_count;
 	size_t link_room;
 
-	struct nopal_map ports;	     /* by host and number */
+	struct nopal_map ports; /* by host and number */
+	struct nopal_sim_socket *sockets;
 	struct sim_port *multicasts; /* at multicast addresses, oldest first */
 	uint64_t casting;	     /* counts multicast packets at nodes */
 	struct sim_port **ready;     /* with arrivals at this instant, in order */
@@ -129,6 +132,15 @@ static inline struct sim *sim_of(struct nopal_world *world)
 }
 
 /* sim.c */
+/* A port on a host.  NULL: out of memory. */
+struct sim_port *nopal__sim_port_new(struct sim *sim, uint32_t host, uint16_t number);
+bool nopal__sim_port_is_taken(const struct sim *sim, uint32_t host, uint16_t number);
+/* Nothing arrives from now on; what has arrived at this instant is given back first. */
+void nopal__sim_port_close(struct sim *sim, struct sim_port *port);
+/* Sends the datagrams of a train from a port whose address is `local`. */
+enum nopal_transmitted nopal__sim_leave(struct sim *sim, const struct sim_port *port,
+					const struct nopal_address *local,
+					const struct nopal_train *train);
 /* A packet is at its port: it waits until the instant's packets are all in. */
 void nopal__sim_port_put(struct sim *sim, struct sim_port *port, struct sim_packet *packet);
 /* Sends a packet through a link; takes it over. */
@@ -159,6 +171,10 @@ bool nopal__sim_link_put(struct sim *sim, uint32_t link, int64_t time_ns,
 			 struct sim_packet *packet);
 /* Takes the packet that comes out next: the link's event is the heap's first. */
 struct sim_packet *nopal__sim_link_take(struct sim *sim, uint32_t link);
+
+/* sim_socket.c */
+/* Gives the arrivals of the instant to the socket of a port. */
+void nopal__sim_socket_receive(struct sim *sim, const struct sim_port *port);
 
 /* sim_topology.c */
 /* The host's address of IPv6: sessions to it are answered from it, and a port is the same at
