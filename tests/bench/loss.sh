@@ -6,7 +6,7 @@
 #     tests/bench/loss.sh BUILD [ROUNDS [SECONDS [ROW...]]]
 #     tests/bench/loss.sh build 3 20 tcp_cubic tcp_bbr bulk bulk_cubic
 #
-# Two namespaces with `nopal link --tun` between them (tools/lab): 100 Mbit/s, 25
+# Two namespaces with `nopal link --tun` between them (tools/two-hosts): 100 Mbit/s, 25
 # ms each way, a queue of 400 packets, and loss in both directions behind it.  A
 # row is tcp_NAME, the kernel's TCP with that congestion control by iperf3, or a
 # config, from memory to memory.  In every round each row runs once at each loss,
@@ -63,7 +63,7 @@ number() {
 
 # lab LOSS COMMAND_A COMMAND_B: sender on A; its output and B's land in files.
 lab() {
-	timeout --foreground $((seconds + patience)) "$source/tools/lab" --wait --seed "$round" \
+	timeout --foreground $((seconds + patience)) "$source/tools/two-hosts" --wait --seed "$round" \
 		--report "$work/link" "$link loss $1%" "$2" "$3"
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tun.sh PROGRAM -- tools/lab joins two namespaces by `nopal link --tun`: a file
+# tun.sh PROGRAM -- tools/two-hosts joins two namespaces by `nopal link --tun`: a file
 # crosses it, exit codes and reports come back, wrong words are answered, and
 # nothing stays behind.  Skipped without root or TUN devices.
 set -eu
@@ -31,7 +31,7 @@ wrong() {
 	exit 77
 }
 lab() {
-	timeout 90 tools/lab "$@"
+	timeout 90 tools/two-hosts "$@"
 }
 # refuses CODE WORDS...: with a cause and a fix.
 refuses() {

@@ -6,6 +6,7 @@
  */
 #include "frame/tool.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,18 @@ void *tool_need(void *memory)
 		exit(TOOL_ENVIRONMENT);
 	}
 	return memory;
+}
+
+char *tool_printed(const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	va_end(arguments);
+	return tool_need(text);
 }
 
 enum tool_exit tool_outcome(enum tool_exit result)

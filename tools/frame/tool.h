@@ -100,6 +100,8 @@ bool tool_problems(struct nopal_problems *problems);
 void tool_lacks_memory(void);
 /* Returns `memory`; NULL ends the program. */
 void *tool_need(void *memory) __attribute__((returns_nonnull));
+/* printf(3) into memory that the caller frees. */
+char *tool_printed(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #define TOOL_SET_OPTION                                                                            \
 	{                                                                                          \

@@ -6,7 +6,6 @@
  * runtime and the microprotocols in sight.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -56,18 +55,6 @@ static const char *const fuse_flags[] = {
 	NOPAL_FUSE_FLAGS NULL,
 };
 
-__attribute__((format(printf, 1, 2))) static char *fuse_printed(const char *format, ...)
-{
-	va_list arguments;
-	char *text;
-
-	va_start(arguments, format);
-	if (vasprintf(&text, format, arguments) < 0)
-		text = NULL;
-	va_end(arguments);
-	return tool_need(text);
-}
-
 static enum tool_exit fuse_cannot_write(const char *path)
 {
 	fprintf(stderr,
@@ -98,7 +85,7 @@ static enum tool_exit fuse_compile(const struct tool_call *call, const char *sou
 	const char *compiler = tool_value(call, "cc");
 	const char *named = getenv("NOPAL_SOURCES");
 	const char *installed = nopal_installed(NOPAL_INSTALLED_SOURCES);
-	char *probe = fuse_printed("%s/runtime/session/session.h", installed);
+	char *probe = tool_printed("%s/runtime/session/session.h", installed);
 	pid_t child;
 
 	/* $NOPAL_SOURCES, or those that are installed; a program that is not installed has those
@@ -114,8 +101,8 @@ static enum tool_exit fuse_compile(const struct tool_call *call, const char *sou
 		words[count++] = compiler && *compiler ? compiler : "cc";
 		for (const char *const *flag = fuse_flags; *flag; flag++)
 			words[count++] = *flag;
-		words[count++] = fuse_printed("-I%s/runtime", root);
-		words[count++] = fuse_printed("-I%s/microprotocols", root);
+		words[count++] = tool_printed("-I%s/runtime", root);
+		words[count++] = tool_printed("-I%s/microprotocols", root);
 		for (const char *const *flag = tool_values(call, "flag"); *flag; flag++)
 			words[count++] = *flag;
 		words[count++] = "-o";
@@ -168,8 +155,8 @@ static enum tool_exit fuse_run(const struct tool_call *call)
 		nopal_plan_unref(plan);
 		return TOOL_ENVIRONMENT;
 	}
-	source = fuse_printed("%s.c", output);
-	aside = fuse_printed("%s.new", output);
+	source = tool_printed("%s.c", output);
+	aside = tool_printed("%s.new", output);
 	file = fopen(source, "w");
 	if (file)
 		result = fuse_write(call, plan, file, source);

@@ -242,7 +242,7 @@ const struct tool tool_link = {
 		"  ip -n b address add 10.9.0.2/24 dev tb\n"
 		"  ip netns exec a ping 10.9.0.2\n"
 		"\n"
-		"tools/lab does this in one command.  The devices are up, have an MTU\n"
+		"tools/two-hosts does this in one command.  The devices are up, have an MTU\n"
 		"of 1500 or the link's where that is more, and go with the program.\n"
 		"`late` says how long after its time a packet came out, `missed` what\n"
 		"the kernel dropped before the link: if these are large, the machine was\n"

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bench.h -- where the files of labs lie, and a submission made ready for trials.
+ */
+#ifndef NOPAL_LAB_BENCH_H
+#define NOPAL_LAB_BENCH_H
+
+#include "lab/arena.h"
+
+/* The folder with what a lab hands out: $NOPAL_LABS, what is installed, or the sources that the
+ * program was built from.  The caller frees it. */
+char *lab_handout(const struct lab *lab);
+/* The reference's shared object, or that of a mutant of it (NULL: the reference).  The caller
+ * frees it; NULL: the lab has no C. */
+char *lab_object(const struct lab *lab, const char *mutant);
+
+/* Two ways to build a submission: to find faults, and to run many trials. */
+enum bench_build { BENCH_SANITIZED, BENCH_FAST, BENCH_BUILDS };
+
+struct bench {
+	const char *folder; /* of the submission */
+	char *work;	    /* a folder of our own, removed at the end */
+	char *objects[BENCH_BUILDS];
+	struct spawner spawners[BENCH_BUILDS]; /* the fast one is the reference's, too */
+	struct lab_bench lab;
+	char *errors; /* the compiler's, or NULL */
+};
+
+/* Compiles the submission in `folder` both ways, and starts the spawners.  `secret`: a file whose
+ * bytes seed all that is hidden, or NULL.  False: it does not compile (`errors`), or the machine
+ * refused (a problem was printed, and `errors` is NULL). */
+bool bench_open(struct bench *bench, const struct lab *lab, const char *folder, const char *secret);
+/* Trials from now on run the submission as it was built so. */
+void bench_use(struct bench *bench, enum bench_build build);
+void bench_close(struct bench *bench);
+
+#endif

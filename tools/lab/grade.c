@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* grade.c -- a submission held against the rubric of its lab. */
+#include "lab/grade.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frame/tool.h"
+
+enum {
+	/* Of an item's trials, one in so many runs with sanitizers, and at least one. */
+	GRADE_SANITIZED_SHARE = 20,
+	GRADE_STREAM_HIDDEN = 1 << 20,
+};
+
+/* One item at work. */
+struct grade_work {
+	struct bench *bench;
+	struct grade_result *result;
+	unsigned seeds;
+};
+
+/* A trial of an item: of a case in the language of scenarios, or of a function. */
+struct grade_case {
+	const struct lab_scenario *scenario; /* NULL: the item's function */
+	const char *name;
+	unsigned index; /* among the item's cases */
+};
+
+/* Runs the check; where it fails the result has the reason. */
+static struct lab_trial *grade_try(const struct grade_work *work, const struct grade_case *what,
+				   uint64_t seed)
+{
+	struct lab_trial *trial = lab_trial_new(&work->bench->lab, what->name, seed);
+
+	if (what->scenario)
+		lab_scenario_run(trial, what->scenario);
+	else
+		work->result->item->run(trial);
+	return trial;
+}
+
+static const char *grade_reason(const struct lab_trial *trial)
+{
+	for (size_t i = 0; i < trial->step_count; i++)
+		if (trial->steps[i].failed)
+			return trial->steps[i].text;
+	return "";
+}
+
+/* The failed trial once more, with all that helps to understand it. */
+static void grade_failed(const struct grade_work *work, const struct grade_case *what,
+			 uint64_t seed)
+{
+	struct grade_result *result = work->result;
+
+	work->bench->lab.traced = true;
+	result->trial = grade_try(work, what, seed);
+	work->bench->lab.traced = false;
+	result->passed = false;
+	result->seed = seed;
+	result->case_name = tool_need(strdup(what->name));
+	result->reason = tool_need(strdup(grade_reason(result->trial)));
+	for (int host = 0; host < result->trial->host_count && !result->holders; host++)
+		if (lab_host_code(result->trial, host) == LAB_STUDENT)
+			result->holders = lab_holders(result->trial, host);
+	lab_trial_finish(result->trial);
+}
+
+static uint64_t grade_seed(const struct grade_work *work, const struct grade_case *what,
+			   unsigned number)
+{
+	const struct lab_item *item = work->result->item;
+
+	if (!item->hidden)
+		return number + 1;
+	return secret_seed(work->bench->lab.secret, GRADE_STREAM_HIDDEN + number,
+			   (uint64_t)(item - work->bench->lab.lab->items) << 16 | what->index);
+}
+
+/* All seeds of one case, until one fails. */
+static void grade_case(struct grade_work *work, const struct grade_case *what)
+{
+	unsigned sanitized = work->seeds / GRADE_SANITIZED_SHARE + 1;
+
+	for (unsigned i = 0; i < work->seeds && work->result->passed; i++) {
+		uint64_t seed = grade_seed(work, what, i);
+		struct lab_trial *trial;
+
+		bench_use(work->bench, i < sanitized ? BENCH_SANITIZED : BENCH_FAST);
+		trial = grade_try(work, what, seed);
+		work->result->trials++;
+		if (trial->failed)
+			grade_failed(work, what, seed);
+		lab_trial_free(trial);
+	}
+}
+
+static void grade_scenarios(struct grade_work *work, const char *text, const char *file)
+{
+	struct nopal_problems problems = { 0 };
+	struct lab_scenarios scenarios;
+
+	if (lab_scenarios_parse(text, file, &scenarios, &problems) < 0) {
+		work->result->passed = false;
+		work->result->case_name = tool_need(strdup(file));
+		work->result->reason = tool_printed(
+			"line %d: %s", problems.count ? problems.entries[0].line : 0,
+			problems.count ? problems.entries[0].cause : "it cannot be read");
+	}
+	for (size_t i = 0; i < scenarios.count && work->result->passed; i++)
+		grade_case(work, &(struct grade_case){ &scenarios.list[i], scenarios.list[i].name,
+						       (unsigned)i });
+	lab_scenarios_fini(&scenarios);
+	nopal_problems_fini(&problems);
+}
+
+static void grade_item(struct grade_work *work)
+{
+	const struct lab_item *item = work->result->item;
+	char *path, *text;
+
+	work->result->passed = true;
+	if (item->cases) {
+		grade_scenarios(work, item->cases, item->name);
+	} else if (item->file) {
+		path = tool_printed("%s/%s", work->bench->lab.handout, item->file);
+		text = lab_read_file(path, LAB_FILE_MAX);
+		grade_scenarios(work, text ? text : "", item->file);
+		free(text);
+		free(path);
+	} else if (item->run) {
+		grade_case(work, &(struct grade_case){ NULL, item->name, 0 });
+	}
+}
+
+bool grade_submission(const struct lab *lab, const char *folder,
+		      const struct grade_options *options, struct grade *ret_grade)
+{
+	struct bench bench;
+	bool good = bench_open(&bench, lab, folder, options->secret);
+	unsigned planned = 0;
+
+	*ret_grade = (struct grade){ .lab = lab };
+	for (const struct lab_item *item = lab->items; item->name; item++)
+		planned += item->seeds;
+	for (const struct lab_item *item = lab->items; item->name && good; item++) {
+		struct grade_result result = { .item = item };
+		struct grade_work work = { &bench, &result, item->seeds };
+
+		if (item->hidden && !options->hidden)
+			continue;
+		if (options->seeds && item->seeds > 1)
+			work.seeds = (unsigned)((uint64_t)item->seeds * options->seeds / planned);
+		work.seeds += work.seeds == 0;
+		grade_item(&work);
+		ret_grade->results = tool_need(realloc(
+			ret_grade->results, (ret_grade->count + 1) * sizeof(*ret_grade->results)));
+		ret_grade->results[ret_grade->count++] = result;
+		ret_grade->points += result.passed ? item->points : 0;
+		ret_grade->possible += item->points;
+		ret_grade->trials += result.trials;
+	}
+	if (!good && bench.errors) {
+		ret_grade->errors = bench.errors;
+		bench.errors = NULL;
+		good = true;
+	}
+	bench_close(&bench);
+	return good;
+}
+
+void grade_fini(struct grade *grade)
+{
+	for (size_t i = 0; i < grade->count; i++) {
+		struct grade_result *result = &grade->results[i];
+
+		if (result->trial)
+			lab_trial_free(result->trial);
+		free(result->case_name);
+		free(result->reason);
+		free(result->holders);
+	}
+	free(grade->results);
+	free(grade->errors);
+}
