@@ -44,7 +44,6 @@ struct frame_fifo {
 enum { FRAME_FIFO_FRAME, FRAME_FIFO_LAYER };
 enum { FRAME_FIFO_REVIEW };
 enum {
-	FRAME_FIFO_AT_FIRST = 16,
 	FRAME_FIFO_MORE = 4, /* by this part */
 	FRAME_FIFO_LESS = 8,
 };
@@ -86,7 +85,7 @@ static bool frame_fifo_drop(struct nopal_at at)
 		struct frame_fifo_entry each = self->waiting[i];
 		struct nopal_message *message;
 		bool same = victim.frame ? each.frame == victim.frame && each.layer == victim.layer
-					 : each.message.index == victim.message.index;
+					 : nopal_handle_equal(each.message, victim.message);
 
 		if (!same) {
 			i++;
@@ -100,39 +99,22 @@ static bool frame_fifo_drop(struct nopal_at at)
 	return victim.message.generation;
 }
 
-static int frame_fifo_add(struct nopal_at at, struct frame_fifo_entry entry)
-{
-	struct frame_fifo *self = nopal_state(at);
-
-	if (self->count == self->room) {
-		uint32_t room = self->room ? 2 * self->room : FRAME_FIFO_AT_FIRST;
-		struct frame_fifo_entry *grown = nopal_alloc(at.session, room * sizeof(*grown));
-
-		if (!grown)
-			return -1;
-		if (self->count)
-			memcpy(grown, self->waiting, self->count * sizeof(*grown));
-		nopal_free(at.session, self->waiting);
-		self->waiting = grown;
-		self->room = room;
-	}
-	self->waiting[self->count++] = entry;
-	return 0;
-}
-
 static enum nopal_verdict frame_fifo_on_from_user(struct nopal_at at, struct nopal_message *message)
 {
 	const struct frame_fifo_parameters *set = nopal_parameters(at);
+	struct frame_fifo *self = nopal_state(at);
 	struct frame_fifo_entry entry = {
 		.message = message->handle,
 		.frame = nopal_get(at, message, FRAME_FIFO_FRAME),
 		.layer = nopal_get(at, message, FRAME_FIFO_LAYER),
 	};
 
-	if (frame_fifo_add(at, entry) < 0) {
+	if (!nopal_array_room(at.session, &self->waiting, &self->room, self->count + 1,
+			      sizeof(entry))) {
 		nopal_session_break(at.session, NOPAL_RESOURCE, "no room to queue a frame");
 		return NOPAL_STOP;
 	}
+	self->waiting[self->count++] = entry;
 	if (!nopal_timer_running(at, FRAME_FIFO_REVIEW))
 		nopal_timer_start(at, FRAME_FIFO_REVIEW, at.session->now_ns + set->interval_ns);
 	return NOPAL_CONTINUE;
@@ -143,15 +125,11 @@ static void frame_fifo_forget(struct nopal_at at, const struct nopal_message *me
 {
 	struct frame_fifo *self = nopal_state(at);
 
-	for (uint32_t i = 0; i < self->count; i++) {
-		struct nopal_handle each = self->waiting[i].message;
-
-		if (each.index == message->handle.index &&
-		    each.generation == message->handle.generation) {
+	for (uint32_t i = 0; i < self->count; i++)
+		if (nopal_handle_equal(self->waiting[i].message, message->handle)) {
 			frame_fifo_remove(self, i);
 			return;
 		}
-	}
 }
 
 static enum nopal_verdict frame_fifo_on_send(struct nopal_at at, struct nopal_segment *segment)

@@ -42,7 +42,6 @@ enum {
 	BALANCE_LOSSES_MAX = 16 * BALANCE_ONE,
 	BALANCE_SMOOTH = 8, /* a new sample weighs one in so many, without a time */
 	BALANCE_AGES_MAX = 32,
-	BALANCE_ROWS = 16, /* at first */
 };
 /* In a row: no host is wanted here. */
 #define BALANCE_NOBODY UINT32_MAX
@@ -89,26 +88,6 @@ static uint64_t balance_wants(struct nopal_at at, const struct nopal_segment *se
 	if (!wants)
 		return (uint64_t)set->copies;
 	return wants > balance_width(set) ? 0 : wants;
-}
-
-static bool balance_grow(struct nopal_session *session, const struct balance_parameters *set,
-			 struct balance *self, uint32_t index)
-{
-	uint32_t rows = self->rows ? self->rows : BALANCE_ROWS;
-	size_t row_bytes = balance_width(set) * sizeof(*self->given);
-	uint32_t *grown;
-
-	while (rows <= index)
-		rows *= 2;
-	grown = nopal_alloc(session, rows * row_bytes);
-	if (!grown)
-		return false;
-	if (self->rows)
-		memcpy(grown, self->given, self->rows * row_bytes);
-	nopal_free(session, self->given);
-	self->given = grown;
-	self->rows = rows;
-	return true;
 }
 
 static uint32_t *balance_row(const struct balance_parameters *set, const struct balance *self,
@@ -222,8 +201,9 @@ static enum nopal_verdict balance_on_send(struct nopal_at at, struct nopal_segme
 
 	if (nopal_is_for_one(at.session, segment) || !wants)
 		return NOPAL_CONTINUE;
-	if (!again && segment->handle.index >= self->rows &&
-	    !balance_grow(at.session, set, self, segment->handle.index)) {
+	if (!again &&
+	    !nopal_array_room(at.session, &self->given, &self->rows, segment->handle.index + 1,
+			      balance_width(set) * sizeof(*self->given))) {
 		nopal_copies_choose(at.session, NULL, 0);
 		return NOPAL_CONTINUE;
 	}

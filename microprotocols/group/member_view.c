@@ -36,7 +36,6 @@ enum {
 	MEMBER_VIEW_BYTES = 4,
 	MEMBER_VIEW_CAME_BYTES = 1,
 	MEMBER_VIEW_CHANGE_BYTES = 2 * MEMBER_VIEW_BYTES + MEMBER_VIEW_CAME_BYTES,
-	MEMBER_VIEW_ROOM = 16, /* members, at first */
 };
 
 struct member_view {
@@ -51,24 +50,12 @@ struct member_view {
 static bool member_view_room(struct nopal_session *session, struct member_view *self,
 			     uint32_t count)
 {
-	uint32_t room = self->room ? self->room : MEMBER_VIEW_ROOM;
-	uint32_t *grown;
+	bool there = nopal_array_room(session, &self->members, &self->room, count,
+				      sizeof(*self->members));
 
-	if (count <= self->room)
-		return true;
-	while (room < count)
-		room *= 2;
-	grown = nopal_alloc(session, room * sizeof(*grown));
-	if (!grown) {
+	if (!there)
 		nopal_session_break(session, NOPAL_RESOURCE, "no room for the group's members");
-		return false;
-	}
-	if (self->count)
-		memcpy(grown, self->members, self->count * sizeof(*grown));
-	nopal_free(session, self->members);
-	self->members = grown;
-	self->room = room;
-	return true;
+	return there;
 }
 
 /* False: it is none, for the id is old, or there is no memory. */

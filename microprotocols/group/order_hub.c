@@ -85,9 +85,9 @@ static void order_hub_advance(struct nopal_at at)
 	self->relays = true;
 	while (self->first < self->end && !self->closed && nopal_session_is_open(at.session) &&
 	       self->relayed_bytes < (uint64_t)set->window) {
-		const void *ticket = nopal_map_take(&self->waiting, self->first++);
+		const void *waiting = nopal_map_take(&self->waiting, self->first++);
 		struct nopal_message *message =
-			nopal_message_find(at.session, total_order_handle(ticket));
+			nopal_message_find(at.session, nopal_value_handle(waiting));
 
 		if (message)
 			order_hub_pass(at, message);
@@ -130,7 +130,7 @@ static bool order_hub_keep(struct nopal_at at, struct nopal_message *message)
 
 	if (self->waiting_bytes + bytes <= (uint64_t)set->waiting &&
 	    nopal_map_put(at.session, &self->waiting, self->end,
-			  total_order_ticket(message->handle)) == 0) {
+			  nopal_handle_value(message->handle)) == 0) {
 		self->waiting_bytes += bytes;
 		self->end++;
 		return true;
@@ -166,9 +166,9 @@ void nopal__order_hub_close(struct nopal_at at)
 	struct total_order *self = nopal_state(at);
 
 	while (self->first < self->end) {
-		const void *ticket = nopal_map_take(&self->waiting, self->first++);
+		const void *waiting = nopal_map_take(&self->waiting, self->first++);
 		struct nopal_message *message =
-			nopal_message_find(at.session, total_order_handle(ticket));
+			nopal_message_find(at.session, nopal_value_handle(waiting));
 
 		if (message)
 			nopal_message_discard(at.session, message);

@@ -17,7 +17,7 @@ void nopal__order_member_ask(struct nopal_at at, struct nopal_segment *segment)
 	uint64_t request = nopal_get(at, segment, TOTAL_ORDER_REQUEST);
 
 	if (request && nopal_map_put(at.session, &self->asked, request,
-				     total_order_ticket(segment->handle)) < 0)
+				     nopal_handle_value(segment->handle)) < 0)
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "no room to wait for a message's place in the order");
 }
@@ -25,9 +25,9 @@ void nopal__order_member_ask(struct nopal_at at, struct nopal_segment *segment)
 static void order_member_release(struct nopal_at at, uint64_t request, bool returned)
 {
 	struct total_order *self = nopal_state(at);
-	const void *ticket = nopal_map_take(&self->asked, request);
+	const void *waiting = nopal_map_take(&self->asked, request);
 	struct nopal_segment *segment =
-		ticket ? nopal_segment_find(at.session, total_order_handle(ticket)) : NULL;
+		waiting ? nopal_segment_find(at.session, nopal_value_handle(waiting)) : NULL;
 
 	if (!segment)
 		return;
@@ -92,12 +92,12 @@ static void order_member_deliver_early(struct nopal_at at)
 	struct total_order *self = nopal_state(at);
 
 	while (self->early.used) {
-		const void *ticket = nopal_map_take(&self->early, self->next);
+		const void *waiting = nopal_map_take(&self->early, self->next);
 		struct nopal_message *message;
 
-		if (!ticket)
+		if (!waiting)
 			break;
-		message = nopal_message_find(at.session, total_order_handle(ticket));
+		message = nopal_message_find(at.session, nopal_value_handle(waiting));
 		if (message)
 			order_member_deliver(at, message);
 		else /* it was discarded meanwhile */
@@ -124,7 +124,7 @@ enum nopal_verdict nopal__order_member_take(struct nopal_at at, struct nopal_mes
 		order_member_deliver_early(at);
 	} else if (self->early.used >= set->early ||
 		   nopal_map_put(at.session, &self->early, place,
-				 total_order_ticket(message->handle)) < 0) {
+				 nopal_handle_value(message->handle)) < 0) {
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "too many messages wait for a place before them");
 	}

@@ -52,22 +52,6 @@ struct total_order {
 	bool closed;
 };
 
-/* Handles as values of a map: never NULL, for a living generation is odd. */
-static inline void *total_order_ticket(struct nopal_handle handle)
-{
-	uintptr_t ticket = (uint64_t)handle.index << 32 | handle.generation;
-
-	_Static_assert(sizeof(ticket) >= sizeof(struct nopal_handle),
-		       "a pointer has room for a handle");
-	return (void *)ticket;
-}
-
-static inline struct nopal_handle total_order_handle(const void *ticket)
-{
-	return (struct nopal_handle){ .index = (uint32_t)((uintptr_t)ticket >> 32),
-				      .generation = (uint32_t)(uintptr_t)ticket };
-}
-
 /* Nobody waits for its status any more: a kind of another part's, too. */
 static inline void total_order_done(struct nopal_at at, struct nopal_segment *segment)
 {

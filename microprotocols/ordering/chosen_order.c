@@ -29,7 +29,9 @@ struct chosen_order_parameters {
 /* attributes */
 enum { CHOSEN_ORDER_UNORDERED, CHOSEN_ORDER_PLACE, CHOSEN_ORDER_NEXT };
 enum { CHOSEN_ORDER_DROP }; /* kinds */
-enum { CHOSEN_ORDER_WIRE_BYTES = 4, CHOSEN_ORDER_DROP_BYTES = 8, CHOSEN_ORDER_EMPTY = 2 };
+enum { CHOSEN_ORDER_WIRE_BYTES = 4, CHOSEN_ORDER_DROP_BYTES = 8 };
+/* An empty place waits for its turn, too: an even generation is that of no message. */
+static const struct nopal_handle chosen_order_empty = { .generation = 2 };
 
 struct chosen_order {
 	struct turns turns; /* of what the peer sends */
@@ -111,8 +113,7 @@ static enum nopal_verdict chosen_order_on_from_net(struct nopal_at at,
 		       : NOPAL_STOP;
 }
 
-/* The word may come before messages that left earlier.  An empty place waits for its turn as the
- * handle of no message does. */
+/* The word may come before messages that left earlier. */
 static enum nopal_verdict chosen_order_on_drop(struct nopal_at at, struct nopal_segment *segment)
 {
 	const struct chosen_order_parameters *set = nopal_parameters(at);
@@ -125,7 +126,7 @@ static enum nopal_verdict chosen_order_on_drop(struct nopal_at at, struct nopal_
 	    nopal_map_get(&turns->waiting, place))
 		return NOPAL_STOP;
 	if (place != turns->expected) {
-		turns_keep(at, turns, place, CHOSEN_ORDER_EMPTY, set->waiting);
+		turns_keep(at, turns, place, chosen_order_empty, set->waiting);
 		return NOPAL_STOP;
 	}
 	turns->expected++;

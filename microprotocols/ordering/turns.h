@@ -17,16 +17,6 @@ struct turns {
 	struct nopal_map waiting; /* arrived early, by their first place */
 };
 
-/* The map's value is the message's handle; never NULL, for a living generation is odd. */
-static inline uintptr_t turns_ticket(const struct nopal_message *message)
-{
-	uintptr_t ticket = (uint64_t)message->handle.index << 32 | message->handle.generation;
-
-	_Static_assert(sizeof(ticket) >= sizeof(struct nopal_handle),
-		       "a pointer has room for a handle");
-	return ticket;
-}
-
 /* The expected place moves before the message does: a delivery may come back to this session. */
 static inline void turns_deliver(struct nopal_at at, struct turns *turns, unsigned next,
 				 struct nopal_message *message)
@@ -38,14 +28,12 @@ static inline void turns_deliver(struct nopal_at at, struct turns *turns, unsign
 static inline void turns_deliver_waiting(struct nopal_at at, struct turns *turns, unsigned next)
 {
 	while (turns->waiting.used) {
-		uint64_t ticket = (uintptr_t)nopal_map_take(&turns->waiting, turns->expected);
-		struct nopal_handle handle = { .index = (uint32_t)(ticket >> 32),
-					       .generation = (uint32_t)ticket };
+		const void *early = nopal_map_take(&turns->waiting, turns->expected);
 		struct nopal_message *message;
 
-		if (!ticket)
+		if (!early)
 			break;
-		message = nopal_message_find(at.session, handle);
+		message = nopal_message_find(at.session, nopal_value_handle(early));
 		if (message)
 			turns_deliver(at, turns, next, message);
 		else /* it was discarded, as a jitter buffer may */
@@ -87,10 +75,10 @@ static inline void turns_skip(struct nopal_at at, struct turns *turns, unsigned 
 
 /* Keeps what has come early, or breaks the session: the peer was told that it has arrived. */
 static inline void turns_keep(struct nopal_at at, struct turns *turns, uint64_t first,
-			      uintptr_t ticket, int64_t most)
+			      struct nopal_handle message, int64_t most)
 {
 	if (turns->waiting.used >= most ||
-	    nopal_map_put(at.session, &turns->waiting, first, (void *)ticket) < 0)
+	    nopal_map_put(at.session, &turns->waiting, first, nopal_handle_value(message)) < 0)
 		nopal_session_break(at.session, NOPAL_RESOURCE,
 				    "too many messages wait for a predecessor");
 }
@@ -109,7 +97,7 @@ static inline bool turns_arrive(struct nopal_at at, struct turns *turns, unsigne
 		turns_deliver(at, turns, next, message);
 		turns_deliver_waiting(at, turns, next);
 	} else {
-		turns_keep(at, turns, first, turns_ticket(message), most);
+		turns_keep(at, turns, first, message->handle, most);
 	}
 	return true;
 }

@@ -11,8 +11,6 @@
 
 #include <nopal/microprotocol.h>
 
-enum { EXPIRY_AT_FIRST = 16 };
-
 struct expiry_entry {
 	int64_t time_ns;
 	struct nopal_handle message;
@@ -35,8 +33,7 @@ static inline void expiry_up(struct expiry *expiry, uint32_t at, struct expiry_e
 /* Throws messages out that are settled, and where that gives too little room, grows. */
 static inline int expiry_grow(struct nopal_session *session, struct expiry *expiry)
 {
-	uint32_t count = expiry->count, room = expiry->room ? expiry->room * 2 : EXPIRY_AT_FIRST;
-	struct expiry_entry *heap;
+	uint32_t count = expiry->count;
 
 	expiry->count = 0;
 	for (uint32_t i = 0; i < count; i++) {
@@ -47,15 +44,10 @@ static inline int expiry_grow(struct nopal_session *session, struct expiry *expi
 	}
 	if (expiry->count < expiry->room / 2)
 		return 0;
-	heap = nopal_alloc(session, room * sizeof(*heap));
-	if (!heap)
-		return -1;
-	for (uint32_t i = 0; i < expiry->count; i++)
-		heap[i] = expiry->heap[i];
-	nopal_free(session, expiry->heap);
-	expiry->heap = heap;
-	expiry->room = room;
-	return 0;
+	return nopal_array_room(session, &expiry->heap, &expiry->room, expiry->room + 1,
+				sizeof(*expiry->heap))
+		       ? 0
+		       : -1;
 }
 
 /* Negative: over budget. */

@@ -11,6 +11,8 @@
 
 #include <nopal/microprotocol.h>
 
+_Static_assert(sizeof(void *) >= sizeof(struct nopal_handle), "a value has room for a handle");
+
 enum {
 	MAP_FIRST_ROOM = 16,
 	MAP_FULL_OF = 4, /* grows when more than MAP_FULL of MAP_FULL_OF are used */

@@ -93,6 +93,27 @@ struct nopal_handle {
 	uint32_t generation; /* odd while alive */
 };
 
+static inline bool nopal_handle_equal(struct nopal_handle one, struct nopal_handle other)
+{
+	return one.index == other.index && one.generation == other.generation;
+}
+
+/* A handle as the value of a nopal_map, and back.  It is never NULL, for a living generation is odd;
+ * a pointer has 64 bits. */
+static inline void *nopal_handle_value(struct nopal_handle handle)
+{
+	return (void *)(uintptr_t)((uint64_t)handle.index << 32 | handle.generation);
+}
+
+static inline struct nopal_handle nopal_value_handle(const void *value)
+{
+	struct nopal_handle handle;
+
+	handle.index = (uint32_t)((uint64_t)(uintptr_t)value >> 32);
+	handle.generation = (uint32_t)(uintptr_t)value;
+	return handle;
+}
+
 /* Argument of ACK_FROM_NET and ACK_PROCESSED.  The two are one object: its totals are complete at
  * ACK_PROCESSED. */
 struct nopal_ack {

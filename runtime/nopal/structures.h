@@ -10,6 +10,7 @@
 #define NOPAL_STRUCTURES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -70,6 +71,12 @@ int nopal_map_put(struct nopal_session *session, struct nopal_map *map, uint64_t
 void *nopal_map_take(struct nopal_map *map, uint64_t key); /* and forget it */
 /* Gives the memory of an empty map back. */
 void nopal_map_idle(struct nopal_session *session, struct nopal_map *map);
+
+/* Room for `count` elements of `size` bytes in an array of the session's memory, whose pointer is at
+ * `array` (&self->list) and NULL at first; it at least doubles where it grows.  False: over budget,
+ * and the array is as it was. */
+bool nopal_array_room(struct nopal_session *session, void *array, uint32_t *room, uint32_t count,
+		      size_t size);
 
 /* A first in, first out ring of segment handles, but for urgent ones, which are first among
  * themselves; grows in session memory. */

@@ -13,18 +13,7 @@
 #include "engine/message.h"
 #include "engine/segment.h"
 #include "engine/turn.h"
-#include "registry/registry.h"
 #include "session/stack.h"
-
-static bool layer_provides(const struct nopal_composite *composite, const char *role)
-{
-	const struct nopal_layer *layer = composite->layer;
-
-	for (uint32_t p = 0; p < layer->part_count; p++)
-		if (nopal__answers(layer->plan->parts[layer->first_part + p].microprotocol, role))
-			return true;
-	return false;
-}
 
 /* The segments of a message, in its own layer and in those below it that have them. */
 struct carriers {
@@ -32,11 +21,6 @@ struct carriers {
 	struct nopal_handle segment;
 	bool left; /* something of the message is on the network, or rides with others */
 };
-
-static bool is_same(struct nopal_handle one, struct nopal_handle other)
-{
-	return one.index == other.index && one.generation == other.generation;
-}
 
 /* An idle layer carries nothing. */
 static struct nopal_composite *awake_below(const struct nopal_composite *composite)
@@ -63,20 +47,20 @@ static void carriers_of_segment(struct nopal_composite *composite,
 		return;
 	message = below ? nopal__pool_oldest(&below->awake->messages) : NULL;
 	for (; message; message = nopal__pool_newer(message))
-		if (is_same(message->above, segment->handle) &&
+		if (nopal_handle_equal(message->above, segment->handle) &&
 		    nopal__stack_waits(below, message->attribute) == composite) {
 			given = true;
 			carriers_of_message(below, message, ret_found);
 		}
 	lower = below ? nopal__pool_oldest(&below->awake->segments) : NULL;
 	for (; lower; lower = nopal__pool_newer(lower))
-		if (!lower->taken && is_same(lower->above, segment->handle) &&
+		if (!lower->taken && nopal_handle_equal(lower->above, segment->handle) &&
 		    nopal__stack_waits(below, lower->attribute) == composite) {
 			given = true;
 			carriers_of_segment(below, lower, ret_found);
 		}
 	/* What redundancy was computed over may be rebuilt from it. */
-	ret_found->left |= !given || layer_provides(composite, "redundancy");
+	ret_found->left |= !given || nopal__provider(composite->layer, "redundancy") != NULL;
 }
 
 static void carriers_of_message(struct nopal_composite *composite,
@@ -93,7 +77,7 @@ static void carriers_of_message(struct nopal_composite *composite,
 			carriers_of_segment(composite, segment, ret_found);
 	segment = below ? nopal__pool_oldest(&below->awake->segments) : NULL;
 	for (; segment; segment = nopal__pool_newer(segment))
-		if (segment->taken && is_same(segment->above, message->handle) &&
+		if (segment->taken && nopal_handle_equal(segment->above, message->handle) &&
 		    nopal__stack_waits(below, segment->attribute) == composite)
 			carriers_of_segment(below, segment, ret_found);
 }
@@ -107,7 +91,7 @@ static bool leaves_the_wait(struct nopal_composite *composite, const struct nopa
 	for (uint32_t i = 0; i < awake->waiting_open_count; i++) {
 		struct nopal_handle *at = &awake->waiting_open[i];
 
-		if (!is_same(*at, message->handle) || message->early)
+		if (!nopal_handle_equal(*at, message->handle) || message->early)
 			continue;
 		awake->waiting_open_count--;
 		memmove(at, at + 1, (awake->waiting_open_count - i) * sizeof(*at));
@@ -123,8 +107,8 @@ int nopal_message_withdraw(struct nopal_session *session, struct nopal_message *
 
 	/* Of many destinations each has a copy of its own. */
 	for (const struct nopal_composite *each = composite; each; each = each->below)
-		if (each->down->many ||
-		    (nopal__is_reliable(each) && !layer_provides(each, "partial_reliability")))
+		if (each->down->many || (nopal__is_reliable(each) &&
+					 !nopal__provider(each->layer, "partial_reliability")))
 			return -ENOTSUP;
 	if (message->settled)
 		return -EALREADY;
