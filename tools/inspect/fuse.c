@@ -12,10 +12,8 @@
 #include <unistd.h>
 
 #include "frame/tool.h"
+#include "frame/compiler.h"
 
-#ifndef NOPAL_BUILT_FROM
-#define NOPAL_BUILT_FROM "."
-#endif
 #ifndef NOPAL_FUSE_FLAGS
 #define NOPAL_FUSE_FLAGS /* "-one", "-two", */
 #endif
@@ -76,47 +74,31 @@ static enum tool_exit fuse_write(const struct tool_call *call, const struct nopa
 	return failed || fflush(out) ? fuse_cannot_write(path) : TOOL_GOOD;
 }
 
-/* Compiles the unit's source by a child. */
+/* Compiles the unit's source. */
 static enum tool_exit fuse_compile(const struct tool_call *call, const char *source,
 				   const char *output)
 {
-	const char *words[FUSE_MAX_WORDS], *root;
-	int count = 0, status = 0;
-	const char *compiler = tool_value(call, "cc");
-	const char *named = getenv("NOPAL_SOURCES");
-	const char *installed = nopal_installed(NOPAL_INSTALLED_SOURCES);
-	char *probe = tool_printed("%s/runtime/session/session.h", installed);
-	pid_t child;
+	const char *words[FUSE_MAX_WORDS], *root = compiler_sources();
+	char *runtime = tool_printed("-I%s/runtime", root);
+	char *microprotocols = tool_printed("-I%s/microprotocols", root);
+	int count = 0, status;
 
-	/* $NOPAL_SOURCES, or those that are installed; a program that is not installed has those
-	 * that it was built from. */
-	root = access(probe, R_OK) == 0 ? installed : NOPAL_BUILT_FROM;
-	if (named && *named)
-		root = named;
-	free(probe);
-	child = fork();
-	if (child == 0) {
-		if (!compiler)
-			compiler = getenv("CC");
-		words[count++] = compiler && *compiler ? compiler : "cc";
-		for (const char *const *flag = fuse_flags; *flag; flag++)
-			words[count++] = *flag;
-		words[count++] = tool_printed("-I%s/runtime", root);
-		words[count++] = tool_printed("-I%s/microprotocols", root);
-		for (const char *const *flag = tool_values(call, "flag"); *flag; flag++)
-			words[count++] = *flag;
-		words[count++] = "-o";
-		words[count++] = output;
-		words[count++] = source;
-		words[count] = NULL;
-		execvp(words[0], (char *const *)(uintptr_t)words);
-		fprintf(stderr,
-			"nopal: %s: %s\n  fix: install a C compiler, or name one with --cc\n",
-			words[0], strerror(errno));
-		_exit(TOOL_ENVIRONMENT);
-	}
-	if (child < 0 || waitpid(child, &status, 0) < 0) {
-		fprintf(stderr, "nopal: cannot run the compiler: %s\n", strerror(errno));
+	words[count++] = compiler_name(tool_value(call, "cc"));
+	for (const char *const *flag = fuse_flags; *flag; flag++)
+		words[count++] = *flag;
+	words[count++] = runtime;
+	words[count++] = microprotocols;
+	for (const char *const *flag = tool_values(call, "flag"); *flag; flag++)
+		words[count++] = *flag;
+	words[count++] = "-o";
+	words[count++] = output;
+	words[count++] = source;
+	words[count] = NULL;
+	status = compiler_run(words, NULL, NULL);
+	free(runtime);
+	free(microprotocols);
+	if (status < 0) {
+		fprintf(stderr, "nopal: cannot run the compiler: %s\n", strerror(-status));
 		return TOOL_ENVIRONMENT;
 	}
 	if (WIFEXITED(status) && WEXITSTATUS(status) == TOOL_ENVIRONMENT)
