@@ -20,6 +20,9 @@ enum nopal_trace_detail {
 };
 /* Starts a trace into `path` (NULL: hash only).  Negative: errno value. */
 int nopal_trace_start(struct nopal_world *world, const char *path, enum nopal_trace_detail detail);
+/* The same into an open file, for who may not open any.  0: nopal_trace_stop() closes it; negative:
+ * it stays the caller's. */
+int nopal_trace_start_fd(struct nopal_world *world, int file, enum nopal_trace_detail detail);
 /* Ends it and flushes; the first write error, or 0. */
 int nopal_trace_stop(struct nopal_world *world);
 uint64_t nopal_trace_hash(const struct nopal_world *world);

@@ -285,7 +285,8 @@ static void trace_free(struct nopal_tracer *tracer)
 	free(tracer);
 }
 
-static int trace_open(struct nopal_tracer *tracer, const char *path)
+/* The head of a file. */
+static int trace_head(struct nopal_tracer *tracer)
 {
 	uint8_t head[NOPAL_TRACE_HEAD_BYTES];
 	struct nopal_arena arena = { 0 };
@@ -295,9 +296,6 @@ static int trace_open(struct nopal_tracer *tracer, const char *path)
 	if (!tracer->buffer)
 		return -ENOMEM;
 	tracer->used = NOPAL_TRACE_CHUNK_BYTES;
-	tracer->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
-	if (tracer->file < 0)
-		return -errno;
 	memcpy(head, NOPAL_TRACE_MAGIC, NOPAL_TRACE_MAGIC_BYTES);
 	nopal__trace_store(head + 8, NOPAL_TRACE_VERSION, 4);
 	nopal__trace_store(head + 12, NOPAL_TRACE_RECORD_BYTES, 4);
@@ -312,28 +310,51 @@ static int trace_open(struct nopal_tracer *tracer, const char *path)
 	return 0;
 }
 
-int nopal_trace_start(struct nopal_world *world, const char *path, enum nopal_trace_detail detail)
+/* `file` -1: a hash alone. */
+static int trace_begin(struct nopal_world *world, int file, enum nopal_trace_detail detail)
 {
-	struct nopal_tracer *tracer;
+	struct nopal_tracer *tracer = calloc(1, sizeof(*tracer));
 	int error;
 
-	if (world->tracer)
-		return -EALREADY;
-	if (detail == NOPAL_TRACE_OFF)
-		return 0;
-	tracer = calloc(1, sizeof(*tracer));
 	if (!tracer)
 		return -ENOMEM;
 	tracer->detail = detail;
-	tracer->file = -1;
+	tracer->file = file;
 	tracer->hash = MIX_STEP;
-	error = path ? trace_open(tracer, path) : 0;
+	error = file >= 0 ? trace_head(tracer) : 0;
 	if (error < 0) {
 		trace_free(tracer);
 		return error;
 	}
 	world->tracer = tracer;
 	return 0;
+}
+
+int nopal_trace_start(struct nopal_world *world, const char *path, enum nopal_trace_detail detail)
+{
+	int file = -1, error;
+
+	if (world->tracer)
+		return -EALREADY;
+	if (detail == NOPAL_TRACE_OFF)
+		return 0;
+	if (path)
+		file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
+	if (path && file < 0)
+		return -errno;
+	error = trace_begin(world, file, detail);
+	if (error < 0 && file >= 0)
+		close(file);
+	return error;
+}
+
+int nopal_trace_start_fd(struct nopal_world *world, int file, enum nopal_trace_detail detail)
+{
+	if (world->tracer)
+		return -EALREADY;
+	if (file < 0 || detail == NOPAL_TRACE_OFF)
+		return -EINVAL;
+	return trace_begin(world, file, detail);
 }
 
 int nopal_trace_stop(struct nopal_world *world)

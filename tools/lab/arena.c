@@ -25,82 +25,52 @@
 #include <unistd.h>
 
 #include "frame/tool.h"
+#include "lab/filter.h"
 #include "lab/host.h"
+
+enum { ARENA_WHY_BYTES = 512 };
 
 /* ----------------------------------------------------------------- ends of hosts */
 
-/* Ends the process and returns its status. */
-static int host_end(struct lab_arena *arena, struct arena_host *host)
+/* Ends the process if it lives, and returns its status. */
+static int host_end(struct lab_arena *arena, struct arena_host *host, int32_t *ret_call)
 {
 	int status = 0;
+	int32_t call = FILTER_NO_CALL;
 
 	if (host->pid > 0) {
-		kill(host->pid, SIGKILL);
-		status = spawner_wait(arena->bench->spawner[host->code], host->pid);
-		watch_drain(&host->watch);
+		watch_close(&host->watch);
+		status = spawner_wait(arena->bench->spawner[host->code], host->pid, &call);
 		close(host->talk.fd);
-		close(host->watch.output_fd);
+		close(host->output_fd);
 	}
 	host->pid = 0;
 	host->next_ns = NOPAL_NEVER;
+	if (ret_call)
+		*ret_call = call;
 	return status;
-}
-
-/* A host that ended by itself is waited for without a signal: its status tells why. */
-static int host_status(struct lab_arena *arena, struct arena_host *host)
-{
-	int status = spawner_wait(arena->bench->spawner[host->code], host->pid);
-
-	watch_drain(&host->watch);
-	close(host->talk.fd);
-	close(host->watch.output_fd);
-	host->pid = 0;
-	host->next_ns = NOPAL_NEVER;
-	return status;
-}
-
-/* The last line of a crash, as crash.c prints it, without the program's name. */
-static bool host_crash_line(const struct arena_host *host, char *text, size_t room)
-{
-	const char *line = host->watch.output ? strstr(host->watch.output, "nopal: a crash") : NULL;
-
-	if (line)
-		snprintf(text, room, "%.*s", (int)strcspn(line + strlen("nopal: "), "\n"),
-			 line + strlen("nopal: "));
-	return line != NULL;
 }
 
 /* The host came to an end of its own making, and the trial with it. */
 static void host_fail(struct lab_arena *arena, int number, enum watch_end end)
 {
-	static const char *const limits[] = {
-		[WATCH_PROCESSOR] = "it uses more processor time than it has: an endless loop?",
-		[WATCH_MEMORY] = "it takes more memory than it has",
-		[WATCH_STUCK] = "it sleeps, and nothing will wake it",
-		[WATCH_OUTPUT] = "it prints more than it may",
-	};
 	struct arena_host *host = &arena->hosts[number];
-	char crash[256] = "";
-	int status = end == WATCH_DIED ? host_status(arena, host) : host_end(arena, host);
+	char why[ARENA_WHY_BYTES];
+	int32_t call;
+	int status = host_end(arena, host, &call);
 
-	if (end != WATCH_DIED)
-		snprintf(crash, sizeof(crash), "%s", limits[end]);
-	else if (!host_crash_line(host, crash, sizeof(crash)) && WIFSIGNALED(status))
-		snprintf(crash, sizeof(crash), "it dies of signal %s",
-			 sigabbrev_np(WTERMSIG(status)));
-	else if (!*crash)
-		snprintf(crash, sizeof(crash), "it exits with code %d", WEXITSTATUS(status));
+	watch_say(&host->watch, end, status, call, why, sizeof(why));
 	if (host->code == LAB_REFERENCE)
 		lab_fail(arena->trial, arena->trial->now_ns,
-			 "the host of the other side breaks down: %s", crash);
+			 "the host of the other side breaks down: it %s", why);
 	else
-		lab_fail(arena->trial, arena->trial->now_ns, "host %d ends: %s", number, crash);
+		lab_fail(arena->trial, arena->trial->now_ns, "host %d %s", number, why);
 }
 
 /* A frame that no host sends that runs this program unchanged. */
 static void host_lies(struct lab_arena *arena, int number, const char *what)
 {
-	host_end(arena, &arena->hosts[number]);
+	host_end(arena, &arena->hosts[number], NULL);
 	lab_fail(arena->trial, arena->trial->now_ns, "host %d does not keep to the rules: %s",
 		 number, what);
 }
@@ -424,14 +394,13 @@ static bool host_spawn(struct lab_arena *arena, struct arena_host *host)
 	}
 	host->pid = result;
 	host->talk.fd = talk[0];
-	fcntl(output[0], F_SETFL, O_NONBLOCK);
-	host->watch = (struct watch){ .pid = host->pid,
-				      .fd = talk[0],
-				      .output_fd = output[0],
-				      .processor_ns = bench->limits.processor_ns,
-				      .memory_bytes = bench->limits.memory_bytes,
-				      .output_bytes = bench->limits.output_bytes };
-	return true;
+	host->output_fd = output[0];
+	host->watch.child = host->pid;
+	host->watch.answers = talk[0];
+	host->watch.output = output[0];
+	host->watch.processor_ns = bench->limits.processor_ns;
+	host->watch.memory_bytes = bench->limits.memory_bytes;
+	return watch_begin(&host->watch) == 0;
 }
 
 /* The set-up goes in front of the commands that wait already. */
@@ -462,7 +431,7 @@ static void host_begin(struct lab_arena *arena, int number)
 	else if (arena_listen(arena, number, &frame, &body) && frame.word != TALK_READY) {
 		lab_fail(arena->trial, 0, "the config is refused: %.*s", (int)frame.length,
 			 (const char *)body);
-		host_end(arena, host);
+		host_end(arena, host, NULL);
 	}
 	commands.fd = host->talk.fd;
 	commands.in = host->talk.in;
@@ -538,7 +507,7 @@ static void host_stop(struct lab_arena *arena, int number)
 
 void arena_kill(struct arena_host *host)
 {
-	host_end(host->arena, host);
+	host_end(host->arena, host, NULL);
 }
 
 void arena_end(struct lab_arena *arena)
@@ -546,7 +515,7 @@ void arena_end(struct lab_arena *arena)
 	for (int i = 0; i < arena->trial->host_count; i++) {
 		if (arena->hosts[i].pid > 0 && arena->bench->traced)
 			host_stop(arena, i);
-		host_end(arena, &arena->hosts[i]);
+		host_end(arena, &arena->hosts[i], NULL);
 	}
 }
 

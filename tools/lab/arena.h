@@ -19,8 +19,7 @@
 
 /* The most that a host may take for one trial. */
 struct lab_limits {
-	int64_t processor_ns;
-	uint64_t memory_bytes, output_bytes;
+	int64_t processor_ns, memory_bytes;
 	uint64_t turns, datagrams; /* of the whole trial, and of one host */
 };
 
@@ -53,7 +52,7 @@ struct arena_host {
 	struct talk talk;
 	struct nopal_sim_socket *socket;
 	pid_t pid; /* 0: not begun, or ended */
-	int trace_fd;
+	int output_fd, trace_fd;
 	struct watch watch;
 	int64_t next_ns;
 	uint64_t datagrams;

@@ -3,16 +3,23 @@
 #include "lab/bench.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "frame/tool.h"
 #include "lab/build.h"
 
-enum { BENCH_PROCESSOR_S = 10, BENCH_TURNS = 1000000, BENCH_DATAGRAMS = 200000 };
+enum {
+	BENCH_PROCESSOR_S = 10,
+	BENCH_MEMORY_BYTES = 512 << 20,
+	BENCH_TURNS = 1000000,
+	BENCH_DATAGRAMS = 200000
+};
 
 char *lab_read_file(const char *path, size_t longest)
 {
@@ -120,33 +127,47 @@ void bench_use(struct bench *bench, enum bench_build build)
 	bench->lab.sanitized[LAB_STUDENT] = build == BENCH_SANITIZED;
 }
 
-static bool bench_compile(struct bench *bench, enum bench_build build)
+static bool bench_compile(struct bench *bench, enum bench_build which)
 {
-	static const enum build_kind kinds[] = {
-		[BENCH_SANITIZED] = BUILD_SANITIZED, [BENCH_FAST] = BUILD_FAST
+	static const struct {
+		enum build_kind kind;
+		const char *folder;
+	} builds[] = {
+		[BENCH_SANITIZED] = { BUILD_CHECKED, "checked" },
+		[BENCH_FAST] = { BUILD_QUICK, "quick" },
 	};
-	char *source = tool_printed("%s/%s.c", bench->folder, bench->lab.lab->part);
-	bool good;
+	char *into = tool_printed("%s/%s", bench->work, builds[which].folder);
+	const struct build build = { .kind = builds[which].kind,
+				     .folder = bench->folder,
+				     .part = bench->lab.lab->part,
+				     .into = into };
+	char *said = tool_need(calloc(1, BUILD_SAID_BYTES));
+	enum tool_exit result = TOOL_ENVIRONMENT;
 
-	bench->objects[build] = tool_printed("%s/%s%s.so", bench->work, bench->lab.lab->part,
-					     build == BENCH_SANITIZED ? ".sanitized" : "");
-	good = build_object(source, bench->objects[build], kinds[build], &bench->errors);
-	free(source);
-	return good;
+	if (mkdir(into, 0755) == 0)
+		result = build_part(&build, said);
+	bench->objects[which] = tool_printed("%s/%s.so", into, build.part);
+	free(into);
+	if (result == TOOL_FAILED)
+		bench->errors = said;
+	else if (result != TOOL_GOOD)
+		fprintf(stderr, "nopal: %s", said);
+	if (result != TOOL_FAILED)
+		free(said);
+	return result == TOOL_GOOD;
 }
 
 bool bench_open(struct bench *bench, const struct lab *lab, const char *folder, const char *secret)
 {
 	const char *temporary = getenv("TMPDIR");
-	char *preload;
+	char preload[BUILD_PRELOAD_BYTES], said[BUILD_SAID_BYTES];
 	int result;
 
 	*bench = (struct bench){ .folder = folder };
 	bench->lab.lab = lab;
 	bench->lab.handout = lab_handout(lab);
 	bench->lab.limits = (struct lab_limits){ .processor_ns = BENCH_PROCESSOR_S * NOPAL_SECOND,
-						 .memory_bytes = 512 << 20,
-						 .output_bytes = 1 << 20,
+						 .memory_bytes = BENCH_MEMORY_BYTES,
 						 .turns = BENCH_TURNS,
 						 .datagrams = BENCH_DATAGRAMS };
 	if (!bench_secret(secret, bench->lab.secret))
@@ -164,9 +185,12 @@ bool bench_open(struct bench *bench, const struct lab *lab, const char *folder, 
 	for (enum bench_build build = 0; lab->part && build < BENCH_BUILDS; build++)
 		if (!bench_compile(bench, build))
 			return false;
-	preload = build_preload();
-	result = spawner_start(&bench->spawners[BENCH_SANITIZED], "/proc/self/exe", preload);
-	free(preload);
+	if (lab->part && !build_preload(preload, said)) {
+		fprintf(stderr, "nopal: %s", said);
+		return false;
+	}
+	result = spawner_start(&bench->spawners[BENCH_SANITIZED], "/proc/self/exe",
+			       lab->part ? preload : NULL);
 	if (result == 0)
 		result = spawner_start(&bench->spawners[BENCH_FAST], "/proc/self/exe", NULL);
 	if (result < 0)
@@ -180,8 +204,10 @@ void bench_close(struct bench *bench)
 {
 	for (enum bench_build build = 0; build < BENCH_BUILDS; build++) {
 		spawner_stop(&bench->spawners[build]);
-		if (bench->objects[build])
+		if (bench->objects[build]) {
 			unlink(bench->objects[build]);
+			rmdir(dirname(bench->objects[build]));
+		}
 		free(bench->objects[build]);
 	}
 	if (bench->work)

@@ -352,7 +352,7 @@ static bool host_network(struct host *host, int mtu)
 }
 
 static bool host_setup(struct host *host, const struct talk_frame *frame, const uint8_t *body,
-		       const char *trace)
+		       int trace_fd)
 {
 	struct nopal_problems problems = { 0 };
 	char *text = tool_need(malloc(frame->length + 1));
@@ -364,8 +364,8 @@ static bool host_setup(struct host *host, const struct talk_frame *frame, const 
 	host->plan = nopal_plan_parse(text + strlen(text) + 1, text, NULL, &problems);
 	if (host->plan)
 		host->world = nopal_sim_new(frame->other);
-	if (host->world && trace)
-		result = nopal_trace_start(host->world, trace, NOPAL_TRACE_EVENTS);
+	if (host->world && trace_fd >= 0)
+		result = nopal_trace_start_fd(host->world, trace_fd, NOPAL_TRACE_EVENTS);
 	if (host->world && result == 0 && host_network(host, (int)frame->time_ns))
 		result = nopal_endpoint_allow(host->endpoint, host->plan,
 					      NOPAL_ALLOW_CONNECTIONLESS, &host_callbacks, host);
@@ -384,13 +384,13 @@ static bool host_setup(struct host *host, const struct talk_frame *frame, const 
 
 /* False: the talk is over. */
 static bool host_hear(struct host *host, const struct talk_frame *frame, const uint8_t *body,
-		      const char *trace)
+		      int trace_fd)
 {
 	bool goes_on = true;
 
 	switch (frame->word) {
 	case TALK_SETUP:
-		goes_on = host_setup(host, frame, body, trace);
+		goes_on = host_setup(host, frame, body, trace_fd);
 		break;
 	case TALK_RUN:
 		host_run(host, frame->time_ns);
@@ -412,7 +412,7 @@ static bool host_hear(struct host *host, const struct talk_frame *frame, const u
 	return talk_flush(&host->talk) == 0 && goes_on;
 }
 
-int host_serve(int talk_fd, const char *trace)
+int host_serve(int talk_fd, int trace_fd)
 {
 	struct host *host = tool_need(calloc(1, sizeof(*host)));
 	struct talk_frame frame;
@@ -422,7 +422,7 @@ int host_serve(int talk_fd, const char *trace)
 	talk_init(&host->talk, talk_fd);
 	do {
 		while ((got = talk_next(&host->talk, &frame, &body)) > 0)
-			if (!host_hear(host, &frame, body, trace))
+			if (!host_hear(host, &frame, body, trace_fd))
 				goto over;
 	} while (got == 0 && talk_read(&host->talk) > 0);
 over:

@@ -8,8 +8,8 @@
 
 enum { HOST_PORT = 9000 };
 
-/* Serves the grader until it hangs up.  `trace` is the file of a trace, or NULL.  Returns the exit
- * code of the process. */
-int host_serve(int talk_fd, const char *trace);
+/* Serves the grader until it hangs up, and writes a trace into the file `trace_fd` (-1: none).
+ * Returns the exit code of the process. */
+int host_serve(int talk_fd, int trace_fd);
 
 #endif

@@ -8,18 +8,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "frame/tool.h"
+#include "lab/filter.h"
 #include "lab/host.h"
 #include "lab/sandbox.h"
 
-enum { SPAWNER_FD = 3, SPAWNER_FDS = 3, SPAWNER_REFUSED = 70 };
+enum {
+	SPAWNER_FD = 3,
+	SPAWNER_FDS = 3,
+	SPAWNER_REFUSED = 70,
+	SPAWNER_HOSTS = 256, /* at once */
+	SPAWNER_FOLDERS = 16,
+	SPAWNER_MEMORY_BYTES = 1 << 30,
+	SPAWNER_TRACE_BYTES = 64 << 20,
+	SPAWNER_PROCESSOR_S = 60,
+};
 
 enum spawner_word { SPAWNER_FORK, SPAWNER_WAIT };
+
+struct spawner_answer {
+	int number; /* a process, or its status, or a negative errno value */
+	int32_t call;
+};
 
 struct spawner_packet {
 	enum spawner_word word;
@@ -64,9 +80,9 @@ void spawner_stop(struct spawner *spawner)
 	*spawner = (struct spawner){ 0 };
 }
 
-/* Sends a packet with descriptors, and returns the answer's number. */
-static int spawner_ask(struct spawner *spawner, struct spawner_packet *packet, const int *fds,
-		       size_t count)
+/* Sends a packet with descriptors, and returns the answer. */
+static struct spawner_answer spawner_ask(struct spawner *spawner, struct spawner_packet *packet,
+					 const int *fds, size_t count)
 {
 	union {
 		char bytes[CMSG_SPACE(SPAWNER_FDS * sizeof(int))];
@@ -74,8 +90,8 @@ static int spawner_ask(struct spawner *spawner, struct spawner_packet *packet, c
 	} control = { 0 };
 	struct iovec part = { packet, sizeof(*packet) };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	struct spawner_answer answer = { 0 };
 	struct cmsghdr *head;
-	int answer = 0;
 
 	if (count) {
 		message.msg_control = control.bytes;
@@ -87,9 +103,9 @@ static int spawner_ask(struct spawner *spawner, struct spawner_packet *packet, c
 		memcpy(CMSG_DATA(head), fds, count * sizeof(int));
 	}
 	if (sendmsg(spawner->fd, &message, MSG_NOSIGNAL) < 0)
-		return -errno;
-	if (recv(spawner->fd, &answer, sizeof(answer), 0) != sizeof(answer))
-		return -EPIPE;
+		answer.number = -errno;
+	else if (recv(spawner->fd, &answer, sizeof(answer), 0) != sizeof(answer))
+		answer.number = -EPIPE;
 	return answer;
 }
 
@@ -102,51 +118,101 @@ pid_t spawner_fork(struct spawner *spawner, const struct spawner_order *order)
 
 	if (order->object)
 		snprintf(packet.object, sizeof(packet.object), "%s", order->object);
-	return spawner_ask(spawner, &packet, fds, packet.traced ? 3 : 2);
+	return spawner_ask(spawner, &packet, fds, packet.traced ? 3 : 2).number;
 }
 
-int spawner_wait(struct spawner *spawner, pid_t pid)
+int spawner_wait(struct spawner *spawner, pid_t pid, int32_t *ret_call)
 {
 	struct spawner_packet packet = { .word = SPAWNER_WAIT, .pid = pid };
+	struct spawner_answer answer = spawner_ask(spawner, &packet, NULL, 0);
 
-	return spawner_ask(spawner, &packet, NULL, 0);
+	*ret_call = answer.call;
+	return answer.number;
 }
 
 /* ------------------------------------------------------------------ the spawner's side */
 
-/* What a host prints goes to the grader's pipe; a refusal, too. */
-static void spawner_host(const struct spawner_packet *packet, const int *fds)
+/* The hosts that live, and their notes of a forbidden call: in memory that they share. */
+static struct {
+	pid_t pids[SPAWNER_HOSTS];
+	volatile int32_t *calls;
+} spawner_hosts;
+
+/* Where a config may extend another one. */
+static void spawner_readable(const struct spawner_packet *packet,
+			     const char *ret_paths[SPAWNER_FOLDERS])
 {
-	const struct sandbox sandbox = { .object = packet->object,
-					 .sanitized = packet->sanitized,
-					 .keep = { fds[0], packet->traced ? fds[2] : -1 } };
-	char trace[64] = "", why[256];
+	char *named = getenv("NOPAL_CONFIGS"), *rest = named ? strdup(named) : NULL, *folder;
+	int count = 0;
+
+	if (*packet->object)
+		ret_paths[count++] = packet->object;
+	ret_paths[count++] = nopal_installed(NOPAL_INSTALLED_CONFIGS);
+	ret_paths[count++] = "./configs";
+	while ((folder = strsep(&rest, ":")) && count < SPAWNER_FOLDERS - 1)
+		ret_paths[count++] = folder;
+	ret_paths[count] = NULL;
+}
+
+/* What a host prints goes to the grader's pipe; a refusal, too. */
+static void spawner_host(const struct spawner_packet *packet, const int *fds, int slot)
+{
+	const char *readable[SPAWNER_FOLDERS];
+	const int descriptors[] = { STDOUT_FILENO, STDERR_FILENO, fds[0], fds[2] };
+	const struct sandbox sandbox = {
+		.readable = readable,
+		.descriptors = descriptors,
+		.descriptor_count = packet->traced ? 4 : 3,
+		.memory_bytes = packet->sanitized ? 0 : SPAWNER_MEMORY_BYTES,
+		.file_bytes = packet->traced ? SPAWNER_TRACE_BYTES : 0,
+		.processor_seconds = SPAWNER_PROCESSOR_S,
+		.ret_call = &spawner_hosts.calls[slot],
+	};
+	char why[SANDBOX_WHY_BYTES];
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	close(SPAWNER_FD);
 	dup2(fds[1], STDOUT_FILENO);
 	dup2(fds[1], STDERR_FILENO);
-	if (packet->traced)
-		snprintf(trace, sizeof(trace), "/proc/self/fd/%d", fds[2]);
 	tool_watch_crashes();
+	spawner_readable(packet, readable);
 	if (sandbox_enter(&sandbox, why, sizeof(why)) < 0) {
 		fprintf(stderr, "%s\n", why);
 		_exit(SPAWNER_REFUSED);
 	}
-	_exit(host_serve(fds[0], packet->traced ? trace : NULL));
+	_exit(host_serve(fds[0], packet->traced ? fds[2] : -1));
 }
 
-static int spawner_obey(const struct spawner_packet *packet, const int *fds)
+static struct spawner_answer spawner_fork_host(const struct spawner_packet *packet, const int *fds)
 {
-	int status = 0;
+	int slot = 0;
 	pid_t pid;
 
-	if (packet->word == SPAWNER_WAIT)
-		return waitpid(packet->pid, &status, 0) == packet->pid ? status : -errno;
+	while (slot < SPAWNER_HOSTS && spawner_hosts.pids[slot])
+		slot++;
+	if (slot == SPAWNER_HOSTS)
+		return (struct spawner_answer){ .number = -EAGAIN };
+	spawner_hosts.calls[slot] = FILTER_NO_CALL;
 	pid = fork();
 	if (pid == 0)
-		spawner_host(packet, fds);
-	return pid < 0 ? -errno : pid;
+		spawner_host(packet, fds, slot);
+	if (pid < 0)
+		return (struct spawner_answer){ .number = -errno };
+	spawner_hosts.pids[slot] = pid;
+	return (struct spawner_answer){ .number = pid };
+}
+
+static struct spawner_answer spawner_wait_host(pid_t pid)
+{
+	struct spawner_answer answer = { .call = FILTER_NO_CALL };
+
+	if (waitpid(pid, &answer.number, 0) != pid)
+		answer.number = -errno;
+	for (int slot = 0; slot < SPAWNER_HOSTS; slot++)
+		if (spawner_hosts.pids[slot] == pid) {
+			spawner_hosts.pids[slot] = 0;
+			answer.call = spawner_hosts.calls[slot];
+		}
+	return answer;
 }
 
 int spawner_serve(void)
@@ -157,8 +223,13 @@ int spawner_serve(void)
 		struct cmsghdr align;
 	} control;
 	struct iovec part = { &packet, sizeof(packet) };
-	int fds[SPAWNER_FDS], answer;
+	struct spawner_answer answer;
+	int fds[SPAWNER_FDS];
 
+	spawner_hosts.calls = mmap(NULL, SPAWNER_HOSTS * sizeof(*spawner_hosts.calls),
+				   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (spawner_hosts.calls == MAP_FAILED)
+		return TOOL_ENVIRONMENT;
 	for (;;) {
 		struct msghdr message = { .msg_iov = &part,
 					  .msg_iovlen = 1,
@@ -174,7 +245,8 @@ int spawner_serve(void)
 			count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 			memcpy(fds, CMSG_DATA(head), count * sizeof(int));
 		}
-		answer = spawner_obey(&packet, fds);
+		answer = packet.word == SPAWNER_WAIT ? spawner_wait_host(packet.pid)
+						     : spawner_fork_host(&packet, fds);
 		for (size_t i = 0; i < count; i++)
 			close(fds[i]);
 		if (send(SPAWNER_FD, &answer, sizeof(answer), MSG_NOSIGNAL) < 0)

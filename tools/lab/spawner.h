@@ -10,6 +10,7 @@
 #define NOPAL_LAB_SPAWNER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct spawner {
@@ -30,8 +31,9 @@ int spawner_start(struct spawner *spawner, const char *program, const char *prel
 void spawner_stop(struct spawner *spawner);
 /* The host's process, or a negative errno value. */
 pid_t spawner_fork(struct spawner *spawner, const struct spawner_order *order);
-/* Waits for the end of a host and gives its status, as waitpid(). */
-int spawner_wait(struct spawner *spawner, pid_t pid);
+/* Waits for the end of a host and gives its status, as waitpid(), and the forbidden call that ended
+ * it (lab/filter.h). */
+int spawner_wait(struct spawner *spawner, pid_t pid, int32_t *ret_call);
 /* The life of a spawner: `nopal lab spawn` with the talk at descriptor 3. */
 int spawner_serve(void);
 

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "frame/tool.h"
@@ -49,8 +48,7 @@ int talk_flush(struct talk *talk)
 	size_t done = 0;
 
 	while (done < talk->out_used) {
-		ssize_t written =
-			send(talk->fd, talk->out + done, talk->out_used - done, MSG_NOSIGNAL);
+		ssize_t written = write(talk->fd, talk->out + done, talk->out_used - done);
 
 		if (written < 0 && errno != EINTR)
 			return -errno;
@@ -88,7 +86,7 @@ int64_t talk_read(struct talk *talk)
 	}
 	talk_room(&talk->in, &talk->in_room, talk->in_used + TALK_ROOM);
 	do
-		got = recv(talk->fd, talk->in + talk->in_used, talk->in_room - talk->in_used, 0);
+		got = read(talk->fd, talk->in + talk->in_used, talk->in_room - talk->in_used);
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return -errno;

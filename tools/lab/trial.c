@@ -63,7 +63,6 @@ void lab_trial_free(struct lab_trial *trial)
 	for (int i = 0; i < trial->host_count; i++) {
 		talk_fini(&arena->hosts[i].talk);
 		free(arena->hosts[i].config);
-		free(arena->hosts[i].watch.output);
 		if (arena->hosts[i].trace_fd >= 0)
 			close(arena->hosts[i].trace_fd);
 		for (int j = 0; j < trial->host_count; j++)
