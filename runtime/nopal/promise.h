@@ -156,11 +156,11 @@ struct nopal_promise {
 #define NOPAL_CONGESTION_CONTROLLED                                                                \
 	{                                                                                          \
 		NOPAL_PACE, NOPAL_SENDING, NOPAL_GIVES, NOPAL_NETWORK_PACE,                        \
-			"losses, marks or delays of the network set the rate"                      \
+			.because = "losses, marks or delays of the network set the rate"           \
 	}
 #define NOPAL_FLOW_CONTROLLED                                                                      \
 	{ NOPAL_BUFFER, NOPAL_SENDING, NOPAL_GIVES, NOPAL_BOUNDED,                                 \
-	  "the receiver says how much may come" },                                                 \
+	  .because = "the receiver says how much may come" },                                      \
 	{                                                                                          \
 		NOPAL_DEATH, NOPAL_SENDING, NOPAL_LOWERS, 0,                                       \
 			"a peer that is gone lets nothing go, and its sender stays silent",        \
@@ -168,7 +168,7 @@ struct nopal_promise {
 	}
 #define NOPAL_NUMBERS_ONCE                                                                         \
 	{ NOPAL_DUPLICATES, NOPAL_FILTER, NOPAL_GIVES, NOPAL_ONCE_A_SESSION,                       \
-	  "each number is let in once" },                                                          \
+	  .because = "each number is let in once" },                                               \
 	{                                                                                          \
 		NOPAL_DUPLICATES, NOPAL_FILTER, NOPAL_GIVES, NOPAL_ONCE,                           \
 			"each number is let in once, and nobody opens an old session again",       \
@@ -177,7 +177,7 @@ struct nopal_promise {
 #define NOPAL_NAMELESS_FORMAT                                                                      \
 	{                                                                                          \
 		NOPAL_OPENING, NOPAL_OPENING_STAGE, NOPAL_LOWERS, NOPAL_PROVEN | NOPAL_KNOWN_PEER, \
-			"the format has no place for the name of a composition"                    \
+			.because = "the format has no place for the name of a composition"         \
 	}
 
 /* -------------------------------------------------------- what a plan promises */
