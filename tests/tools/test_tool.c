@@ -42,7 +42,14 @@ static const struct tool tool_bare = {
 	.max_words = 0,
 	.run = run,
 };
-static const struct tool *const table[] = { &tool_fake, &tool_bare, NULL };
+static const struct tool tool_choice = {
+	.name = "choice",
+	.words = "left|right NAME",
+	.summary = "one of two",
+	.max_words = 2,
+	.run = run,
+};
+static const struct tool *const table[] = { &tool_fake, &tool_bare, &tool_choice, NULL };
 
 /* Splits at blanks; the words live until the next call. */
 static enum tool_parsed parse(const struct tool *tool, const char *line, struct tool_call *call)
@@ -219,6 +226,8 @@ TEST(test_completions)
 	completes("zsh", "'*--quick[it'\\''s \\[quick\\]]'", "#compdef nopal");
 	completes("fish", "-l config -s c -r -d 'a config\\'s name'", "-a bare -d 'no options'");
 	assert_false(tool_complete(table, "csh", stderr));
+	completes("bash", "choice) words=\"--help left right\"", "");
+	completes("fish", "subcommand_from choice' -a 'left right'", "");
 }
 
 TEST(test_manual)

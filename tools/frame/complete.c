@@ -8,6 +8,21 @@
 
 #include "frame/tool.h"
 
+/* What a tool takes as its first word, where it names all of that: "a|b|c WORD", "[a|b]". */
+static bool complete_has_choices(const struct tool *tool)
+{
+	return memchr(tool->words, '|', strcspn(tool->words, " ")) != NULL;
+}
+
+static void complete_choices(const struct tool *tool, FILE *out)
+{
+	size_t length = strcspn(tool->words, " ");
+
+	for (const char *at = tool->words; at < tool->words + length; at++)
+		if (!strchr("[]", *at))
+			fputc(*at == '|' ? ' ' : *at, out);
+}
+
 /* ----------------------------------------------------------------------- bash */
 
 static void complete_bash(const struct tool *const *table, FILE *out)
@@ -27,6 +42,10 @@ static void complete_bash(const struct tool *const *table, FILE *out)
 			fprintf(out, " --%s", option->name);
 		if (strncmp((*tool)->words, "CONF", strlen("CONF")) == 0)
 			fputs(" $(nopal list configs --names 2>/dev/null)", out);
+		if (complete_has_choices(*tool)) {
+			fputc(' ', out);
+			complete_choices(*tool, out);
+		}
 		fputs("\" ;;\n", out);
 	}
 	fputs("\t\tesac\n\tfi\n"
@@ -101,6 +120,12 @@ static void complete_fish(const struct tool *const *table, FILE *out)
 	for (const struct tool *const *tool = table; *tool; tool++) {
 		fprintf(out, "complete -c nopal -n __fish_use_subcommand -a %s -d ", (*tool)->name);
 		complete_fish_text((*tool)->summary, out);
+		if (complete_has_choices(*tool)) {
+			fprintf(out, "complete -c nopal -n '__fish_seen_subcommand_from %s' -a '",
+				(*tool)->name);
+			complete_choices(*tool, out);
+			fputs("'\n", out);
+		}
 		for (const struct tool_option *option = (*tool)->options; option && option->name;
 		     option++) {
 			fprintf(out, "complete -c nopal -n '__fish_seen_subcommand_from %s' -l %s",
