@@ -17,13 +17,13 @@
 
 extern const struct tool tool_check, tool_explain, tool_graph, tool_list, tool_doc, tool_send,
 	tool_recv, tool_fetch, tool_serve, tool_stream, tool_sim, tool_trace, tool_why, tool_link,
-	tool_fuse, tool_bench, tool_reproduce, tool_lab;
+	tool_new, tool_fuse, tool_bench, tool_reproduce, tool_lab;
 
 static const struct tool *const main_table[] = {
-	&tool_check, &tool_explain,   &tool_graph, &tool_list,	&tool_doc,
-	&tool_send,  &tool_recv,      &tool_fetch, &tool_serve, &tool_stream,
-	&tool_sim,   &tool_trace,     &tool_why,   &tool_link,	&tool_fuse,
-	&tool_bench, &tool_reproduce, &tool_lab,   NULL,
+	&tool_check, &tool_explain, &tool_graph,     &tool_list,  &tool_doc,
+	&tool_send,  &tool_recv,    &tool_fetch,     &tool_serve, &tool_stream,
+	&tool_sim,   &tool_trace,   &tool_why,	     &tool_link,  &tool_new,
+	&tool_fuse,  &tool_bench,   &tool_reproduce, &tool_lab,	  NULL,
 };
 
 static void main_help(FILE *out)

@@ -4,7 +4,7 @@
  *
  *   PREFIX/LIBDIR/libnopal.so.0         the library knows its own path
  *   PREFIX/LIBDIR/nopal                 plugins, and fused units below them
- *   PREFIX/share/nopal/configs, sources
+ *   PREFIX/share/nopal/configs, sources, templates
  *
  * A prefix may be moved as a whole, or be filled through DESTDIR and copied to another machine.  A
  * library that lies in no prefix (in a build folder, or linked into a program) takes the folders
@@ -20,17 +20,19 @@
 #include <nopal/nopal.h>
 
 #ifndef NOPAL_PREFIX
-#define NOPAL_PREFIX	  "/usr/local"
-#define NOPAL_LIBRARY_DIR NOPAL_PREFIX "/lib"
-#define NOPAL_PLUGINS_DIR NOPAL_LIBRARY_DIR "/nopal"
-#define NOPAL_CONFIGS_DIR NOPAL_PREFIX "/share/nopal/configs"
-#define NOPAL_SOURCES_DIR NOPAL_PREFIX "/share/nopal/sources"
+#define NOPAL_PREFIX	    "/usr/local"
+#define NOPAL_LIBRARY_DIR   NOPAL_PREFIX "/lib"
+#define NOPAL_PLUGINS_DIR   NOPAL_LIBRARY_DIR "/nopal"
+#define NOPAL_CONFIGS_DIR   NOPAL_PREFIX "/share/nopal/configs"
+#define NOPAL_SOURCES_DIR   NOPAL_PREFIX "/share/nopal/sources"
+#define NOPAL_TEMPLATES_DIR NOPAL_PREFIX "/share/nopal/templates"
 #endif
 
 static const char *const folder_built[] = {
 	[NOPAL_INSTALLED_PLUGINS] = NOPAL_PLUGINS_DIR,
 	[NOPAL_INSTALLED_CONFIGS] = NOPAL_CONFIGS_DIR,
 	[NOPAL_INSTALLED_SOURCES] = NOPAL_SOURCES_DIR,
+	[NOPAL_INSTALLED_TEMPLATES] = NOPAL_TEMPLATES_DIR,
 };
 enum { FOLDERS = sizeof(folder_built) / sizeof(*folder_built) };
 

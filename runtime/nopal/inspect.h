@@ -21,9 +21,10 @@ const struct nopal_microprotocol *nopal_registry_find(const char *name);
 /* A folder that was installed with the library, in the prefix that the library lies in now; a
  * static string.  It need not exist. */
 enum nopal_installed {
-	NOPAL_INSTALLED_PLUGINS, /* NAME.so; fused units in `fused` below it */
-	NOPAL_INSTALLED_CONFIGS, /* NAME.conf */
-	NOPAL_INSTALLED_SOURCES, /* what `nopal fuse` compiles */
+	NOPAL_INSTALLED_PLUGINS,   /* NAME.so; fused units in `fused` below it */
+	NOPAL_INSTALLED_CONFIGS,   /* NAME.conf */
+	NOPAL_INSTALLED_SOURCES,   /* what `nopal fuse` compiles */
+	NOPAL_INSTALLED_TEMPLATES, /* what `nopal new` begins with */
 };
 const char *nopal_installed(enum nopal_installed which);
 /* The name nearest to `name` in a NULL-ended list, or NULL when none is near. */

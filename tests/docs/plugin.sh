@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 # plugin SOURCE BUILD -- what is installed, is all that is wanted, wherever it lies:
 # Nopal is installed into a folder of its own, its prefix is moved, and from there it
-# checks, explains, simulates, carries a file and fuses.  The examples and the plugins of
-# write-a-microprotocol.md, word by word, are built against it with cc and pkg-config,
-# and configs that name them are checked and run.
+# checks, explains, simulates, carries a file, begins a microprotocol and fuses.  The examples
+# and the plugins of write-a-microprotocol.md, word by word, are built against it with cc and
+# pkg-config, and configs that name them are checked and run.
 set -eu
 source=$1 build=$2
 for tool in cc pkg-config meson awk; do
@@ -116,6 +116,11 @@ overtaken() { # CONFIG
 grep -v patient patient.conf >unordered.conf
 [ "$(overtaken unordered.conf)" -gt 100 ] || wrong "nothing is overtaken on this link"
 [ "$(overtaken patient.conf)" -eq 0 ] || wrong "patient delivers out of order"
+
+# ---- what `nopal new` writes works with what is installed
+"$program" new ordering own_order --in own >log
+grep -q 'pkg-config --cflags nopal' log || wrong "new names other flags: $(cat log)"
+NOPAL=$program own/own_order_test.sh
 
 # ---- a plugin that is installed is found by its name from everywhere
 mv gentle.so "$plugins/"

@@ -10,7 +10,7 @@ trap 'rm -f "$faults"' EXIT
 sources() {
 	find .ci configs docs microprotocols runtime tests tools -type f ! -name '*.md' \
 		! -path 'tests/configs/*' ! -path '*/corpus/*' ! -name '*.golden' \
-		! -name '*.trail' ! -path '*/golden/*'
+		! -name '*.trail' ! -path '*/golden/*' ! -name '*.expect'
 	ls meson.build meson_options.txt
 }
 
