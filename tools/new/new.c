@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <nopal/microprotocol.h>
+#include "frame/compiler.h"
 #include "frame/tool.h"
 
 enum {
@@ -244,13 +245,16 @@ static enum tool_exit new_write_all(const struct new_work *work)
 /* A program that is not installed has neither a folder of templates nor a nopal.pc. */
 static void new_find(struct new_work *work)
 {
-	if (tool_is_installed(NOPAL_INSTALLED_TEMPLATES, "test.sh")) {
+	char *probe = tool_printed("%s/test.sh", nopal_installed(NOPAL_INSTALLED_TEMPLATES));
+
+	if (access(probe, R_OK) == 0) {
 		work->templates = tool_printed("%s", nopal_installed(NOPAL_INSTALLED_TEMPLATES));
 		work->flags = tool_printed("%s", new_flags);
 	} else {
-		work->templates = tool_printed("%s/tools/new/templates", tool_sources());
-		work->flags = tool_printed("-I'%s/runtime'", tool_sources());
+		work->templates = tool_printed("%s/tools/new/templates", compiler_sources());
+		work->flags = tool_printed("-I'%s/runtime'", compiler_sources());
 	}
+	free(probe);
 }
 
 static enum tool_exit new_run(const struct tool_call *call)
