@@ -46,6 +46,8 @@ struct nopal_plan_field {
 size_t nopal_plan_fields(const struct nopal_plan *plan, const struct nopal_plan_field **ret_fields);
 size_t nopal_plan_part_count(const struct nopal_plan *plan);
 const struct nopal_part *nopal_plan_part(const struct nopal_plan *plan, size_t index);
+/* The number of the layer that it stands in, from 0, the top; see nopal_plan_layer_name(). */
+unsigned nopal_plan_part_layer(const struct nopal_plan *plan, size_t index);
 /* Handlers of an event for data segments, in run order: parts[i] runs at i. */
 size_t nopal_plan_handlers(const struct nopal_plan *plan, unsigned event,
 			   const struct nopal_part **ret_parts, size_t room);

@@ -50,6 +50,15 @@ const struct nopal_part *nopal_plan_part(const struct nopal_plan *plan, size_t i
 	return index < plan->part_count ? &plan->parts[index] : NULL;
 }
 
+unsigned nopal_plan_part_layer(const struct nopal_plan *plan, size_t index)
+{
+	unsigned layer = 0;
+
+	while (layer + 1 < plan->layer_count && index >= plan->layers[layer + 1].first_part)
+		layer++;
+	return layer;
+}
+
 /* Handlers for data, in every layer from the top; for an event that only other kinds have, those of
  * the first kind that does. */
 size_t nopal_plan_handlers(const struct nopal_plan *plan, unsigned event,
