@@ -90,6 +90,8 @@ void lab_trial_free(struct lab_trial *trial);
 /* Sorts the steps by time and ends all hosts; facts, traces and output stay. */
 void lab_trial_finish(struct lab_trial *trial);
 enum lab_code lab_host_code(const struct lab_trial *trial, int host);
+/* The descriptor of its trace, or -1. */
+int lab_host_trace(const struct lab_trial *trial, int host);
 /* Who holds which segment, as a host says; NULL: it does not.  The caller frees it. */
 char *lab_holders(struct lab_trial *trial, int host);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "frame/tool.h"
+#include "lab/feedback.h"
 
 enum {
 	/* Of an item's trials, one in so many runs with sanitizers, and at least one. */
@@ -65,6 +66,7 @@ static void grade_failed(const struct grade_work *work, const struct grade_case 
 	for (int host = 0; host < result->trial->host_count && !result->holders; host++)
 		if (lab_host_code(result->trial, host) == LAB_STUDENT)
 			result->holders = lab_holders(result->trial, host);
+	feedback_steps(result->trial);
 	lab_trial_finish(result->trial);
 }
 

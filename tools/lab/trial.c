@@ -123,6 +123,11 @@ enum lab_code lab_host_code(const struct lab_trial *trial, int host)
 	return trial->arena->hosts[host].code;
 }
 
+int lab_host_trace(const struct lab_trial *trial, int host)
+{
+	return trial->arena->hosts[host].trace_fd;
+}
+
 /* Reads words of a link; the rubric's own mistake ends the trial. */
 static bool trial_words(struct lab_trial *trial, const char *words, struct nopal_link *ret_forward,
 			struct nopal_link *ret_reverse)

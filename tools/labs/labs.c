@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "frame/tool.h"
+#include "lab/feedback.h"
 #include "lab/grade.h"
 #include "lab/spawner.h"
 
@@ -148,6 +149,22 @@ static void grade_print(const struct grade *grade)
 	printf("\n%d of %d points, %u trials\n", grade->points, grade->possible, grade->trials);
 }
 
+/* The first failure in full: as text, and as a page beside the submission. */
+static void grade_explain(const struct lab *lab, const struct grade *grade, const char *folder)
+{
+	const struct grade_result *result = grade->results;
+
+	while (result < grade->results + grade->count && (result->passed || !result->trial))
+		result++;
+	if (result == grade->results + grade->count)
+		return;
+	feedback_print(lab, result, stdout);
+	if (feedback_write(lab, result, folder))
+		printf("\nThe same as a page: %s/feedback.html; `nopal why %s/host-0.trace` tells "
+		       "more\n",
+		       folder, folder);
+}
+
 static enum tool_exit labs_grade(const struct tool_call *call, bool hidden)
 {
 	const char *folder = call->word_count > 1 ? call->words[1] : ".";
@@ -163,6 +180,8 @@ static enum tool_exit labs_grade(const struct tool_call *call, bool hidden)
 		return TOOL_ENVIRONMENT;
 	printf("Lab %d, %s\n\n", lab->number, lab->title);
 	grade_print(&grade);
+	if (!hidden)
+		grade_explain(lab, &grade, folder);
 	hidden = grade.points == grade.possible && !grade.errors;
 	grade_fini(&grade);
 	return hidden ? TOOL_GOOD : TOOL_FAILED;
