@@ -72,15 +72,16 @@ static void vanilla_gap_is(struct lab_trial *trial, const struct lab_datagram *g
 	const uint8_t *body = gap ? gap->bytes + WIRE_HEAD : NULL;
 
 	if (!gap || gap->time_ns > now_ns)
-		lab_fail(trial, now_ns,
-			 "%u messages are missing from number %u on, and no gap segment says so at "
-			 "%.6f s",
-			 count, first, wire_seconds(now_ns));
+		lab_fail(
+			trial, now_ns,
+			"no gap segment leaves at %.6f s, when it shows that messages are missing: "
+			"%u, from number %u on",
+			wire_seconds(now_ns), count, first);
 	else if (body[0] != first || body[1] != count)
 		lab_fail(trial, gap->time_ns,
-			 "a gap segment says %02x %02x; %u messages are missing from number %u on: "
-			 "%02x %02x",
-			 body[0], body[1], count, first, first, count);
+			 "a gap segment says %02x %02x, when messages are missing: %u, from number "
+			 "%u on",
+			 body[0], body[1], count, first);
 }
 
 /* By the rules of the hand-out, for the arrivals of this trial. */
@@ -140,6 +141,10 @@ static void vanilla_counts(struct lab_trial *trial)
 		if (datagram->from == 1 && body && datagram->arrived_ns >= 0)
 			told += body[1];
 	}
+	if (!told)
+		lab_fail(trial, trial->now_ns,
+			 "no gap segment reaches the sender, though messages are lost: are they "
+			 "numbered?");
 	if (!trial->failed && !lab_shared(trial, 0, 0, "vanilla_missing", &counted))
 		lab_fail(trial, trial->now_ns, "the sender has no variable vanilla_missing");
 	else if (counted != told)
@@ -158,7 +163,7 @@ static const struct lab_item vanilla_items[] = {
 	  .hint = "each case has a rule of the hand-out behind it: find it before you change code",
 	  .file = "cases.txt" },
 	{ .name = "messages have the numbers 1 to 255, and 1 again",
-	  .points = 15,
+	  .points = 20,
 	  .hidden = true,
 	  .seeds = 3,
 	  .section = "A number travels",
@@ -172,7 +177,7 @@ static const struct lab_item vanilla_items[] = {
 	  .hint = "do rules 2 to 4 on paper for the numbers 1, 4, 2, 6",
 	  .run = vanilla_gaps },
 	{ .name = "a message that was overtaken is delivered",
-	  .points = 15,
+	  .points = 10,
 	  .hidden = true,
 	  .seeds = 20,
 	  .section = "Rules",

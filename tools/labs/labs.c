@@ -19,7 +19,8 @@
 #include "lab/spawner.h"
 
 const struct lab *const labs_all[] = {
-	NULL,
+	&lab_01_hold_bits,   &lab_02_vanilla_udp, &lab_03_delay, &lab_04_corruption,
+	&lab_05_duplication, &lab_06_loss,	  NULL,
 };
 
 const struct lab *labs_find(const char *word)

@@ -10,8 +10,9 @@
 enum {
 	WIRE_DATA,
 	WIRE_DATA_OPENING,
-	WIRE_OWN = 5,  /* first kind of the composition's microprotocols, by their names */
-	WIRE_HEAD = 5, /* version and kind, the receiver's session id */
+	WIRE_OWN = 5,	   /* first kind of the composition's microprotocols, by their names */
+	WIRE_RUNTIME = 27, /* kinds from here on are the runtime's */
+	WIRE_HEAD = 5,	   /* version and kind, the receiver's session id */
 };
 
 /* A timer of Nopal fires at a multiple of this, at its deadline or later. */

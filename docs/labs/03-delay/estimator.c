@@ -32,7 +32,7 @@ static enum nopal_verdict estimator_on_received(struct nopal_at at, struct nopal
 }
 
 /* Tasks 1 and 3. The timer came before the ack.  SEGMENT_TIMEOUT makes `retransmit` send the segment
- * again at once: estimator_on_send() runs within nopal_raise_SEGMENT_TIMEOUT(). */
+ * again at this instant. */
 static void estimator_when_due(struct nopal_at at)
 {
 	struct estimator *self = nopal_state(at);

@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# grade.sh NOPAL SOURCE LAB PART -- the reference of a lab has full marks, and each wrong submission
+# the points and reasons of tests/labs/LAB/golden.
+#
+# A wrong submission is a script of sed: the reference, with the mistake that its first line tells.
+# NOPAL_GOLDEN=write writes the golden file.
+set -eu
+nopal=$1 source=$2 lab=$3 part=$4
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export NOPAL_FUSED=off
+tests=$source/tests/labs/$lab
+
+# submission NAME: points and reasons of the source on standard input
+submission() {
+	mkdir "$folder/$1"
+	cat >"$folder/$1/$part.c"
+	echo "$lab" >"$folder/$1/lab.txt"
+	[ ! -f "$tests/my_cases.txt" ] || cp "$tests/my_cases.txt" "$folder/$1"
+	"$nopal" lab grade "$folder/$1" >"$folder/out" 2>&1 || [ $? -eq 1 ] ||
+		{ cat "$folder/out"; exit 1; }
+	echo "== $1"
+	sed -n '/^  FAILED/,/hint:/{/hint:/d;p;}; / of .* points/p' "$folder/out" | sed 's/, [0-9]* trials$//'
+}
+
+{
+	submission reference <"$tests/reference.c"
+	for wrong in "$tests"/wrong_*.sed; do
+		name=$(basename "$wrong" .sed)
+		sed -f "$wrong" "$tests/reference.c" >"$folder/wrong.c"
+		! cmp -s "$folder/wrong.c" "$tests/reference.c" || { echo "$name changes nothing"; exit 1; }
+		submission "$name" <"$folder/wrong.c"
+	done
+	submission skeleton <"$source/docs/labs/$lab/$part.c"
+} >"$folder/golden"
+if [ "${NOPAL_GOLDEN:-}" = write ]; then
+	cp "$folder/golden" "$tests/golden"
+fi
+diff -u "$tests/golden" "$folder/golden"

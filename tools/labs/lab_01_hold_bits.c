@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lab_01_hold_bits.c -- lab 1: events that are counted, segments that are held.
+ *
+ * When segments leave is seen in the network; what was counted is asked of the host, for it is about
+ * the inside of a composition.
+ */
+#include <stdlib.h>
+
+#include "labs/labs.h"
+#include "labs/wire.h"
+
+#define TAP_DELAY_NS (30 * NOPAL_MILLISECOND)
+
+static void tap_trial(struct lab_trial *trial, const char *words, unsigned messages,
+		      int64_t most_ns)
+{
+	int from = lab_host(trial, LAB_STUDENT, NULL), to = lab_host(trial, LAB_REFERENCE, NULL);
+	int64_t at_ns = 0;
+
+	lab_link(trial, from, to, words);
+	lab_open(trial, from, to, 0);
+	for (unsigned i = 0; i < messages; i++) {
+		lab_send(trial, from, 0, at_ns, (uint32_t)lab_between(trial, 8, 1000), NULL);
+		at_ns += lab_between(trial, 0, most_ns);
+	}
+	lab_run(trial, 50 * NOPAL_SECOND);
+}
+
+static void tap_count_is(struct lab_trial *trial, const char *name, int64_t right, const char *what)
+{
+	int64_t counted = 0;
+
+	if (!trial->failed && !lab_shared(trial, 0, 0, name, &counted))
+		lab_fail(trial, trial->now_ns, "the sender has no variable %s", name);
+	else if (counted != right)
+		lab_fail(trial, trial->now_ns, "%s is %lld; %lld %s", name, (long long)counted,
+			 (long long)right, what);
+}
+
+static void tap_counts(struct lab_trial *trial)
+{
+	int64_t left = 0;
+
+	tap_trial(trial, "delay 20ms fwd: loss 20%", 40, 20 * NOPAL_MILLISECOND);
+	for (size_t i = 0; i < trial->datagram_count; i++)
+		left += trial->datagrams[i].from == 0 && trial->datagrams[i].message;
+	tap_count_is(trial, "tap_messages", (int64_t)trial->message_count, "messages were sent");
+	tap_count_is(trial, "tap_transmissions", left, "times a data segment left");
+}
+
+/* Each message leaves first when its delay has passed. */
+static void tap_judge_first(struct lab_trial *trial)
+{
+	for (uint32_t i = 0; i < trial->message_count && !trial->failed; i++) {
+		const struct lab_datagram *left = lab_carrier(trial, 0, i + 1, 0);
+		int64_t due_ns = trial->messages[i].sent_ns + TAP_DELAY_NS;
+
+		if (!left)
+			lab_fail(trial, due_ns, "message %u, sent at %.6f s, does not leave", i + 1,
+				 wire_seconds(trial->messages[i].sent_ns));
+		else if (!wire_on_time(left->time_ns, due_ns))
+			lab_fail(trial, left->time_ns,
+				 "message %u is sent at %.6f s and leaves at %.6f s; it is due at "
+				 "%.6f s",
+				 i + 1, wire_seconds(trial->messages[i].sent_ns),
+				 wire_seconds(left->time_ns), wire_seconds(due_ns));
+	}
+}
+
+static void tap_holds(struct lab_trial *trial)
+{
+	tap_trial(trial, "delay 20ms", 60, 20 * NOPAL_MILLISECOND);
+	tap_judge_first(trial);
+	lab_check(trial, LAB_ALL | LAB_ONCE | LAB_ORDERED | LAB_INTACT);
+}
+
+static void tap_resends(struct lab_trial *trial)
+{
+	tap_trial(trial, "delay 20ms loss 15%", 30, 100 * NOPAL_MILLISECOND);
+	tap_judge_first(trial);
+	lab_check(trial, LAB_ALL | LAB_ONCE | LAB_INTACT);
+}
+
+static const char *const tap_files[] = { "tap.c", "lab.conf", "stuck.conf", "cases.txt", NULL };
+
+static const struct lab_item tap_items[] = {
+	{ .name = "the cases of cases.txt hold",
+	  .points = 25,
+	  .seeds = 2,
+	  .section = "Holds",
+	  .hint = "`nopal why` tells who holds a segment that does not leave",
+	  .file = "cases.txt" },
+	{ .name = "messages and transmissions are counted",
+	  .points = 25,
+	  .hidden = true,
+	  .seeds = 10,
+	  .section = "Events",
+	  .hint = "which event is raised once a segment, and which each time that it leaves?",
+	  .run = tap_counts },
+	{ .name = "each segment leaves first when its delay has passed",
+	  .points = 30,
+	  .hidden = true,
+	  .seeds = 20,
+	  .section = "Holds",
+	  .hint = "one timer serves all that wait: when it is due, who comes next?",
+	  .run = tap_holds },
+	{ .name = "a resend does not wait",
+	  .points = 20,
+	  .hidden = true,
+	  .seeds = 10,
+	  .section = "Holds",
+	  .hint = "a resend arms all send bits anew, but for some",
+	  .run = tap_resends },
+	{ 0 },
+};
+
+const struct lab lab_01_hold_bits = {
+	.number = 1,
+	.name = "hold-bits",
+	.title = "events and hold bits",
+	.part = "tap",
+	.files = tap_files,
+	.items = tap_items,
+};
