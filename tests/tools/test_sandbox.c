@@ -143,6 +143,12 @@ static int try_socket(void)
 {
 	return socket(AF_INET, SOCK_STREAM, 0);
 }
+static int try_send_elsewhere(void)
+{
+	const struct sockaddr address = { .sa_family = AF_INET };
+
+	return (int)sendto(STDOUT_FILENO, "x", 1, 0, &address, sizeof(address));
+}
 static int try_sleep(void)
 {
 	const struct timespec time = { .tv_sec = 1 };
@@ -242,6 +248,7 @@ TEST(test_a_forbidden_call_ends_the_process_and_is_named)
 		{ try_tgkill, "tgkill (sends a signal to another process, or stops itself)" },
 		{ try_stop, "tgkill (sends a signal to another process, or stops itself)" },
 		{ try_socket, "socket (makes a socket)" },
+		{ try_send_elsewhere, "sendto (sends to an address)" },
 		{ try_sleep, "clock_nanosleep (sleeps)" },
 		{ try_timed_wait, "futex (sleeps for some time)" },
 		{ try_write_file, "openat (opens a file for writing)" },
@@ -317,6 +324,20 @@ static int try_work(void)
 TEST(test_work_without_files_and_processes_goes_on)
 {
 	expect_done(inside(try_work));
+}
+
+static int try_talk(void)
+{
+	const int file = open(named, O_RDONLY);
+	char byte = 'x';
+
+	return done_if(send(file, &byte, 1, MSG_NOSIGNAL) < 0 && errno == ENOTSOCK &&
+		       recv(file, &byte, 1, 0) < 0 && errno == ENOTSOCK);
+}
+
+TEST(test_sockets_that_are_there_can_be_talked_on)
+{
+	expect_done(inside(try_talk));
 }
 
 static int try_abort(void)

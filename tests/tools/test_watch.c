@@ -232,6 +232,41 @@ TEST(test_a_child_that_writes_for_ever_is_ended)
 	assert_string_equal(scene_end(scene, WATCH_OUTPUT), "wrote more than 1 MiB to its output");
 }
 
+/* Everything that a socket takes is said to a child. */
+static void scene_fill(const struct scene *scene)
+{
+	char bytes[4096] = "";
+
+	while (send(scene->socket, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		continue;
+}
+
+TEST(test_a_child_that_reads_can_be_written_to)
+{
+	struct scene *scene = scene_begin(work_sleep);
+
+	for (int i = 0; i < 10; i++) {
+		scene_fill(scene);
+		assert_int_equal(watch_wait_to_write(&scene->watch), WATCH_READABLE);
+	}
+	scene_end(scene, WATCH_READABLE);
+}
+
+static void work_deafly(int answers)
+{
+	(void)answers;
+	pause();
+}
+
+TEST(test_a_child_that_reads_nothing_is_ended)
+{
+	struct scene *scene = scene_begin(work_deafly);
+
+	scene_fill(scene);
+	assert_int_equal(watch_wait_to_write(&scene->watch), WATCH_STUCK);
+	scene_end(scene, WATCH_STUCK);
+}
+
 static void work_exit(int answers)
 {
 	(void)answers;

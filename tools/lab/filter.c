@@ -22,6 +22,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -91,6 +92,9 @@ static const struct filter_line filter_lines[] = {
 	FILTER_CALL(write),
 	FILTER_CALL(readv),
 	FILTER_CALL(writev),
+	/* on a socket that it has, to the other end */
+	FILTER_CALL_IF(sendto, FILTER_MASKED(3, ~MSG_NOSIGNAL, 0), FILTER_NULL(4)),
+	FILTER_CALL_IF(recvfrom, FILTER_MASKED(3, FILTER_WHOLE, 0), FILTER_NULL(4)),
 	FILTER_CALL_IF(mmap, FILTER_MASKED_NOT(2, FILTER_WRITTEN_CODE, FILTER_WRITTEN_CODE)),
 	FILTER_CALL(munmap),
 	FILTER_CALL(mremap),
@@ -303,9 +307,9 @@ static const struct filter_name {
 	FILTER_NAME(socket, "makes a socket"),
 	FILTER_NAME(socketpair, "makes sockets"),
 	FILTER_NAME(connect, "connects a socket"),
-	FILTER_NAME(sendto, "sends on a socket"),
+	FILTER_NAME(sendto, "sends to an address"),
 	FILTER_NAME(sendmsg, "sends on a socket"),
-	FILTER_NAME(recvfrom, "receives on a socket"),
+	FILTER_NAME(recvfrom, "receives from an address"),
 	FILTER_NAME(recvmsg, "receives on a socket"),
 	FILTER_NAME(setsockopt, "changes a socket"),
 	FILTER_NAME(shutdown, "ends a socket"),

@@ -150,10 +150,12 @@ static bool watch_has_answer(const struct watch *watch)
 static enum watch_end watch_turn(struct watch *watch, const struct pollfd *polled,
 				 bool *ret_answered)
 {
+	const bool to_write = polled[WATCH_ANSWERS].events == POLLOUT;
 	enum watch_end end = WATCH_READABLE;
 	int64_t now_ns;
 
-	*ret_answered = polled[WATCH_ANSWERS].revents && watch_has_answer(watch);
+	*ret_answered = to_write ? polled[WATCH_ANSWERS].revents == POLLOUT
+				 : polled[WATCH_ANSWERS].revents && watch_has_answer(watch);
 	if (polled[WATCH_PIPE].revents && !watch_take_output(watch))
 		return WATCH_OUTPUT;
 	if (*ret_answered)
@@ -168,7 +170,7 @@ static enum watch_end watch_turn(struct watch *watch, const struct pollfd *polle
 		watch->look_ns = now_ns + WATCH_LOOK_NS;
 	}
 	/* it may have answered since, and then it sleeps with good reason */
-	return end == WATCH_STUCK && watch_has_answer(watch) ? WATCH_READABLE : end;
+	return end == WATCH_STUCK && !to_write && watch_has_answer(watch) ? WATCH_READABLE : end;
 }
 
 static void watch_kill(const struct watch *watch)
@@ -176,7 +178,7 @@ static void watch_kill(const struct watch *watch)
 	syscall(WATCH_PIDFD_SIGNAL, watch->handle, SIGKILL, NULL, 0);
 }
 
-enum watch_end watch_wait(struct watch *watch)
+static enum watch_end watch_for(struct watch *watch, short event)
 {
 	enum watch_end end = WATCH_READABLE;
 	bool answered = false;
@@ -184,7 +186,7 @@ enum watch_end watch_wait(struct watch *watch)
 	watch->naps = 0;
 	while (end == WATCH_READABLE && !answered) {
 		struct pollfd polled[WATCH_POLLED] = {
-			[WATCH_ANSWERS] = { .fd = watch->answers, .events = POLLIN },
+			[WATCH_ANSWERS] = { .fd = watch->answers, .events = event },
 			[WATCH_HANDLE] = { .fd = watch->handle, .events = POLLIN },
 			[WATCH_PIPE] = { .fd = watch->output, .events = POLLIN },
 		};
@@ -195,6 +197,16 @@ enum watch_end watch_wait(struct watch *watch)
 	if (end != WATCH_READABLE)
 		watch_kill(watch);
 	return end;
+}
+
+enum watch_end watch_wait(struct watch *watch)
+{
+	return watch_for(watch, POLLIN);
+}
+
+enum watch_end watch_wait_to_write(struct watch *watch)
+{
+	return watch_for(watch, POLLOUT);
 }
 
 void watch_close(struct watch *watch)

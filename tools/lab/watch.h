@@ -46,6 +46,9 @@ struct watch {
 int watch_begin(struct watch *watch);
 /* Waits until an answer is there.  To be called when the child owes one. */
 enum watch_end watch_wait(struct watch *watch);
+/* Waits until the child has taken so much of what was said to it that `answers` can be written
+ * again (WATCH_READABLE).  To be called when the child has something to read. */
+enum watch_end watch_wait_to_write(struct watch *watch);
 /* Ends the child by SIGKILL if it lives, waits for its end, and takes what is left in the pipe.
  * The caller's descriptors stay open; the zombie is its parent's. */
 void watch_close(struct watch *watch);
