@@ -121,6 +121,47 @@ TEST(test_a_child_that_computes_for_ever_is_ended)
 			    "used more than 30 ms of processor time");
 }
 
+static void last_words(int signal)
+{
+	static const char words[] = "nopal: a crash (SIGXCPU) while `x` handled Y\n";
+
+	(void)signal;
+	if (write(STDERR_FILENO, words, strlen(words)) > 0)
+		_exit(1);
+}
+
+static void work_spin_and_say_where(int answers)
+{
+	signal(SIGXCPU, last_words);
+	work_spin(answers);
+}
+
+TEST(test_a_child_that_computes_for_ever_can_say_where)
+{
+	struct scene *scene = scene_begin(work_spin_and_say_where);
+
+	scene->watch.processor_ns = 30000000;
+	assert_int_equal(watch_wait(&scene->watch), WATCH_PROCESSOR);
+	assert_string_equal(scene_end(scene, WATCH_PROCESSOR),
+			    "used more than 30 ms of processor time while `x` handled Y");
+}
+
+static void work_spin_deafly(int answers)
+{
+	signal(SIGXCPU, SIG_IGN);
+	work_spin(answers);
+}
+
+TEST(test_a_child_that_computes_for_ever_need_not_say_where)
+{
+	struct scene *scene = scene_begin(work_spin_deafly);
+
+	scene->watch.processor_ns = 30000000;
+	assert_int_equal(watch_wait(&scene->watch), WATCH_PROCESSOR);
+	assert_string_equal(scene_end(scene, WATCH_PROCESSOR),
+			    "used more than 30 ms of processor time");
+}
+
 static void work_answer_and_spin(int answers)
 {
 	for (volatile int turn = 0;; turn = turn + 1)
@@ -185,9 +226,9 @@ TEST(test_a_child_that_fills_the_tables_of_its_pages_is_ended)
 
 static void work_sleep(int answers)
 {
-	char byte;
+	char bytes[4096];
 
-	while (read(answers, &byte, 1) == 1)
+	while (read(answers, bytes, sizeof(bytes)) > 0)
 		continue;
 }
 
@@ -314,7 +355,7 @@ TEST(test_what_a_sanitizer_found_is_told)
 	assert_int_equal(read(scene->socket, &byte, 1), 1);
 	assert_int_equal(watch_wait(&scene->watch), WATCH_DIED);
 	assert_string_equal(scene_end(scene, WATCH_DIED),
-			    "a sanitizer found a fault: AddressSanitizer: x in y");
+			    "has a fault that a sanitizer found: AddressSanitizer: x in y");
 }
 
 static void work_close(int answers)

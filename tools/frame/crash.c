@@ -23,7 +23,7 @@ static const struct {
 	const char *name;
 } crash_signals[] = {
 	{ SIGSEGV, "SIGSEGV" }, { SIGBUS, "SIGBUS" },	{ SIGFPE, "SIGFPE" },
-	{ SIGILL, "SIGILL" },	{ SIGABRT, "SIGABRT" },
+	{ SIGILL, "SIGILL" },	{ SIGABRT, "SIGABRT" }, { SIGXCPU, "SIGXCPU" },
 };
 enum { CRASH_SIGNALS = sizeof(crash_signals) / sizeof(*crash_signals) };
 

@@ -26,6 +26,7 @@
 enum {
 	WATCH_LOOK_MS = 10,
 	WATCH_LOOK_NS = WATCH_LOOK_MS * 1000000,
+	WATCH_LAST_WORDS_NS = 20 * 1000000,
 	WATCH_NAPS = 5, /* looks in a row that find it asleep, without any work between */
 	WATCH_STATUS_BYTES = 4096,
 	WATCH_PIECE_BYTES = 64 << 10,
@@ -173,11 +174,12 @@ static enum watch_end watch_turn(struct watch *watch, const struct pollfd *polle
 	return end == WATCH_STUCK && !to_write && watch_has_answer(watch) ? WATCH_READABLE : end;
 }
 
-static void watch_kill(const struct watch *watch)
+static void watch_signal(const struct watch *watch, int signal)
 {
-	syscall(WATCH_PIDFD_SIGNAL, watch->handle, SIGKILL, NULL, 0);
+	syscall(WATCH_PIDFD_SIGNAL, watch->handle, signal, NULL, 0);
 }
 
+/* Waits for an event of the child's descriptor, or for an end. */
 static enum watch_end watch_for(struct watch *watch, short event)
 {
 	enum watch_end end = WATCH_READABLE;
@@ -186,7 +188,7 @@ static enum watch_end watch_for(struct watch *watch, short event)
 	watch->naps = 0;
 	while (end == WATCH_READABLE && !answered) {
 		struct pollfd polled[WATCH_POLLED] = {
-			[WATCH_ANSWERS] = { .fd = watch->answers, .events = event },
+			[WATCH_ANSWERS] = { .fd = event ? watch->answers : -1, .events = event },
 			[WATCH_HANDLE] = { .fd = watch->handle, .events = POLLIN },
 			[WATCH_PIPE] = { .fd = watch->output, .events = POLLIN },
 		};
@@ -194,19 +196,40 @@ static enum watch_end watch_for(struct watch *watch, short event)
 		if (poll(polled, WATCH_POLLED, WATCH_LOOK_MS) >= 0)
 			end = watch_turn(watch, polled, &answered);
 	}
+	return end;
+}
+
+/* A child in an endless loop is asked where it is; its handler of crashes says so (frame/crash.c).
+ * It has some more processor time for that, and if it does not die of the signal, of the next. */
+static void watch_ask(struct watch *watch)
+{
+	const int64_t limit_ns = watch->processor_ns;
+
+	watch->processor_ns = watch_processor_ns(watch) + WATCH_LAST_WORDS_NS;
+	watch_signal(watch, SIGXCPU);
+	watch_for(watch, 0);
+	watch->processor_ns = limit_ns;
+}
+
+static enum watch_end watch_or_end(struct watch *watch, short event)
+{
+	enum watch_end end = watch_for(watch, event);
+
+	if (end == WATCH_PROCESSOR)
+		watch_ask(watch);
 	if (end != WATCH_READABLE)
-		watch_kill(watch);
+		watch_signal(watch, SIGKILL);
 	return end;
 }
 
 enum watch_end watch_wait(struct watch *watch)
 {
-	return watch_for(watch, POLLIN);
+	return watch_or_end(watch, POLLIN);
 }
 
 enum watch_end watch_wait_to_write(struct watch *watch)
 {
-	return watch_for(watch, POLLOUT);
+	return watch_or_end(watch, POLLOUT);
 }
 
 void watch_close(struct watch *watch)
@@ -214,7 +237,7 @@ void watch_close(struct watch *watch)
 	struct pollfd ended = { .fd = watch->handle, .events = POLLIN };
 	int64_t had;
 
-	watch_kill(watch);
+	watch_signal(watch, SIGKILL);
 	while (poll(&ended, 1, -1) < 0 && errno == EINTR)
 		continue;
 	do {
@@ -256,40 +279,58 @@ static void watch_say_signal(int signal, int32_t call, char *text, size_t room)
 	snprintf(text, room, "ended by signal %d", signal);
 }
 
-/* The line of the output in which a sanitizer sums up; false: there is none. */
+/* The rest of the line behind the first mark in the output, or the whole line; its length, 0: there
+ * is no such mark. */
+static int watch_line(const struct watch *watch, const char *mark, bool whole,
+		      const char **ret_line)
+{
+	const char *const end = watch->said + watch->said_bytes;
+	const char *from = memmem(watch->said, watch->said_bytes, mark, strlen(mark)), *to = from;
+
+	if (!from)
+		return 0;
+	while (to < end && *to != '\n')
+		to++;
+	if (!whole)
+		from += strlen(mark);
+	while (whole && from > watch->said && from[-1] != '\n')
+		from--;
+	*ret_line = from;
+	return (int)(to - from);
+}
+
+/* What a sanitizer sums up, or the handler of crashes says; false: neither did. */
 static bool watch_say_fault(const struct watch *watch, char *text, size_t room)
 {
-	static const char *const marks[] = { "SUMMARY: ", ": runtime error: " };
+	const char *line = NULL;
+	int length = watch_line(watch, "SUMMARY: ", false, &line);
 
-	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
-		const char *found =
-			memmem(watch->said, watch->said_bytes, marks[i], strlen(marks[i]));
-		const char *from = found, *end = found;
-
-		if (!found)
-			continue;
-		while (end < watch->said + watch->said_bytes && *end != '\n')
-			end++;
-		while (i > 0 && from > watch->said && from[-1] != '\n')
-			from--;
-		if (i == 0)
-			from += strlen(marks[i]);
-		snprintf(text, room, "a sanitizer found a fault: %.*s", (int)(end - from), from);
+	if (length == 0)
+		length = watch_line(watch, ": runtime error: ", true, &line);
+	if (length > 0) {
+		snprintf(text, room, "has a fault that a sanitizer found: %.*s", length, line);
 		return true;
 	}
-	return false;
+	length = watch_line(watch, "nopal: a crash ", false, &line);
+	if (length > 0)
+		snprintf(text, room, "crashed: %.*s", length, line);
+	return length > 0;
 }
 
 void watch_say(const struct watch *watch, enum watch_end end, int status, int32_t call, char *text,
 	       size_t room)
 {
+	const char *where = "";
+	int length;
+
 	switch (end) {
 	case WATCH_READABLE:
 		snprintf(text, room, "lives");
 		break;
 	case WATCH_PROCESSOR:
-		snprintf(text, room, "used more than %" PRId64 " ms of processor time",
-			 watch->processor_ns / 1000000);
+		length = watch_line(watch, "nopal: a crash (SIGXCPU)", false, &where);
+		snprintf(text, room, "used more than %" PRId64 " ms of processor time%.*s",
+			 watch->processor_ns / 1000000, length, where);
 		break;
 	case WATCH_MEMORY:
 		snprintf(text, room, "used more than %" PRId64 " MiB of memory",
