@@ -81,6 +81,28 @@ bool bench_enter(const char *netns)
 
 /* ------------------------------------------------------------------- plans */
 
+static struct nopal_plan *pair_interpreted(struct nopal_plan *plan, struct nopal_problems *problems)
+{
+	tool_problems(problems);
+	if (plan)
+		nopal_plan_interpret(plan);
+	return plan;
+}
+
+struct nopal_plan *bench_load(const char *config, const char *const *sets)
+{
+	struct nopal_problems problems = { 0 };
+
+	return pair_interpreted(nopal_plan_load(config, sets, &problems), &problems);
+}
+
+struct nopal_plan *bench_parse(const char *text, const char *name)
+{
+	struct nopal_problems problems = { 0 };
+
+	return pair_interpreted(nopal_plan_parse(text, name, NULL, &problems), &problems);
+}
+
 /* The config, but that short messages share datagrams. */
 static struct nopal_plan *pair_coalesced(const char *config, size_t length)
 {
@@ -97,12 +119,8 @@ static struct nopal_plan *pair_coalesced(const char *config, size_t length)
 		plan = nopal_plan_parse(text, config, NULL, &problems);
 		if (i + 1 < PAIR_SEGMENTERS)
 			nopal_problems_fini(&problems);
-		else
-			tool_problems(&problems);
 	}
-	if (plan)
-		nopal_plan_interpret(plan);
-	return plan;
+	return pair_interpreted(plan, &problems);
 }
 
 /* Does the row's name end so?  Then what is before is so long. */
@@ -119,20 +137,17 @@ struct nopal_plan *bench_plan(const char *row)
 {
 	struct nopal_plan *plan;
 	size_t length;
-	bool fused;
 	struct nopal_problems problems = { 0 };
 	char config[PAIR_PATH_BYTES];
 
 	if (pair_ends(row, PAIR_COALESCED, &length))
 		return pair_coalesced(row, length);
-	fused = pair_ends(row, PAIR_FUSED, &length);
+	if (!pair_ends(row, PAIR_FUSED, &length))
+		return bench_load(row, NULL);
 	snprintf(config, sizeof(config), "%.*s", (int)length, row);
 	plan = nopal_plan_load(config, NULL, &problems);
 	tool_problems(&problems);
-	if (plan && !fused)
-		nopal_plan_interpret(plan);
-	if (!plan || !fused ||
-	    strncmp(nopal_plan_runs(plan), PAIR_RUNS_FUSED, strlen(PAIR_RUNS_FUSED)) == 0)
+	if (!plan || strncmp(nopal_plan_runs(plan), PAIR_RUNS_FUSED, strlen(PAIR_RUNS_FUSED)) == 0)
 		return plan;
 	fprintf(stderr,
 		"error: %s: %s\n"

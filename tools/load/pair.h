@@ -40,6 +40,10 @@ bool bench_socket_receive(int fd, void *bytes, size_t length);
 /* The plan of a row: "bulk" is interpreted, "bulk-fused" is its unit's, "bulk+coalesce" puts short
  * messages together.  NULL: it was said what is wrong. */
 struct nopal_plan *bench_plan(const char *row);
+/* The plan of a config with keys (NULL-ended, or NULL), and of the text of one; interpreted.  NULL: it
+ * was said what is wrong. */
+struct nopal_plan *bench_load(const char *config, const char *const *sets);
+struct nopal_plan *bench_parse(const char *text, const char *name);
 /* A link in tc-netem's words.  False: it was said what is wrong. */
 bool bench_link(const char *words, struct nopal_link *ret_forward, struct nopal_link *ret_reverse);
 /* A program or script of tests/bench: in $NOPAL_BENCH_DIR, or in this program's build tree.  False:

@@ -445,21 +445,17 @@ void report_claim(struct report *report, const char *claim, enum report_verdict 
 	va_end(arguments);
 }
 
-void report_claims(struct report *report, const struct report_order *orders)
+void report_less(struct report *report, const char *claim, double less, double more,
+		 const char *why)
 {
-	char less[REPORT_NUMBER_BYTES], more[REPORT_NUMBER_BYTES];
+	char left[REPORT_NUMBER_BYTES], right[REPORT_NUMBER_BYTES];
 
-	for (const struct report_order *order = orders; order->claim; order++)
-		if (order->untestable || isnan(order->less) || isnan(order->more))
-			report_claim(report, order->claim,
-				     order->untestable ? REPORT_UNTESTABLE : REPORT_UNMEASURED,
-				     "%s", order->why);
-		else
-			report_claim(report, order->claim,
-				     order->less < order->more ? REPORT_HOLDS : REPORT_FAILS,
-				     "%s: %s against %s", order->why,
-				     report_number(less, order->less),
-				     report_number(more, order->more));
+	if (isnan(less) || isnan(more))
+		report_claim(report, claim, REPORT_UNMEASURED, "%s", why);
+	else
+		report_claim(report, claim, less < more ? REPORT_HOLDS : REPORT_FAILS,
+			     "%s: %s against %s", why, report_number(left, less),
+			     report_number(right, more));
 }
 
 /* -------------------------------------------------------------------- outcome */

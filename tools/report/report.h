@@ -10,10 +10,8 @@
  *     report_paper(report, cell, 0.380, 0.0090);
  *     for (int run = 0; run < runs; run++)
  *             report_add(report, cell, 0.021);
- *     report_claims(report, (const struct report_order[]){
- *             { "bulk costs more than minimal", minimal, report_mean(report, cell),
- *               "ms, minimal against bulk" },
- *             { 0 } });
+ *     report_less(report, "bulk costs more than minimal", minimal, report_mean(report, cell),
+ *                 "ms, minimal against bulk");
  *
  * There are two forms.  A report of runs has means and deviations, as papers have them.  A report
  * of rounds has medians, and ratios of rows to the reference of their class: a machine's speed
@@ -171,16 +169,10 @@ enum report_verdict {
 /* A claim of the paper, or of ours, and the verdict of this run. */
 void report_claim(struct report *report, const char *claim, enum report_verdict verdict,
 		  const char *why, ...) __attribute__((format(printf, 4, 5)));
-/* The same from comparisons: it holds that `less` is below `more`; unmeasured where either is NAN.
- * `why` names the two sides. */
-struct report_order {
-	const char *claim;
-	double less, more;
-	const char *why;
-	bool untestable; /* there are no sides */
-};
-/* Up to one without a text. */
-void report_claims(struct report *report, const struct report_order *orders);
+/* The same from a comparison: the claim holds where `less` is below `more`, and is unmeasured where
+ * either is NAN.  `why` names the two sides. */
+void report_less(struct report *report, const char *claim, double less, double more,
+		 const char *why);
 
 /* --------------------------------------------------------------------- output */
 

@@ -192,36 +192,39 @@ static double congestion_extreme(const struct reproduce_options *options,
 
 static void congestion_claims_own(const struct reproduce_options *options)
 {
-	const struct report_order claims[] = {
-		{ "one flow fills the link, whatever its policy but udt's", CONGESTION_FULL,
-		  congestion_extreme(options, CONGESTION_ALONE, CONGESTION_FILLS, "utilisation",
-				     false),
-		  "per cent that count as full; least utilisation" },
-		{ "what watches delay keeps the queue short (Brakmo and Peterson 1995; Cen, Pu, "
-		  "Walpole 1998)",
-		  congestion_extreme(options, CONGESTION_ALONE, CONGESTION_BY_DELAY, "queue, mean",
-				     true),
-		  congestion_extreme(options, CONGESTION_ALONE, CONGESTION_BY_LOSS, "queue, mean",
-				     false) /
-			  CONGESTION_SHORT,
-		  "ms of queue, the most of vegas and scp; a quarter of the least that waits for "
-		  "loss" },
-		{ "two flows that wait for loss share the link evenly", CONGESTION_EVEN,
-		  congestion_extreme(options, CONGESTION_TWO, CONGESTION_BY_LOSS, "Jain", false),
-		  "Jain's index that counts as even; the least" },
-		{ "two flows of vegas do not: who comes later takes the queue of the first for the "
-		  "path (Mo, La, Anantharam, Walrand 1999)",
-		  congestion_mean(options, CONGESTION_TWO, CONGESTION_VEGAS, "Jain"),
-		  congestion_mean(options, CONGESTION_TWO, CONGESTION_NEWRENO, "Jain"),
-		  "Jain's index of vegas; of newreno" },
-		{ "two flows of bbr keep a queue of one product full (Hock, Bless, Zitterbart 2017)",
-		  congestion_mean(options, CONGESTION_TWO, CONGESTION_NEWRENO, "queue, mean"),
-		  congestion_mean(options, CONGESTION_TWO, CONGESTION_BBR, "queue, mean"),
-		  "ms of queue, newreno; bbr" },
-		{ 0 }
-	};
+	struct report *report = options->report;
 
-	report_claims(options->report, claims);
+	report_less(report, "one flow fills the link, whatever its policy but udt's",
+		    CONGESTION_FULL,
+		    congestion_extreme(options, CONGESTION_ALONE, CONGESTION_FILLS, "utilisation",
+				       false),
+		    "per cent that count as full; least utilisation");
+	report_less(report,
+		    "what watches delay keeps the queue short (Brakmo and Peterson 1995; Cen, Pu, "
+		    "Walpole 1998)",
+		    congestion_extreme(options, CONGESTION_ALONE, CONGESTION_BY_DELAY,
+				       "queue, mean", true),
+		    congestion_extreme(options, CONGESTION_ALONE, CONGESTION_BY_LOSS, "queue, mean",
+				       false) /
+			    CONGESTION_SHORT,
+		    "ms of queue, the most of vegas and scp; a quarter of the least that waits for "
+		    "loss");
+	report_less(report, "two flows that wait for loss share the link evenly", CONGESTION_EVEN,
+		    congestion_extreme(options, CONGESTION_TWO, CONGESTION_BY_LOSS, "Jain", false),
+		    "Jain's index that counts as even; the least");
+	report_less(
+		report,
+		"two flows of vegas do not: who comes later takes the queue of the first for the "
+		"path (Mo, La, Anantharam, Walrand 1999)",
+		congestion_mean(options, CONGESTION_TWO, CONGESTION_VEGAS, "Jain"),
+		congestion_mean(options, CONGESTION_TWO, CONGESTION_NEWRENO, "Jain"),
+		"Jain's index of vegas; of newreno");
+	report_less(
+		report,
+		"two flows of bbr keep a queue of one product full (Hock, Bless, Zitterbart 2017)",
+		congestion_mean(options, CONGESTION_TWO, CONGESTION_NEWRENO, "queue, mean"),
+		congestion_mean(options, CONGESTION_TWO, CONGESTION_BBR, "queue, mean"),
+		"ms of queue, newreno; bbr");
 }
 
 /* How far the share is from the half. */
@@ -234,52 +237,47 @@ static double congestion_uneven(const struct reproduce_options *options, int pol
 /* Beside newreno, too, those of UDT's policies that are made for large windows, and its own. */
 static void congestion_claims_against(const struct reproduce_options *options)
 {
-	const struct report_order claims[] = {
-		{ "what watches delay yields to newreno (Mo, La, Anantharam, Walrand 1999)",
-		  congestion_extreme(options, CONGESTION_AGAINST, CONGESTION_BY_DELAY, "share",
-				     true),
-		  CONGESTION_HALF, "per cent of the link, the most of vegas and scp; the half" },
-		{ "cubic has no less than newreno beside it (RFC 9438, section 4.3)",
-		  CONGESTION_HALF - CONGESTION_NEAR,
-		  congestion_mean(options, CONGESTION_AGAINST, CONGESTION_CUBIC, "share"),
-		  "nearly the half; per cent of the link" },
-		{ "westwood and newreno are friendly (Grieco and Mascolo 2004)",
-		  congestion_uneven(options, CONGESTION_WESTWOOD), CONGESTION_NEAR,
-		  "per cent from the half; what is near" },
-		{ "tfrc has within a factor of two of newreno beside it (RFC 5348, section 1)",
-		  congestion_uneven(options, CONGESTION_TFRC), CONGESTION_DOUBLE,
-		  "per cent from the half; what a third is" },
-		{ "tfrc is smoother than newreno (RFC 5348, section 1)",
-		  congestion_mean(options, CONGESTION_AGAINST, CONGESTION_TFRC, "roughness"),
-		  congestion_mean(options, CONGESTION_AGAINST, CONGESTION_NEWRENO, "roughness"),
-		  "deviation of seconds from their mean in per cent, each beside newreno: tfrc; "
-		  "newreno" },
-		{ "what grows with its window takes more than newreno beside it (RFC 3649, section "
-		  "6)",
-		  CONGESTION_HALF,
-		  congestion_extreme(options, CONGESTION_AGAINST, CONGESTION_BY_SIZE, "share",
-				     false),
-		  "the half; per cent of the link, the least of scalable, highspeed and bic" },
-		{ "udt and newreno are friendly where little is in flight (Gu and Grossman 2007)",
-		  congestion_uneven(options, CONGESTION_UDT), CONGESTION_NEAR,
-		  "per cent from the half; what is near" },
-		{ 0 }
-	};
+	struct report *report = options->report;
 
-	report_claims(options->report, claims);
+	report_less(
+		report, "what watches delay yields to newreno (Mo, La, Anantharam, Walrand 1999)",
+		congestion_extreme(options, CONGESTION_AGAINST, CONGESTION_BY_DELAY, "share", true),
+		CONGESTION_HALF, "per cent of the link, the most of vegas and scp; the half");
+	report_less(report, "cubic has no less than newreno beside it (RFC 9438, section 4.3)",
+		    CONGESTION_HALF - CONGESTION_NEAR,
+		    congestion_mean(options, CONGESTION_AGAINST, CONGESTION_CUBIC, "share"),
+		    "nearly the half; per cent of the link");
+	report_less(report, "westwood and newreno are friendly (Grieco and Mascolo 2004)",
+		    congestion_uneven(options, CONGESTION_WESTWOOD), CONGESTION_NEAR,
+		    "per cent from the half; what is near");
+	report_less(report,
+		    "tfrc has within a factor of two of newreno beside it (RFC 5348, section 1)",
+		    congestion_uneven(options, CONGESTION_TFRC), CONGESTION_DOUBLE,
+		    "per cent from the half; what a third is");
+	report_less(report, "tfrc is smoother than newreno (RFC 5348, section 1)",
+		    congestion_mean(options, CONGESTION_AGAINST, CONGESTION_TFRC, "roughness"),
+		    congestion_mean(options, CONGESTION_AGAINST, CONGESTION_NEWRENO, "roughness"),
+		    "deviation of seconds from their mean in per cent, each beside newreno: tfrc; "
+		    "newreno");
+	report_less(
+		report,
+		"what grows with its window takes more than newreno beside it (RFC 3649, section "
+		"6)",
+		CONGESTION_HALF,
+		congestion_extreme(options, CONGESTION_AGAINST, CONGESTION_BY_SIZE, "share", false),
+		"the half; per cent of the link, the least of scalable, highspeed and bic");
+	report_less(report,
+		    "udt and newreno are friendly where little is in flight (Gu and Grossman 2007)",
+		    congestion_uneven(options, CONGESTION_UDT), CONGESTION_NEAR,
+		    "per cent from the half; what is near");
 }
 
-static int congestion_run(const struct reproduce_options *options)
+int reproduce_congestion(const struct reproduce_options *options)
 {
 	struct nopal_plan *plans[CONGESTION_POLICIES] = { NULL };
 	bool good = true;
 
-	if (!options->sim) {
-		report_refused(options->report, "the bottleneck is in the simulator alone");
-		return TOOL_GOOD;
-	}
 	for (int i = 0; good && i < CONGESTION_POLICIES; i++) {
-		struct nopal_problems problems = { 0 };
 		const char *text = report_format(
 			options->report,
 			"extends = \"bulk\"\n"
@@ -288,8 +286,7 @@ static int congestion_run(const struct reproduce_options *options)
 			"ack_aggregation, queue_drain, marked_drain }\n%s\n",
 			congestion_policies[i].section);
 
-		plans[i] = nopal_plan_parse(text, congestion_policies[i].name, NULL, &problems);
-		tool_problems(&problems);
+		plans[i] = bench_parse(text, congestion_policies[i].name);
 		good = plans[i] != NULL;
 	}
 	for (int table = 0; table < CONGESTION_TABLES; table++)
@@ -309,10 +306,3 @@ static int congestion_run(const struct reproduce_options *options)
 		nopal_plan_unref(plans[i]);
 	return good ? TOOL_GOOD : TOOL_FAILED;
 }
-
-const struct reproduction reproduce_congestion = {
-	.name = "congestion-table",
-	.summary = "every congestion policy on one bottleneck",
-	.time = "simulated: 2 minutes; --quick 10 s",
-	.run = congestion_run,
-};

@@ -148,28 +148,28 @@ static bool fig5_once(const struct reproduce_options *options, int place,
 
 static void fig5_claims_wide(const struct reproduce_options *options, int place, const char *why)
 {
+	struct report *report = options->report;
 	double bulk = fig5_on_time(options, place, FIG5_BULK, FIG5_LITTLE_LOSS),
 	       audio = fig5_on_time(options, place, FIG5_AUDIO, FIG5_LITTLE_LOSS),
 	       udp = fig5_on_time(options, place, FIG5_UDP, FIG5_LITTLE_LOSS);
-	const struct report_order claims[] = {
-		{ "in the wide area CTP-Bulk cannot deliver on time under significant loss (5 %) "
-		  "what CTP-Audio can",
-		  bulk, audio, why },
-		{ "in the wide area CTP-Bulk cannot deliver on time under significant loss (5 %) "
-		  "what UDP can",
-		  bulk, udp, why },
-		{ "CTP-Audio delivers more on time than UDP at 5 %", udp, audio, why },
-		{ "CTP-Audio delivers more on time than UDP at 10 %",
-		  fig5_on_time(options, place, FIG5_UDP, FIG5_MUCH_LOSS),
-		  fig5_on_time(options, place, FIG5_AUDIO, FIG5_MUCH_LOSS), why },
-		{ 0 }
-	};
 
-	report_claims(options->report, claims);
+	report_less(report,
+		    "in the wide area CTP-Bulk cannot deliver on time under significant loss (5 %) "
+		    "what CTP-Audio can",
+		    bulk, audio, why);
+	report_less(report,
+		    "in the wide area CTP-Bulk cannot deliver on time under significant loss (5 %) "
+		    "what UDP can",
+		    bulk, udp, why);
+	report_less(report, "CTP-Audio delivers more on time than UDP at 5 %", udp, audio, why);
+	report_less(report, "CTP-Audio delivers more on time than UDP at 10 %",
+		    fig5_on_time(options, place, FIG5_UDP, FIG5_MUCH_LOSS),
+		    fig5_on_time(options, place, FIG5_AUDIO, FIG5_MUCH_LOSS), why);
 }
 
-static int fig5_run(const struct reproduce_options *options)
+int reproduce_ctp_fig5(const struct reproduce_options *options)
 {
+	struct report *report = options->report;
 	struct nopal_plan *plans[FIG5_PROTOCOLS] = { NULL };
 	bool good = true;
 
@@ -197,27 +197,15 @@ static int fig5_run(const struct reproduce_options *options)
 		return TOOL_ENVIRONMENT;
 	fig5_claims_wide(options, FIG5_SIM_WIDE, "% on time, wide area, simulated");
 	fig5_claims_wide(options, FIG5_LIVE_WIDE, "% on time, wide area, live");
-	report_claims(
-		options->report,
-		(const struct report_order[]){
-			{ "CTP-Bulk is increasingly late as loss increases: 10 % against none",
-			  fig5_on_time(options, FIG5_SIM_WIDE, FIG5_BULK, FIG5_MUCH_LOSS),
-			  fig5_on_time(options, FIG5_SIM_WIDE, FIG5_BULK, FIG5_NO_LOSS),
-			  "% on time, wide area, simulated" },
-			{ "in the local area UDP and CTP-Audio compare the same",
-			  fig5_on_time(options, FIG5_SIM_LOCAL, FIG5_UDP, FIG5_MUCH_LOSS),
-			  fig5_on_time(options, FIG5_SIM_LOCAL, FIG5_AUDIO, FIG5_MUCH_LOSS),
-			  "% on time at 10 %, local area, simulated" },
-			{ "the heights of figure 5's curves", 0, 0,
-			  "the figure is an image; its text gives neither losses nor percentages",
-			  .untestable = true },
-			{ 0 } });
+	report_less(report, "CTP-Bulk is increasingly late as loss increases: 10 % against none",
+		    fig5_on_time(options, FIG5_SIM_WIDE, FIG5_BULK, FIG5_MUCH_LOSS),
+		    fig5_on_time(options, FIG5_SIM_WIDE, FIG5_BULK, FIG5_NO_LOSS),
+		    "% on time, wide area, simulated");
+	report_less(report, "in the local area UDP and CTP-Audio compare the same",
+		    fig5_on_time(options, FIG5_SIM_LOCAL, FIG5_UDP, FIG5_MUCH_LOSS),
+		    fig5_on_time(options, FIG5_SIM_LOCAL, FIG5_AUDIO, FIG5_MUCH_LOSS),
+		    "% on time at 10 %, local area, simulated");
+	report_claim(report, "the heights of figure 5's curves", REPORT_UNTESTABLE,
+		     "the figure is an image; its text gives neither losses nor percentages");
 	return TOOL_GOOD;
 }
-
-const struct reproduction reproduce_ctp_fig5 = {
-	.name = "ctp-fig5",
-	.summary = "sound on time under loss: UDP, CTP-Bulk, CTP-Audio (figure 5)",
-	.time = "3 minutes; --sim 2 seconds",
-	.run = fig5_run,
-};

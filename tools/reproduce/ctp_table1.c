@@ -290,60 +290,63 @@ static double table1_rate(const struct reproduce_options *options, int where, in
 
 static void table1_claims_wide(const struct reproduce_options *options, int where, const char *why)
 {
+	struct report *report = options->report;
 	double minimal = table1_rate(options, where, TABLE1_MINIMAL),
 	       video = table1_rate(options, where, TABLE1_VIDEO),
 	       tcp = table1_rate(options, where, TABLE1_TCP),
 	       bulk = table1_rate(options, where, TABLE1_BULK);
-	const struct report_order beside_tcp[] = {
-		{ "in the wide area CTP-Video is faster than TCP", tcp, video, why },
-		{ "in the wide area TCP is faster than CTP-Bulk", bulk, tcp, why },
-		{ 0 }
-	};
-	const struct report_order claims[] = {
-		{ "in the wide area what has no congestion control is fastest: CTP-Video below "
-		  "CTP-Minimal",
-		  video, minimal, why },
-		{ "in the wide area CTP-Video is faster than CTP-Bulk", bulk, video, why },
-		{ 0 }
-	};
 
-	report_claims(options->report, claims);
-	if (table1_places[where].world != REPRODUCE_SIMULATED)
-		report_claims(options->report, beside_tcp);
+	report_less(report,
+		    "in the wide area what has no congestion control is fastest: CTP-Video below "
+		    "CTP-Minimal",
+		    video, minimal, why);
+	report_less(report, "in the wide area CTP-Video is faster than CTP-Bulk", bulk, video, why);
+	if (table1_places[where].world == REPRODUCE_SIMULATED)
+		return;
+	report_less(report, "in the wide area CTP-Video is faster than TCP", tcp, video, why);
+	report_less(report, "in the wide area TCP is faster than CTP-Bulk", bulk, tcp, why);
 }
 
-static void table1_claims(const struct reproduce_options *options)
+int reproduce_ctp_table1(const struct reproduce_options *options)
 {
-	double tcp = table1_over(options, TABLE1_TCP), bulk = table1_over(options, TABLE1_BULK),
-	       minimal = table1_over(options, TABLE1_MINIMAL),
-	       fifo = table1_over(options, TABLE1_FIFO);
-	const struct report_order claims[] = {
-		{ "CTP-Minimal costs about 100 us a round trip over UDP (121 in the table), or "
-		  "less",
-		  minimal, 121, "us over UDP, live, medians of runs" },
-		{ "CTP-LossyFIFO adds next to nothing to CTP-Minimal (6 us in the table)",
-		  fifo - minimal, 6, "us more, live, medians of runs" },
-		{ "what does more costs more: CTP-Minimal against CTP-Bulk", minimal, bulk,
-		  "us over UDP, live, medians of runs" },
-		{ "CTP-Bulk costs about 200 us a round trip over TCP (218 in the table), or less",
-		  bulk - tcp, 218, "us over TCP, live, medians of runs" },
-		{ "in the wide area the path hides what a composition costs: CTP-Bulk within 1 % "
-		  "of UDP",
-		  table1_mean(options, TABLE1_SIM_WAN, TABLE1_BULK, TABLE1_LATENCY),
-		  1.01 * table1_mean(options, TABLE1_SIM_WAN, TABLE1_UDP, TABLE1_LATENCY),
-		  "ms, simulated" },
-		{ "CTP-Minimal's bandwidth competes with UDP's: within 10 %",
-		  0.9 * table1_rate(options, TABLE1_SIM_LAN, TABLE1_UDP),
-		  table1_rate(options, TABLE1_SIM_LAN, TABLE1_MINIMAL),
-		  "Mb/s, simulated, 0.9 of UDP against CTP-Minimal" },
-		{ "the same on a real machine",
-		  0.9 * table1_rate(options, TABLE1_LIVE_LAN, TABLE1_UDP),
-		  table1_rate(options, TABLE1_LIVE_LAN, TABLE1_MINIMAL),
-		  "Mb/s, live, 0.9 of UDP against CTP-Minimal" },
-		{ 0 }
-	};
+	struct report *report = options->report;
+	double tcp, bulk, minimal, fifo;
 
-	report_claims(options->report, claims);
+	for (int i = 0; i < TABLE1_PLACES; i++)
+		if (reproduce_place_wanted(options, table1_places[i].world, table1_places[i].word))
+			table1_place(options, i);
+	if (options->sim)
+		report_note(report,
+			    "simulated, UDP is what the link itself takes, and hosts cost no time");
+	tcp = table1_over(options, TABLE1_TCP);
+	bulk = table1_over(options, TABLE1_BULK);
+	minimal = table1_over(options, TABLE1_MINIMAL);
+	fifo = table1_over(options, TABLE1_FIFO);
+	report_less(report,
+		    "CTP-Minimal costs about 100 us a round trip over UDP (121 in the table), or "
+		    "less",
+		    minimal, 121, "us over UDP, live, medians of runs");
+	report_less(report, "CTP-LossyFIFO adds next to nothing to CTP-Minimal (6 us in the table)",
+		    fifo - minimal, 6, "us more, live, medians of runs");
+	report_less(report, "what does more costs more: CTP-Minimal against CTP-Bulk", minimal,
+		    bulk, "us over UDP, live, medians of runs");
+	report_less(report,
+		    "CTP-Bulk costs about 200 us a round trip over TCP (218 in the table), or less",
+		    bulk - tcp, 218, "us over TCP, live, medians of runs");
+	report_less(report,
+		    "in the wide area the path hides what a composition costs: CTP-Bulk within 1 % "
+		    "of UDP",
+		    table1_mean(options, TABLE1_SIM_WAN, TABLE1_BULK, TABLE1_LATENCY),
+		    1.01 * table1_mean(options, TABLE1_SIM_WAN, TABLE1_UDP, TABLE1_LATENCY),
+		    "ms, simulated");
+	report_less(report, "CTP-Minimal's bandwidth competes with UDP's: within 10 %",
+		    0.9 * table1_rate(options, TABLE1_SIM_LAN, TABLE1_UDP),
+		    table1_rate(options, TABLE1_SIM_LAN, TABLE1_MINIMAL),
+		    "Mb/s, simulated, 0.9 of UDP against CTP-Minimal");
+	report_less(report, "the same on a real machine",
+		    0.9 * table1_rate(options, TABLE1_LIVE_LAN, TABLE1_UDP),
+		    table1_rate(options, TABLE1_LIVE_LAN, TABLE1_MINIMAL),
+		    "Mb/s, live, 0.9 of UDP against CTP-Minimal");
 	table1_claims_wide(options, TABLE1_SIM_WAN, "Mb/s, simulated");
 	table1_claims_wide(options, TABLE1_LIVE_WAN, "Mb/s, live");
 	report_claim(
@@ -352,23 +355,5 @@ static void table1_claims(const struct reproduce_options *options)
 		REPORT_UNTESTABLE,
 		"10 Mbit cannot be sent and answered in less than a round trip of 413 ms: at most "
 		"24.2 Mb/s; the figure must be one of arrivals, and is held against those");
-}
-
-static int table1_run(const struct reproduce_options *options)
-{
-	for (int i = 0; i < TABLE1_PLACES; i++)
-		if (reproduce_place_wanted(options, table1_places[i].world, table1_places[i].word))
-			table1_place(options, i);
-	if (options->sim)
-		report_note(options->report,
-			    "simulated, UDP is what the link itself takes, and hosts cost no time");
-	table1_claims(options);
 	return TOOL_GOOD;
 }
-
-const struct reproduction reproduce_ctp_table1 = {
-	.name = "ctp-table1",
-	.summary = "latency and bandwidth beside UDP and TCP (Table I)",
-	.time = "3 minutes, most of it the wide area's; --sim 2 seconds",
-	.run = table1_run,
-};

@@ -159,51 +159,40 @@ static void table2_place_run(const struct reproduce_options *options,
 	}
 }
 
-static int table2_run(const struct reproduce_options *options)
+int reproduce_ctp_table2(const struct reproduce_options *options)
 {
+	struct report *report = options->report;
 	const struct table2_place *sim = &table2_places[0], *live = &table2_places[1];
 
 	for (int i = 0; i < TABLE2_PLACES; i++)
 		if (reproduce_place_wanted(options, table2_places[i].world, table2_places[i].word))
 			table2_place_run(options, &table2_places[i]);
-	report_claims(
-		options->report,
-		(const struct report_order[]){
-			{ "TCP has the better latency in the lossless case",
-			  table2_mean(options, live, TABLE2_TCP, 0),
-			  table2_mean(options, live, TABLE2_BULK, 0),
-			  "ms at 0 %, TCP against CTP-Bulk" },
-			{ "fine-grained retransmission beats TCP's round trips under loss",
-			  table2_mean(options, live, TABLE2_BULK, TABLE2_WORST),
-			  table2_mean(options, live, TABLE2_TCP, TABLE2_WORST),
-			  "ms at 5 %, CTP-Bulk against TCP" },
-			{ "the paper's composition takes at most 0.3 ms on average with 5 % loss "
-			  "both ways",
-			  table2_mean(options, live, TABLE2_BULK, TABLE2_WORST), TABLE2_GOAL_MS,
-			  "ms of CTP-Bulk, live, against the goal" },
-			{ "a composition of ours takes at most 0.3 ms on average with 5 % loss "
-			  "both ways",
-			  table2_mean(options, live, TABLE2_REQUEST, TABLE2_WORST), TABLE2_GOAL_MS,
-			  "ms of request.conf, live, against the goal" },
-			{ "CTP-Bulk under loss is no slower than it was in the paper",
-			  table2_mean(options, sim, TABLE2_BULK, TABLE2_WORST),
-			  table2_columns[TABLE2_BULK].paper[TABLE2_WORST].mean,
-			  "ms at 5 %, simulated against the paper" },
-			{ "it is the timer that makes the difference: 1 ms against 200 ms",
-			  table2_mean(options, sim, TABLE2_BULK, TABLE2_WORST),
-			  table2_mean(options, sim, TABLE2_COARSE, TABLE2_WORST),
-			  "ms at 5 %, simulated" },
-			{ "copies from the start beat fine-grained retransmission",
-			  table2_mean(options, sim, TABLE2_REQUEST, TABLE2_WORST),
-			  table2_mean(options, sim, TABLE2_BULK, TABLE2_WORST),
-			  "ms at 5 %, simulated, request.conf against CTP-Bulk" },
-			{ 0 } });
+	report_less(report, "TCP has the better latency in the lossless case",
+		    table2_mean(options, live, TABLE2_TCP, 0),
+		    table2_mean(options, live, TABLE2_BULK, 0), "ms at 0 %, TCP against CTP-Bulk");
+	report_less(report, "fine-grained retransmission beats TCP's round trips under loss",
+		    table2_mean(options, live, TABLE2_BULK, TABLE2_WORST),
+		    table2_mean(options, live, TABLE2_TCP, TABLE2_WORST),
+		    "ms at 5 %, CTP-Bulk against TCP");
+	report_less(report,
+		    "the paper's composition takes at most 0.3 ms on average with 5 % loss "
+		    "both ways",
+		    table2_mean(options, live, TABLE2_BULK, TABLE2_WORST), TABLE2_GOAL_MS,
+		    "ms of CTP-Bulk, live, against the goal");
+	report_less(report,
+		    "a composition of ours takes at most 0.3 ms on average with 5 % loss both ways",
+		    table2_mean(options, live, TABLE2_REQUEST, TABLE2_WORST), TABLE2_GOAL_MS,
+		    "ms of request.conf, live, against the goal");
+	report_less(report, "CTP-Bulk under loss is no slower than it was in the paper",
+		    table2_mean(options, sim, TABLE2_BULK, TABLE2_WORST),
+		    table2_columns[TABLE2_BULK].paper[TABLE2_WORST].mean,
+		    "ms at 5 %, simulated against the paper");
+	report_less(report, "it is the timer that makes the difference: 1 ms against 200 ms",
+		    table2_mean(options, sim, TABLE2_BULK, TABLE2_WORST),
+		    table2_mean(options, sim, TABLE2_COARSE, TABLE2_WORST), "ms at 5 %, simulated");
+	report_less(report, "copies from the start beat fine-grained retransmission",
+		    table2_mean(options, sim, TABLE2_REQUEST, TABLE2_WORST),
+		    table2_mean(options, sim, TABLE2_BULK, TABLE2_WORST),
+		    "ms at 5 %, simulated, request.conf against CTP-Bulk");
 	return TOOL_GOOD;
 }
-
-const struct reproduction reproduce_ctp_table2 = {
-	.name = "ctp-table2",
-	.summary = "round trips under loss: CTP-Bulk against TCP (Table II)",
-	.time = "1 minute, most of it TCP's; --sim 1 second",
-	.run = table2_run,
-};

@@ -102,6 +102,7 @@ static enum report_verdict madp_claim_tcp(const struct madp *madp, int condition
  * MADP did. */
 static void madp_claim_shares(const struct madp *madp, int column)
 {
+	struct report *report = madp->options->report;
 	double clean = madp_mean(madp, MADP_CLEAN, column);
 
 	for (int i = 0; i < madp->panel->count; i++) {
@@ -110,25 +111,24 @@ static void madp_claim_shares(const struct madp *madp, int column)
 
 		if (condition == MADP_CLEAN)
 			continue;
-		report_claims(
-			madp->options->report,
-			(const struct report_order[]){
-				{ report_format(madp->options->report,
-						"%s: %s keeps the share of its benchmark that "
-						"MADP kept",
-						row->name, madp_columns[column].protocol.name),
-				  row->madp / madp_conditions[MADP_CLEAN].madp,
-				  madp_mean(madp, condition, column) / clean,
-				  "simulated, the paper's share against ours" },
-				{ 0 } });
+		report_less(report,
+			    report_format(madp->options->report,
+					  "%s: %s keeps the share of its benchmark that MADP kept",
+					  row->name, madp_columns[column].protocol.name),
+			    row->madp / madp_conditions[MADP_CLEAN].madp,
+			    madp_mean(madp, condition, column) / clean,
+			    "simulated, the paper's share against ours");
 	}
 }
 
-/* "We have not observed any significant improvement" (section III.C). */
-static void madp_claim_dynamic(const struct madp *madp)
+/* Those that hold in virtual time; the last one: "We have not observed any significant improvement"
+ * (section III.C). */
+static void madp_claim_ours(const struct madp *madp)
 {
 	bool measured = true, better = false;
 
+	madp_claim_shares(madp, MADP_MADP);
+	madp_claim_shares(madp, MADP_BULK);
 	for (int i = 0; i < madp->panel->count; i++) {
 		int condition = madp->panel->conditions[i];
 
@@ -141,23 +141,6 @@ static void madp_claim_dynamic(const struct madp *madp)
 		     : better  ? REPORT_FAILS
 			       : REPORT_HOLDS,
 		     "simulated, madp_dynamic is in no row faster than madp, by intervals");
-}
-
-static int madp_figure(const struct reproduce_options *options,
-		       const struct madp_experiment *experiment)
-{
-	struct madp sim = madp_at(options, experiment, 0, MADP_SIMULATED);
-	struct madp live = madp_at(options, experiment, 0, MADP_LIVE);
-
-	madp_run(options, experiment);
-	if (!sim.panel->seconds) {
-		madp_claim_shares(&sim, MADP_MADP);
-		madp_claim_shares(&sim, MADP_BULK);
-		madp_claim_dynamic(&sim);
-	}
-	for (int i = 0; i < live.panel->count; i++)
-		madp_claim_order(&live, live.panel->conditions[i], MADP_MADP);
-	return TOOL_GOOD;
 }
 
 /* ------------------------------------------------------------------- Table I */
@@ -204,40 +187,29 @@ static void madp_count(const struct reproduce_options *options, int column)
 			    madp_columns[column].protocol.name, held, rows, known);
 }
 
-/* Section VI.B says the opposite of its table. */
-static void madp_claim_words(const struct reproduce_options *options)
+int reproduce_madp_table1(const struct reproduce_options *options)
 {
+	struct report *report = options->report;
+	struct madp sim = madp_at(options, &madp_table1, 0, MADP_SIMULATED);
 	struct madp throughput = madp_at(options, &madp_table1, 0, MADP_LIVE);
 	struct madp delay = madp_at(options, &madp_table1, 1, MADP_LIVE);
-
-	report_claims(options->report,
-		      (const struct report_order[]){
-			      { "at 5 % loss madp is four times as fast as TCP",
-				4 * madp_mean(&throughput, MADP_LOSS_5, MADP_TCP),
-				madp_mean(&throughput, MADP_LOSS_5, MADP_MADP),
-				"Mb/s, live, four times TCP's" },
-			      { "at 10 % duplication madp is considerably faster than TCP",
-				2 * madp_mean(&throughput, MADP_DUPLICATE_10, MADP_TCP),
-				madp_mean(&throughput, MADP_DUPLICATE_10, MADP_MADP),
-				"Mb/s, live, twice TCP's" },
-			      { "under a uniform delay madp is faster than TCP",
-				madp_mean(&delay, MADP_UNIFORM, MADP_MADP),
-				madp_mean(&delay, MADP_UNIFORM, MADP_TCP), "s, live" },
-			      { 0 } });
-}
-
-static int madp_table1_run(const struct reproduce_options *options)
-{
-	struct madp sim = madp_at(options, &madp_table1, 0, MADP_SIMULATED);
 
 	madp_run(options, &madp_table1);
 	for (int column = 0; column <= MADP_TCP; column++)
 		madp_count(options, column);
-	madp_claim_shares(&sim, MADP_MADP);
-	madp_claim_shares(&sim, MADP_BULK);
-	madp_claim_dynamic(&sim);
-	madp_claim_words(options);
-	report_note(options->report,
+	madp_claim_ours(&sim);
+	/* Section VI.B says the opposite of its table. */
+	report_less(report, "at 5 % loss madp is four times as fast as TCP",
+		    4 * madp_mean(&throughput, MADP_LOSS_5, MADP_TCP),
+		    madp_mean(&throughput, MADP_LOSS_5, MADP_MADP), "Mb/s, live, four times TCP's");
+	report_less(report, "at 10 % duplication madp is considerably faster than TCP",
+		    2 * madp_mean(&throughput, MADP_DUPLICATE_10, MADP_TCP),
+		    madp_mean(&throughput, MADP_DUPLICATE_10, MADP_MADP),
+		    "Mb/s, live, twice TCP's");
+	report_less(report, "under a uniform delay madp is faster than TCP",
+		    madp_mean(&delay, MADP_UNIFORM, MADP_MADP),
+		    madp_mean(&delay, MADP_UNIFORM, MADP_TCP), "s, live");
+	report_note(report,
 		    "of the table's uniform delay the paper has 4.4834 ms for MADP, less than the "
 		    "delay itself: read as seconds, as its head says");
 	return TOOL_GOOD;
@@ -257,23 +229,17 @@ static int madp_table1_run(const struct reproduce_options *options)
 			__VA_ARGS__                                                                \
 		}                                                                                  \
 	}
-
-static int madp_fig4_run(const struct reproduce_options *options)
-{
-	static const struct madp_experiment experiment = { {
+enum { MADP_FIG4, MADP_FIG5, MADP_FIG6, MADP_FIG7, MADP_FIGURES, MADP_FIRST = 4 };
+static const struct madp_experiment madp_figures[MADP_FIGURES] = {
+	[MADP_FIG4] = { {
 		MADP_FIGURE("figure 4, packet corruption %", 3, MADP_CLEAN, MADP_CORRUPT_5,
 			    MADP_CORRUPT_10),
 		MADP_SMALL_FIGURE("figure 4, time to download", 3, MADP_CLEAN, MADP_CORRUPT_5,
 				  MADP_CORRUPT_10),
-	} };
-
-	return madp_figure(options, &experiment);
-}
-
-/* "Particularly tailored to environments where TCP struggles": that is where the path is longer. */
-static int madp_fig5_run(const struct reproduce_options *options)
-{
-	static const struct madp_experiment experiment = { {
+	} },
+	/* "Particularly tailored to environments where TCP struggles": that is where the path is
+	 * longer. */
+	[MADP_FIG5] = { {
 		MADP_FIGURE("figure 5, packet loss %", 4, MADP_CLEAN, MADP_LOSS_5, MADP_LOSS_10,
 			    MADP_LOSS_15),
 		MADP_SMALL_FIGURE("figure 5, time to download", 4, MADP_CLEAN, MADP_LOSS_5,
@@ -283,32 +249,14 @@ static int madp_fig5_run(const struct reproduce_options *options)
 		  .count = 4,
 		  .conditions = { MADP_FAR_CLEAN, MADP_FAR_LOSS_5, MADP_FAR_LOSS_10,
 				  MADP_FAR_LOSS_15 } },
-	} };
-	struct madp far = madp_at(options, &experiment, 2, MADP_LIVE);
-	int good = madp_figure(options, &experiment);
-
-	for (int i = 0; i < far.panel->count; i++) {
-		madp_claim_order(&far, far.panel->conditions[i], MADP_MADP);
-		madp_claim_order(&far, far.panel->conditions[i], MADP_BULK);
-	}
-	return good;
-}
-
-static int madp_fig6_run(const struct reproduce_options *options)
-{
-	static const struct madp_experiment experiment = { {
+	} },
+	[MADP_FIG6] = { {
 		MADP_FIGURE("figure 6, packet duplication %", 3, MADP_CLEAN, MADP_DUPLICATE_5,
 			    MADP_DUPLICATE_10),
 		MADP_SMALL_FIGURE("figure 6, time to download", 3, MADP_CLEAN, MADP_DUPLICATE_5,
 				  MADP_DUPLICATE_10),
-	} };
-
-	return madp_figure(options, &experiment);
-}
-
-static int madp_fig7_run(const struct reproduce_options *options)
-{
-	static const struct madp_experiment experiment = { {
+	} },
+	[MADP_FIG7] = { {
 		{ .title = "figure 7, delay of 100 +- 20 ms",
 		  .seconds = true,
 		  .count = 2,
@@ -319,34 +267,31 @@ static int madp_fig7_run(const struct reproduce_options *options)
 		  .seconds = true,
 		  .count = 1,
 		  .conditions = { MADP_MANY_CHUNKS } },
-	} };
-	struct madp chunks = madp_at(options, &experiment, 2, MADP_SIMULATED);
-	int good = madp_figure(options, &experiment);
+	} },
+};
 
-	report_claims(options->report,
-		      (const struct report_order[]){
-			      { "7230 chunks take seconds, not 100, since their delays overlap",
-				madp_mean(&chunks, MADP_MANY_CHUNKS, MADP_BULK), MADP_EXPECTED_S,
-				"s of bulk, simulated, against what section IV expects" },
-			      { 0 } });
-	return good;
-}
+int reproduce_madp_figure(const struct reproduce_options *options)
+{
+	int figure = options->table - MADP_FIRST;
+	const struct madp_experiment *experiment = &madp_figures[figure];
+	struct madp sim = madp_at(options, experiment, 0, MADP_SIMULATED);
+	struct madp live = madp_at(options, experiment, 0, MADP_LIVE);
 
-#define MADP_REPRODUCTION(id, title, how, lasts)                                                   \
-	const struct reproduction reproduce_madp_##id = {                                          \
-		.name = "madp-" #id,                                                               \
-		.summary = title,                                                                  \
-		.time = lasts,                                                                     \
-		.run = how,                                                                        \
+	madp_run(options, experiment);
+	if (!sim.panel->seconds)
+		madp_claim_ours(&sim);
+	for (int i = 0; i < live.panel->count; i++)
+		madp_claim_order(&live, live.panel->conditions[i], MADP_MADP);
+	live = madp_at(options, experiment, 2, MADP_LIVE);
+	for (int i = 0; figure == MADP_FIG5 && i < live.panel->count; i++) {
+		madp_claim_order(&live, live.panel->conditions[i], MADP_MADP);
+		madp_claim_order(&live, live.panel->conditions[i], MADP_BULK);
 	}
-
-MADP_REPRODUCTION(table1, "an object over an impaired path, and TCP (Table I)", madp_table1_run,
-		  "10 minutes, most of them TCP's; --sim 20 seconds");
-MADP_REPRODUCTION(fig4, "throughput against corruption (figure 4)", madp_fig4_run,
-		  "3 minutes; --sim 5 seconds");
-MADP_REPRODUCTION(fig5, "throughput against loss (figure 5)", madp_fig5_run,
-		  "5 minutes; --sim 5 seconds");
-MADP_REPRODUCTION(fig6, "throughput against duplication (figure 6)", madp_fig6_run,
-		  "2 minutes; --sim 5 seconds");
-MADP_REPRODUCTION(fig7, "time to download against delay (figure 7)", madp_fig7_run,
-		  "3 minutes; --sim 30 seconds");
+	sim = madp_at(options, experiment, 2, MADP_SIMULATED);
+	if (figure == MADP_FIG7)
+		report_less(options->report,
+			    "7230 chunks take seconds, not 100, since their delays overlap",
+			    madp_mean(&sim, MADP_MANY_CHUNKS, MADP_BULK), MADP_EXPECTED_S,
+			    "s of bulk, simulated, against what section IV expects");
+	return TOOL_GOOD;
+}

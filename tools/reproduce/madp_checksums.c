@@ -26,6 +26,7 @@ enum {
 	SUMS_TEXT = 96,
 	SUMS_BIT = 8,
 };
+#define SUMS_COST "cost of a datagram"
 
 static const char *const sums_algorithms[] = { "crc32c", "ones_complement", "md5" };
 enum { SUMS_ALGORITHMS = sizeof(sums_algorithms) / sizeof(*sums_algorithms) };
@@ -52,22 +53,17 @@ static uint64_t sums_random(const struct sums *sums, uint64_t number)
 	return nopal_hash_final(&hash);
 }
 
-static void sums_flip(uint8_t *bytes, uint32_t length, uint64_t random)
+static void sums_one_bit(uint8_t *bytes, uint32_t length, uint64_t random)
 {
 	uint64_t bit = random % ((uint64_t)length * SUMS_BIT);
 
 	bytes[bit / SUMS_BIT] ^= (uint8_t)(1u << bit % SUMS_BIT);
 }
 
-static void sums_one_bit(uint8_t *bytes, uint32_t length, uint64_t random)
-{
-	sums_flip(bytes, length, random);
-}
-
 static void sums_two_bits(uint8_t *bytes, uint32_t length, uint64_t random)
 {
-	sums_flip(bytes, length, random & UINT32_MAX);
-	sums_flip(bytes, length, random >> 32);
+	sums_one_bit(bytes, length, random & UINT32_MAX);
+	sums_one_bit(bytes, length, random >> 32);
 }
 
 static void sums_exchange(uint8_t *bytes, uint32_t length, uint64_t random)
@@ -111,7 +107,6 @@ static bool sums_open(struct sums *sums, const struct reproduce_options *options
 		      char set[SUMS_TEXT])
 {
 	const struct nopal_parameter *parameter;
-	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
 	int64_t place = algorithm;
 
@@ -120,8 +115,7 @@ static bool sums_open(struct sums *sums, const struct reproduce_options *options
 			       .checksum = nopal_registry_find("checksum") };
 	snprintf(set, SUMS_TEXT, "checksum.algorithm=%s", sums->algorithm);
 	sums->sets[0] = set;
-	plan = nopal_plan_load("madp", sums->sets, &problems);
-	tool_problems(&problems);
+	plan = bench_load("madp", sums->sets);
 	nopal_plan_unref(plan);
 	if (!plan) {
 		report_refused(options->report, "no row of %s: this build has it not",
@@ -141,17 +135,29 @@ static struct report_cell sums_cell(const struct sums *sums, const char *table, 
 	return (struct report_cell){ table, sums->algorithm, column, unit };
 }
 
+static int sums_count(const struct reproduce_options *options)
+{
+	return options->quick ? SUMS_DATAGRAMS_QUICK : SUMS_DATAGRAMS;
+}
+
+static struct report_cell sums_pass_cell(const struct sums *sums, int kind)
+{
+	return sums_cell(sums,
+			 report_format(sums->options->report, "damaged datagrams of %d that pass",
+				       sums_count(sums->options)),
+			 sums_kinds[kind].name, "");
+}
+
 /* Damaged datagrams that are taken for good ones. */
 static void sums_let_pass(const struct sums *sums, int kind)
 {
-	int count = sums->options->quick ? SUMS_DATAGRAMS_QUICK : SUMS_DATAGRAMS, passed = 0;
+	int count = sums_count(sums->options), passed = 0;
 	const struct nopal_seal *seal = sums->checksum->seal;
 	struct nopal_part part = { .microprotocol = sums->checksum,
 				   .parameters = sums->parameters };
 	struct nopal_at at = { .part = &part };
 	uint8_t good[SUMS_BODY + SUMS_TRAILER], bad[SUMS_BODY + SUMS_TRAILER];
 	uint32_t length = SUMS_BODY + sums->trailer;
-	char table[SUMS_TEXT];
 
 	for (int i = 0; i < count; i++) {
 		uint64_t random = sums_random(sums, (uint64_t)i);
@@ -164,15 +170,13 @@ static void sums_let_pass(const struct sums *sums, int kind)
 		if (memcmp(bad, good, length) != 0)
 			passed += seal->open(at, bad, SUMS_BODY);
 	}
-	snprintf(table, sizeof(table), "damaged datagrams of %d that pass", count);
-	report_add(sums->options->report, sums_cell(sums, table, sums_kinds[kind].name, ""),
-		   passed);
+	report_add(sums->options->report, sums_pass_cell(sums, kind), passed);
 }
 
 /* Of a datagram, at one end. */
 static void sums_cost(const struct sums *sums)
 {
-	int count = sums->options->quick ? SUMS_DATAGRAMS_QUICK : SUMS_DATAGRAMS;
+	int count = sums_count(sums->options);
 	const struct nopal_seal *seal = sums->checksum->seal;
 	struct nopal_part part = { .microprotocol = sums->checksum,
 				   .parameters = sums->parameters };
@@ -180,7 +184,7 @@ static void sums_cost(const struct sums *sums)
 	uint8_t bytes[SUMS_BODY + SUMS_TRAILER];
 	int64_t begun_ns;
 
-	report_add(sums->options->report, sums_cell(sums, "cost of a datagram", "trailer", "B"),
+	report_add(sums->options->report, sums_cell(sums, SUMS_COST, "trailer", "B"),
 		   sums->trailer);
 	if (!sums->options->live)
 		return;
@@ -191,8 +195,7 @@ static void sums_cost(const struct sums *sums)
 			bytes[0] = (uint8_t)i;
 			seal->close(at, bytes, SUMS_BODY);
 		}
-		report_add(sums->options->report,
-			   sums_cell(sums, "cost of a datagram", "processor", "ns"),
+		report_add(sums->options->report, sums_cell(sums, SUMS_COST, "processor", "ns"),
 			   (double)(clock_cpu_ns() - begun_ns) / count);
 	}
 }
@@ -237,44 +240,19 @@ static bool sums_download(const struct sums *sums)
 
 static double sums_passed(const struct reproduce_options *options, const char *algorithm, int kind)
 {
-	const struct sums sums = { .algorithm = algorithm };
-	char table[SUMS_TEXT];
+	const struct sums sums = { .options = options, .algorithm = algorithm };
 
-	snprintf(table, sizeof(table), "damaged datagrams of %d that pass",
-		 options->quick ? SUMS_DATAGRAMS_QUICK : SUMS_DATAGRAMS);
-	return report_mean(options->report, sums_cell(&sums, table, sums_kinds[kind].name, ""));
+	return report_mean(options->report, sums_pass_cell(&sums, kind));
 }
 
-static void sums_claims(const struct reproduce_options *options)
+int reproduce_madp_checksums(const struct reproduce_options *options)
 {
 	const struct sums crc = { .algorithm = "crc32c" }, md5 = { .algorithm = "md5" };
+	struct report *report = options->report;
 	double passed = 0;
-
-	for (int kind = 0; kind < SUMS_KINDS; kind++)
-		passed += sums_passed(options, "crc32c", kind) + sums_passed(options, "md5", kind);
-	report_claims(
-		options->report,
-		(const struct report_order[]){
-			{ "crc32c and md5 let none of these damages pass", passed, 1,
-			  "datagrams of all kinds" },
-			{ "the emulated link's flip of one bit is found by all",
-			  passed + sums_passed(options, "ones_complement", 0), 1, "datagrams" },
-			{ "words in another order pass the one's complement sum", 0,
-			  sums_passed(options, "ones_complement", SUMS_KINDS - 1), "datagrams" },
-			{ "md5 costs more than crc32c, which finds the same",
-			  report_mean(options->report,
-				      sums_cell(&crc, "cost of a datagram", "processor", "ns")),
-			  report_mean(options->report,
-				      sums_cell(&md5, "cost of a datagram", "processor", "ns")),
-			  "ns, live" },
-			{ 0 } });
-}
-
-static int sums_run(const struct reproduce_options *options)
-{
 	bool good = true;
 
-	report_intervals(options->report);
+	report_intervals(report);
 	for (int i = 0; good && i < SUMS_ALGORITHMS; i++) {
 		char set[SUMS_TEXT];
 		struct sums sums;
@@ -287,13 +265,16 @@ static int sums_run(const struct reproduce_options *options)
 		sums_cost(&sums);
 		good = sums_download(&sums);
 	}
-	sums_claims(options);
+	for (int kind = 0; kind < SUMS_KINDS; kind++)
+		passed += sums_passed(options, "crc32c", kind) + sums_passed(options, "md5", kind);
+	report_less(report, "crc32c and md5 let none of these damages pass", passed, 1,
+		    "datagrams of all kinds");
+	report_less(report, "the emulated link's flip of one bit is found by all",
+		    passed + sums_passed(options, "ones_complement", 0), 1, "datagrams");
+	report_less(report, "words in another order pass the one's complement sum", 0,
+		    sums_passed(options, "ones_complement", SUMS_KINDS - 1), "datagrams");
+	report_less(report, "md5 costs more than crc32c, which finds the same",
+		    report_mean(report, sums_cell(&crc, SUMS_COST, "processor", "ns")),
+		    report_mean(report, sums_cell(&md5, SUMS_COST, "processor", "ns")), "ns, live");
 	return TOOL_GOOD;
 }
-
-const struct reproduction reproduce_madp_checksums = {
-	.name = "madp-checksums",
-	.summary = "MD5 beside other checksums: costs, and what passes (section III.A)",
-	.time = "10 seconds",
-	.run = sums_run,
-};

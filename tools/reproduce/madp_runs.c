@@ -125,28 +125,6 @@ double madp_mean(const struct madp *madp, int condition, int column)
 	return series ? series_mean(series) : (double)NAN;
 }
 
-static void madp_paper(const struct madp *madp, int condition, int column)
-{
-	double figure = column == MADP_MADP  ? madp_conditions[condition].madp
-			: column == MADP_TCP ? madp_conditions[condition].tcp
-					     : 0;
-	struct report_cell cell = madp_cell(madp, condition, column);
-
-	if (!reproduce_wanted(madp->options->rows, madp_columns[column].protocol.config) ||
-	    (column == MADP_TCP_BBR && !madp_is_live(madp)))
-		return;
-	report_declare(madp->options->report, cell);
-	if (figure > 0 && !madp->panel->ours)
-		report_paper(madp->options->report, cell, figure, 0);
-}
-
-static void madp_papers(const struct madp *madp)
-{
-	for (int i = 0; i < madp->panel->count; i++)
-		for (int column = 0; column < MADP_COLUMNS; column++)
-			madp_paper(madp, madp->panel->conditions[i], column);
-}
-
 /* ---------------------------------------------------------------------- runs */
 
 static int64_t madp_cutoff_ns(const struct madp *madp)
@@ -163,39 +141,10 @@ static int madp_runs(const struct madp *madp)
 	return madp_is_live(madp) ? MADP_RUNS_LIVE : MADP_RUNS;
 }
 
-/* One download; false: the machine refuses. */
-static bool madp_download(const struct madp *madp, int condition, struct download *download,
-			  int run)
-{
-	struct reproduce_place place;
-	bool good;
-
-	if (!reproduce_place_open(&place, madp->options, madp_worlds[madp->world].world,
-				  madp_conditions[condition].link,
-				  madp->options->seed + (uint64_t)run))
-		return false;
-	good = download_run(download, &place.sides);
-	reproduce_place_close(&place, madp->options);
-	return good;
-}
-
 double madp_throughput(const struct download *download)
 {
 	return (double)download->came * MADP_BITS * NOPAL_SECOND / (double)download->took_ns /
 	       MADP_MEGA;
-}
-
-static void madp_add(const struct madp *madp, int condition, int column,
-		     const struct download *download)
-{
-	struct report_cell cell = madp_cell(madp, condition, column);
-
-	if (download->wrong)
-		report_note(madp->options->report, "%s, %s: a byte came that was not sent",
-			    cell.column, cell.row);
-	report_add(madp->options->report, cell,
-		   madp->panel->seconds ? (double)download->took_ns / NOPAL_SECOND
-					: madp_throughput(download));
 }
 
 /* What a reader must know of the runs of a cell. */
@@ -235,14 +184,28 @@ static bool madp_cell_run(const struct madp *madp, int condition, int column,
 		.size = madp_size(madp),
 		.cutoff_ns = madp_cutoff_ns(madp),
 	};
+	struct report_cell cell = madp_cell(madp, condition, column);
 	int runs = madp_runs(madp), made = 0, cut = 0;
+	struct reproduce_place place;
+	bool good;
 
 	for (; made < runs; made++) {
 		if (madp_is_live(madp) && budget_ns <= 0)
 			break;
-		if (!madp_download(madp, condition, &download, made))
+		if (!reproduce_place_open(&place, madp->options, madp_worlds[madp->world].world,
+					  madp_conditions[condition].link,
+					  madp->options->seed + (uint64_t)made))
 			return false;
-		madp_add(madp, condition, column, &download);
+		good = download_run(&download, &place.sides);
+		reproduce_place_close(&place, madp->options);
+		if (!good)
+			return false;
+		if (download.wrong)
+			report_note(madp->options->report, "%s, %s: a byte came that was not sent",
+				    cell.column, cell.row);
+		report_add(madp->options->report, cell,
+			   madp->panel->seconds ? (double)download.took_ns / NOPAL_SECOND
+						: madp_throughput(&download));
 		cut += !download.done && !download.wrong;
 		budget_ns -= download.took_ns;
 	}
@@ -282,7 +245,22 @@ static void madp_panel_run(const struct madp *madp)
 		return;
 	if (madp_is_live(madp) && madp->panel->object == MADP_OBJECT_CHUNKS)
 		return; /* a minute a run tells no more */
-	madp_papers(madp);
+	/* All cells, in their order, with the paper's figures. */
+	for (int i = 0; i < madp->panel->count * MADP_COLUMNS; i++) {
+		int condition = madp->panel->conditions[i / MADP_COLUMNS],
+		    column = i % MADP_COLUMNS;
+		double figure = column == MADP_MADP  ? madp_conditions[condition].madp
+				: column == MADP_TCP ? madp_conditions[condition].tcp
+						     : 0;
+		struct report_cell cell = madp_cell(madp, condition, column);
+
+		if (!reproduce_wanted(madp->options->rows, madp_columns[column].protocol.config) ||
+		    (column == MADP_TCP_BBR && !madp_is_live(madp)))
+			continue;
+		report_declare(madp->options->report, cell);
+		if (figure > 0 && !madp->panel->ours)
+			report_paper(madp->options->report, cell, figure, 0);
+	}
 	for (int column = 0; good && column < MADP_COLUMNS; column++)
 		good = madp_column_run(madp, column);
 }

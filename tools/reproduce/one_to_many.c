@@ -59,7 +59,7 @@ static const struct many_table {
 	{ "Table 2", 8096, 128, 10, { 0.463, 0.867, 1.654, 3.166, 6.279, 12.563 } },
 	{ "Table 3", 8096, 1, 10, { 1.187, 2.658, 4.795, 9.323, 18.333, 38.152 } },
 };
-enum { MANY_UNTWEAKED, MANY_TWEAKED, MANY_STOP_AND_WAIT };
+enum { MANY_UNTWEAKED, MANY_TWEAKED };
 
 enum many_kind { MANY_GO_BACK, MANY_SELECTIVE, MANY_OVER_TCP, MANY_OVER_UDT };
 
@@ -140,7 +140,6 @@ static bool many_wants(const struct many *many, int place, int column)
 {
 	bool simulated = many_places[place].world == REPRODUCE_SIMULATED;
 	enum many_kind kind = many_columns[column].kind;
-
 	bool small = many->table == &many_tables[MANY_UNTWEAKED];
 
 	if (!reproduce_wanted(many->options->rows, many_columns[column].word))
@@ -220,24 +219,20 @@ static void many_column_run(const struct many *many, int place, int column)
 	const struct many_column *how = &many_columns[column];
 	const struct many_table *table = many_table_of(many, column);
 	bool random = many_places[place].lossy || many_places[place].world != REPRODUCE_SIMULATED;
-	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan = NULL;
 	int runs = many->options->runs;
 	bool good;
 
 	if (how->kind == MANY_GO_BACK)
-		plan = nopal_plan_parse(report_format(many->options->report, many_config,
-						      table->payload + MANY_HEADER + MANY_OVERHEAD,
-						      how->fixed ? "" : many_measures,
-						      how->window ? how->window : table->window,
-						      table->wait_ms),
-					"one_to_many", NULL, &problems);
+		plan = bench_parse(report_format(many->options->report, many_config,
+						 table->payload + MANY_HEADER + MANY_OVERHEAD,
+						 how->fixed ? "" : many_measures,
+						 how->window ? how->window : table->window,
+						 table->wait_ms),
+				   "one_to_many");
 	else if (how->kind == MANY_SELECTIVE)
-		plan = nopal_plan_load("bulk", NULL, &problems);
-	tool_problems(&problems);
+		plan = bench_load("bulk", NULL);
 	good = plan || how->kind == MANY_OVER_TCP || how->kind == MANY_OVER_UDT;
-	if (plan)
-		nopal_plan_interpret(plan);
 	/* Where nothing is random all runs are the same; UDT takes its time. */
 	if (!random)
 		runs = 1;
@@ -265,74 +260,77 @@ static double many_largest(const struct many *many, int place, int column)
 /* The paper's claims about pieces of 8096 bytes against those of 1024. */
 static void many_claims_tweaked(const struct many *many)
 {
-	const struct report_order tweaked[] = {
-		{ "8096 bytes, a window of 128 and a wait of 10 ms are four times as fast as 1024, "
-		  "32 and 50 ms",
-		  MANY_TIMES * many_largest(many, MANY_CALM, MANY_AS_THERE),
-		  many_largest(many, MANY_CALM, MANY_AS_TABLE_1),
-		  "s, simulated, four times theirs against 1024 bytes" },
-		{ "8096 bytes, a window of 128 and a wait of 10 ms are four times as fast as 1024, "
-		  "32 and 50 ms, live",
-		  MANY_TIMES * many_largest(many, MANY_LIVE, MANY_AS_THERE),
-		  many_largest(many, MANY_LIVE, MANY_AS_TABLE_1),
-		  "s, live, four times theirs against 1024 bytes" },
-		{ "8096 bytes in a window of 128 are faster than 1024 in 32",
-		  many_largest(many, MANY_CALM, MANY_MANY),
-		  many_largest(many, MANY_CALM, MANY_AS_TABLE_1), "s, simulated" },
-		{ "8096 bytes in a window of 128 are faster than 1024 in 32, live",
-		  many_largest(many, MANY_LIVE, MANY_MANY),
-		  many_largest(many, MANY_LIVE, MANY_AS_TABLE_1), "s, live" },
-		{ "where packets are lost, fragments cost more than whole ones",
-		  many_largest(many, MANY_LOSSY, MANY_MANY),
-		  many_largest(many, MANY_CUT, MANY_MANY),
-		  "s at 1 % loss, 8096 bytes whole against in six" },
-		{ "where fragments are lost, 1024 bytes are faster than 8096",
-		  many_largest(many, MANY_LOSSY, MANY_AS_TABLE_1),
-		  many_largest(many, MANY_CUT, MANY_MANY), "s at 1 % loss, whole against in six" },
-		{ 0 }
-	};
+	static const struct {
+		int place;
+		const char *live, *where;
+	} places[] = { { MANY_CALM, "", "s, simulated" }, { MANY_LIVE, ", live", "s, live" } };
+	struct report *report = many->options->report;
 
-	report_claims(many->options->report, tweaked);
+	for (int i = 0; i < 2; i++)
+		report_less(
+			report,
+			report_format(
+				report,
+				"8096 bytes, a window of 128 and a wait of 10 ms are four times as "
+				"fast as 1024, 32 and 50 ms%s",
+				places[i].live),
+			MANY_TIMES * many_largest(many, places[i].place, MANY_AS_THERE),
+			many_largest(many, places[i].place, MANY_AS_TABLE_1),
+			report_format(report, "%s, four times theirs against 1024 bytes",
+				      places[i].where));
+	for (int i = 0; i < 2; i++)
+		report_less(
+			report,
+			report_format(report,
+				      "8096 bytes in a window of 128 are faster than 1024 in 32%s",
+				      places[i].live),
+			many_largest(many, places[i].place, MANY_MANY),
+			many_largest(many, places[i].place, MANY_AS_TABLE_1), places[i].where);
+	report_less(report, "where packets are lost, fragments cost more than whole ones",
+		    many_largest(many, MANY_LOSSY, MANY_MANY),
+		    many_largest(many, MANY_CUT, MANY_MANY),
+		    "s at 1 % loss, 8096 bytes whole against in six");
+	report_less(report, "where fragments are lost, 1024 bytes are faster than 8096",
+		    many_largest(many, MANY_LOSSY, MANY_AS_TABLE_1),
+		    many_largest(many, MANY_CUT, MANY_MANY), "s at 1 % loss, whole against in six");
 }
 
 static void many_claims(const struct many *many)
 {
+	struct report *report = many->options->report;
 	int last = many_sizes(many, MANY_CALM) - 1;
 	unsigned window = many->table->window;
 	int own = window == 1 ? MANY_ONE : window == 32 ? MANY_FEW : MANY_MANY;
-	const struct report_order claims[] = {
-		/* "the speed increased slightly as the file size went up" */
-		{ "the time grows no faster than the file",
-		  many_largest(many, MANY_CALM, own) / (double)(1 << last),
-		  many_mean(many, MANY_CALM, own, 0),
-		  "s a MB, simulated, largest file against 1 MB" },
-		{ "a window of one packet takes longer", many_largest(many, MANY_CALM, MANY_MANY),
-		  many_largest(many, MANY_CALM, MANY_ONE), "s, window 128 against 1" },
-		{ "a window of one packet takes longer, live",
-		  many_largest(many, MANY_LIVE, MANY_MANY), many_largest(many, MANY_LIVE, MANY_ONE),
-		  "s, window 128 against 1" },
-		{ "where packets are lost, selective repeat is faster",
-		  many_largest(many, MANY_LOSSY, MANY_BULK),
-		  many_largest(many, MANY_LOSSY, MANY_MANY),
-		  "s at 1 % loss, bulk against window 128" },
-		{ "over loopback UDT is slower than Go-Back-N",
-		  many_largest(many, MANY_LIVE, MANY_MANY),
-		  many_largest(many, MANY_LIVE, MANY_UDT_4), "s, window 128 against UDT" },
-		/* Does the wait that the paper set do, within a tenth, where ours is measured? */
-		{ "a fixed wait of the paper's length is long enough",
-		  many_largest(many, MANY_CALM, MANY_AS_THERE),
-		  many_largest(many, MANY_CALM, own) * MANY_TOLERANCE,
-		  "s, simulated, against eleven tenths of a measured one" },
-		{ 0 }
-	};
-	report_claims(many->options->report, claims);
+	/* "the speed increased slightly as the file size went up" */
+	report_less(report, "the time grows no faster than the file",
+		    many_largest(many, MANY_CALM, own) / (double)(1 << last),
+		    many_mean(many, MANY_CALM, own, 0),
+		    "s a MB, simulated, largest file against 1 MB");
+	report_less(report, "a window of one packet takes longer",
+		    many_largest(many, MANY_CALM, MANY_MANY),
+		    many_largest(many, MANY_CALM, MANY_ONE), "s, window 128 against 1");
+	report_less(report, "a window of one packet takes longer, live",
+		    many_largest(many, MANY_LIVE, MANY_MANY),
+		    many_largest(many, MANY_LIVE, MANY_ONE), "s, window 128 against 1");
+	report_less(report, "where packets are lost, selective repeat is faster",
+		    many_largest(many, MANY_LOSSY, MANY_BULK),
+		    many_largest(many, MANY_LOSSY, MANY_MANY),
+		    "s at 1 % loss, bulk against window 128");
+	report_less(report, "over loopback UDT is slower than Go-Back-N",
+		    many_largest(many, MANY_LIVE, MANY_MANY),
+		    many_largest(many, MANY_LIVE, MANY_UDT_4), "s, window 128 against UDT");
+	/* Does the wait that the paper set do, within a tenth, where ours is measured? */
+	report_less(report, "a fixed wait of the paper's length is long enough",
+		    many_largest(many, MANY_CALM, MANY_AS_THERE),
+		    many_largest(many, MANY_CALM, own) * MANY_TOLERANCE,
+		    "s, simulated, against eleven tenths of a measured one");
 	if (many->table == &many_tables[MANY_TWEAKED])
 		many_claims_tweaked(many);
 }
 
-static int many_run(const struct reproduce_options *options)
+int reproduce_one_to_many(const struct reproduce_options *options)
 {
-	struct many many = { options, &many_tables[options->table] };
+	struct many many = { options, &many_tables[options->table - 1] };
 	struct report *report = options->report;
 
 	for (int place = 0; place < MANY_PLACES; place++) {
@@ -351,7 +349,7 @@ static int many_run(const struct reproduce_options *options)
 		report_note(report, "the paper's link was 802.11g, and its times those of a whole "
 				    "program; loopback has no delay and no loss, and packets as "
 				    "large as these are whole there");
-	if (options->table == MANY_UNTWEAKED)
+	if (many.table == &many_tables[MANY_UNTWEAKED])
 		report_note(report,
 			    "the paper's figures of this table are 54 ms for each window of 32 "
 			    "packets, whatever the size: as long as its wait of 50 ms");
@@ -359,25 +357,3 @@ static int many_run(const struct reproduce_options *options)
 		    "what the paper calls MB/s is Mbit/s: 32 MB in 12.563 s are 2.7 MB/s each way");
 	return TOOL_GOOD;
 }
-
-const struct reproduction reproduce_one_to_many_1 = {
-	.name = "one-to-many-table1",
-	.summary = "a file there and back: 1024 bytes, window 32 (Table 1)",
-	.time = "3 minutes; --sim 20 seconds",
-	.table = MANY_UNTWEAKED,
-	.run = many_run,
-};
-const struct reproduction reproduce_one_to_many_2 = {
-	.name = "one-to-many-table2",
-	.summary = "a file there and back: 8096 bytes, window 128 (Table 2)",
-	.time = "1 minute; --sim 20 seconds",
-	.table = MANY_TWEAKED,
-	.run = many_run,
-};
-const struct reproduction reproduce_one_to_many_3 = {
-	.name = "one-to-many-table3",
-	.summary = "a file there and back: 8096 bytes, window 1 (Table 3)",
-	.time = "1 minute; --sim 20 seconds",
-	.table = MANY_STOP_AND_WAIT,
-	.run = many_run,
-};

@@ -32,7 +32,6 @@ enum {
 	BALANCE_MESSAGES = 2000,
 	BALANCE_MESSAGES_QUICK = 500,
 	BALANCE_PERCENT = 100,
-	BALANCE_CONFIG_BYTES = 256,
 	/* A quarter more than the best possible. */
 	BALANCE_NEAR_BEST = 125,
 };
@@ -176,21 +175,6 @@ static bool balance_world(struct balance_run *run)
 	return run->group != NULL;
 }
 
-/* Virtual time goes on by a second while outcomes are open. */
-static bool balance_go(struct balance_run *run)
-{
-	int64_t begin_ns = nopal_world_now(run->world), now_ns = begin_ns;
-
-	for (int i = 0; run->table == BALANCE_AT_ONCE && i < BALANCE_AHEAD; i++)
-		balance_say(run);
-	if (run->table != BALANCE_AT_ONCE)
-		balance_on_time(run);
-	while (run->done < run->messages && now_ns - begin_ns < BALANCE_LIMIT_NS)
-		nopal_sim_run(run->world, now_ns += NOPAL_SECOND);
-	run->ended_ns -= begin_ns;
-	return run->done == run->messages;
-}
-
 /* ---------------------------------------------------------------------- the report */
 
 static struct report_cell balance_cell(enum balance_table table, const char *row,
@@ -243,8 +227,17 @@ static bool balance_once(const struct reproduce_options *options, enum balance_t
 		/* half of what the links carry together */
 		.space_ns = (int64_t)(2e3 * BALANCE_BYTES * 8 / balance_best_mbit()),
 	};
-	bool good = balance_world(&run) && balance_go(&run);
+	bool begun = balance_world(&run), good;
+	int64_t begin_ns = nopal_world_now(run.world), now_ns = begin_ns;
 
+	for (int i = 0; begun && table == BALANCE_AT_ONCE && i < BALANCE_AHEAD; i++)
+		balance_say(&run);
+	if (begun && table != BALANCE_AT_ONCE)
+		balance_on_time(&run);
+	while (begun && run.done < messages && now_ns - begin_ns < BALANCE_LIMIT_NS)
+		nopal_sim_run(run.world, now_ns += NOPAL_SECOND);
+	run.ended_ns -= begin_ns;
+	good = begun && run.done == messages;
 	if (good)
 		balance_report(options->report, &run, policy->name);
 	else
@@ -254,20 +247,6 @@ static bool balance_once(const struct reproduce_options *options, enum balance_t
 	free(run.sent_ns);
 	free(run.took_ns);
 	return good;
-}
-
-static struct nopal_plan *balance_plan(const struct balance_policy *policy)
-{
-	struct nopal_problems problems = { 0 };
-	char text[BALANCE_CONFIG_BYTES];
-	struct nopal_plan *plan;
-
-	snprintf(text, sizeof(text),
-		 "extends = \"one_to_many_balance\"\nlayer \"group\" { fan_out { acks = 1 } %s }\n",
-		 policy->group ? policy->group : "");
-	plan = nopal_plan_parse(text, policy->name, NULL, &problems);
-	tool_problems(&problems);
-	return plan;
 }
 
 static double balance_mean(const struct reproduce_options *options, enum balance_table table,
@@ -284,46 +263,21 @@ static double balance_best_s(const struct reproduce_options *options)
 	return 8e-6 * BALANCE_BYTES * messages / balance_best_mbit();
 }
 
-static void balance_claims(const struct reproduce_options *options)
+int reproduce_one_to_many_balance(const struct reproduce_options *options)
 {
 	enum { SAMPLES, TURNS = 4 };
-	const struct report_order claims[] = {
-		{ "all at once, balance takes less time than turns",
-		  balance_mean(options, BALANCE_AT_ONCE, SAMPLES, "time"),
-		  balance_mean(options, BALANCE_AT_ONCE, TURNS, "time"), "s, balance; in turn" },
-		{ "all at once, balance is near the best possible",
-		  balance_mean(options, BALANCE_AT_ONCE, SAMPLES, "time"),
-		  balance_best_s(options) * BALANCE_NEAR_BEST / BALANCE_PERCENT,
-		  "s, balance; a quarter more than the three links together need for the bytes" },
-		{ "a stream's messages are answered sooner than in turn",
-		  balance_mean(options, BALANCE_STREAM, SAMPLES, "response, mean"),
-		  balance_mean(options, BALANCE_STREAM, TURNS, "response, mean"),
-		  "ms, balance; in turn" },
-		{ "where a link gets slow, they are so still",
-		  balance_mean(options, BALANCE_GETS_SLOW, SAMPLES, "response, mean"),
-		  balance_mean(options, BALANCE_GETS_SLOW, TURNS, "response, mean"),
-		  "ms, balance; in turn" },
-		{ "the faster link has more of a stream",
-		  balance_mean(options, BALANCE_STREAM, SAMPLES, "far"),
-		  balance_mean(options, BALANCE_STREAM, SAMPLES, "near"), "%, far; near" },
-		{ 0 }
-	};
-
-	report_claims(options->report, claims);
-}
-
-static int balance_run(const struct reproduce_options *options)
-{
+	struct report *report = options->report;
 	bool good = true;
 
-	if (!options->sim) {
-		report_refused(options->report, "the three links are in the simulator alone");
-		return TOOL_GOOD;
-	}
 	for (int table = 0; table < BALANCE_TABLES; table++)
 		for (int i = 0; good && i < BALANCE_POLICIES; i++) {
 			const struct balance_policy *policy = &balance_policies[i];
-			struct nopal_plan *plan = balance_plan(policy);
+			struct nopal_plan *plan = bench_parse(
+				report_format(options->report,
+					      "extends = \"one_to_many_balance\"\n"
+					      "layer \"group\" { fan_out { acks = 1 } %s }\n",
+					      policy->group ? policy->group : ""),
+				policy->name);
 
 			reproduce_say(options, "%s: %s", balance_tables[table], policy->name);
 			good = plan != NULL;
@@ -336,13 +290,23 @@ static int balance_run(const struct reproduce_options *options)
 		report_add(options->report,
 			   balance_cell(BALANCE_AT_ONCE, "best possible", "time", "s"),
 			   balance_best_s(options));
-	balance_claims(options);
+	report_less(report, "all at once, balance takes less time than turns",
+		    balance_mean(options, BALANCE_AT_ONCE, SAMPLES, "time"),
+		    balance_mean(options, BALANCE_AT_ONCE, TURNS, "time"), "s, balance; in turn");
+	report_less(report, "all at once, balance is near the best possible",
+		    balance_mean(options, BALANCE_AT_ONCE, SAMPLES, "time"),
+		    balance_best_s(options) * BALANCE_NEAR_BEST / BALANCE_PERCENT,
+		    "s, balance; a quarter more than the three links together need for the bytes");
+	report_less(report, "a stream's messages are answered sooner than in turn",
+		    balance_mean(options, BALANCE_STREAM, SAMPLES, "response, mean"),
+		    balance_mean(options, BALANCE_STREAM, TURNS, "response, mean"),
+		    "ms, balance; in turn");
+	report_less(report, "where a link gets slow, they are so still",
+		    balance_mean(options, BALANCE_GETS_SLOW, SAMPLES, "response, mean"),
+		    balance_mean(options, BALANCE_GETS_SLOW, TURNS, "response, mean"),
+		    "ms, balance; in turn");
+	report_less(report, "the faster link has more of a stream",
+		    balance_mean(options, BALANCE_STREAM, SAMPLES, "far"),
+		    balance_mean(options, BALANCE_STREAM, SAMPLES, "near"), "%, far; near");
 	return good ? TOOL_GOOD : TOOL_FAILED;
 }
-
-const struct reproduction reproduce_one_to_many_balance = {
-	.name = "one-to-many-balance",
-	.summary = "load balancing over three receivers that differ",
-	.time = "simulated: half a minute; --quick 3 s",
-	.run = balance_run,
-};

@@ -64,16 +64,10 @@ void reproduce_place_close(struct reproduce_place *place, const struct reproduce
 bool reproduce_protocol_plan(const struct reproduce_protocol *protocol,
 			     struct nopal_plan **ret_plan)
 {
-	struct nopal_problems problems = { 0 };
+	bool config = protocol->kind == SIDE_CONFIG;
 
-	*ret_plan = NULL;
-	if (protocol->kind != SIDE_CONFIG)
-		return true;
-	*ret_plan = nopal_plan_load(protocol->config, protocol->sets, &problems);
-	tool_problems(&problems);
-	if (*ret_plan)
-		nopal_plan_interpret(*ret_plan);
-	return *ret_plan != NULL;
+	*ret_plan = config ? bench_load(protocol->config, protocol->sets) : NULL;
+	return *ret_plan || !config;
 }
 
 double reproduce_round_trips_median_us(const struct round_trips *round_trips)

@@ -13,26 +13,67 @@
 #include "frame/tool.h"
 #include "reproduce/reproduce.h"
 
-extern const struct reproduction reproduce_congestion, reproduce_ctp_fig5, reproduce_ctp_packing,
-	reproduce_ctp_table1, reproduce_ctp_table2, reproduce_madp_checksums, reproduce_madp_fig4,
-	reproduce_madp_fig5, reproduce_madp_fig6, reproduce_madp_fig7, reproduce_madp_table1,
-	reproduce_one_to_many_balance, reproduce_one_to_many_1, reproduce_one_to_many_2,
-	reproduce_one_to_many_3, reproduce_udt_fig6, reproduce_udt_fig7, reproduce_udt_flows,
-	reproduce_udtcp_analysis, reproduce_udtcp_changes, reproduce_udtcp_fig5,
-	reproduce_udtcp_fig6, reproduce_udtcp_fig7, reproduce_udtcp_fig8, reproduce_udtcp_fig9,
-	reproduce_udtcp_fig10;
-
-static const struct reproduction *const reproduce_table[] = {
-	&reproduce_congestion,	   &reproduce_ctp_fig5,	     &reproduce_ctp_packing,
-	&reproduce_ctp_table1,	   &reproduce_ctp_table2,    &reproduce_madp_checksums,
-	&reproduce_madp_fig4,	   &reproduce_madp_fig5,     &reproduce_madp_fig6,
-	&reproduce_madp_fig7,	   &reproduce_madp_table1,   &reproduce_one_to_many_1,
-	&reproduce_one_to_many_2,  &reproduce_one_to_many_3, &reproduce_one_to_many_balance,
-	&reproduce_udt_fig6,	   &reproduce_udt_fig7,	     &reproduce_udt_flows,
-	&reproduce_udtcp_analysis, &reproduce_udtcp_changes, &reproduce_udtcp_fig5,
-	&reproduce_udtcp_fig6,	   &reproduce_udtcp_fig7,    &reproduce_udtcp_fig8,
-	&reproduce_udtcp_fig9,	   &reproduce_udtcp_fig10,   NULL,
+/* In the order of the list. */
+static const struct reproduction reproduce_table[] = {
+	{ "congestion-table", "every congestion policy on one bottleneck",
+	  "simulated: 2 minutes; --quick 10 s", reproduce_congestion,
+	  .simulated = "the bottleneck is in the simulator alone" },
+	{ "ctp-fig5", "sound on time under loss: UDP, CTP-Bulk, CTP-Audio (figure 5)",
+	  "3 minutes; --sim 2 seconds", reproduce_ctp_fig5 },
+	{ "ctp-packing", "specialised packet paths and headers (sections V.B, V.D)",
+	  "20 seconds; --sim 10 seconds", reproduce_ctp_packing },
+	{ "ctp-table1", "latency and bandwidth beside UDP and TCP (Table I)",
+	  "3 minutes, most of it the wide area's; --sim 2 seconds", reproduce_ctp_table1 },
+	{ "ctp-table2", "round trips under loss: CTP-Bulk against TCP (Table II)",
+	  "1 minute, most of it TCP's; --sim 1 second", reproduce_ctp_table2 },
+	{ "madp-checksums", "MD5 beside other checksums: costs, and what passes (section III.A)",
+	  "10 seconds", reproduce_madp_checksums },
+	{ "madp-fig4", "throughput against corruption (figure 4)", "3 minutes; --sim 5 seconds",
+	  reproduce_madp_figure, 4 },
+	{ "madp-fig5", "throughput against loss (figure 5)", "5 minutes; --sim 5 seconds",
+	  reproduce_madp_figure, 5 },
+	{ "madp-fig6", "throughput against duplication (figure 6)", "2 minutes; --sim 5 seconds",
+	  reproduce_madp_figure, 6 },
+	{ "madp-fig7", "time to download against delay (figure 7)", "3 minutes; --sim 30 seconds",
+	  reproduce_madp_figure, 7 },
+	{ "madp-table1", "an object over an impaired path, and TCP (Table I)",
+	  "10 minutes, most of them TCP's; --sim 20 seconds", reproduce_madp_table1 },
+	{ "one-to-many-table1", "a file there and back: 1024 bytes, window 32 (Table 1)",
+	  "3 minutes; --sim 20 seconds", reproduce_one_to_many, 1 },
+	{ "one-to-many-table2", "a file there and back: 8096 bytes, window 128 (Table 2)",
+	  "1 minute; --sim 20 seconds", reproduce_one_to_many, 2 },
+	{ "one-to-many-table3", "a file there and back: 8096 bytes, window 1 (Table 3)",
+	  "1 minute; --sim 20 seconds", reproduce_one_to_many, 3 },
+	{ "one-to-many-balance", "load balancing over three receivers that differ",
+	  "simulated: half a minute; --quick 3 s", reproduce_one_to_many_balance,
+	  .simulated = "the three links are in the simulator alone" },
+	{ "udt-fig6", "processor time of one flow: TCP, UDP, UDT, ours (figure 6)",
+	  "live alone: 6 minutes; --quick 1 minute", reproduce_udt_fig6 },
+	{ "udt-fig7", "10, 100, 500 connections: TCP, UDT, ours (figure 7)",
+	  "live alone: 5 minutes; --quick 2 minutes", reproduce_udt_fig7 },
+	{ "udt-flows", "connections that share a flow, and those that do not",
+	  "simulated: 2 minutes; --quick 15 s", reproduce_udt_flows,
+	  .simulated = "these flows are in the simulator alone; udt-fig7 has live ones" },
+	{ "udtcp-analysis", "how many segments wait for a lost one (UDTCP, section 5)",
+	  "simulated: 1 second", reproduce_udtcp_analysis,
+	  .simulated = "the analysis is held against the simulator alone" },
+	{ "udtcp-changes", "UDTCP's four changes, left out one by one (sections 3, 4)",
+	  "simulated: 20 seconds", reproduce_udtcp_changes,
+	  .simulated = "the changes are compared in the simulator alone" },
+	{ "udtcp-fig5", "5 flows: delays of TCP (UDTCP, figure 5)", "1 minute; --sim 3 seconds",
+	  reproduce_udtcp_figure, 5 },
+	{ "udtcp-fig6", "5 flows: delays of UDTCP (UDTCP, figure 6)", "1 minute; --sim 3 seconds",
+	  reproduce_udtcp_figure, 6 },
+	{ "udtcp-fig7", "5 flows: messages that are late (UDTCP, figure 7)",
+	  "3 minutes; --sim 20 seconds", reproduce_udtcp_figure, 7 },
+	{ "udtcp-fig8", "10 flows: delays of TCP (UDTCP, figure 8)", "1 minute; --sim 6 seconds",
+	  reproduce_udtcp_figure, 8 },
+	{ "udtcp-fig9", "10 flows: delays of UDTCP (UDTCP, figure 9)", "1 minute; --sim 6 seconds",
+	  reproduce_udtcp_figure, 9 },
+	{ "udtcp-fig10", "10 flows: messages that are late (UDTCP, figure 10)",
+	  "3 minutes; --sim 40 seconds", reproduce_udtcp_figure, 10 },
 };
+enum { REPRODUCE_COUNT = sizeof(reproduce_table) / sizeof(*reproduce_table) };
 
 /* ------------------------------------------------------------------ helpers */
 
@@ -66,16 +107,14 @@ void reproduce_say(const struct reproduce_options *options, const char *format, 
 
 static const struct reproduction *reproduce_find(const char *name)
 {
-	const char *names[sizeof(reproduce_table) / sizeof(*reproduce_table)];
+	const char *names[REPRODUCE_COUNT + 1] = { NULL };
 	const char *near;
-	int count = 0;
 
-	for (; reproduce_table[count]; count++) {
-		if (strcmp(reproduce_table[count]->name, name) == 0)
-			return reproduce_table[count];
-		names[count] = reproduce_table[count]->name;
+	for (int i = 0; i < REPRODUCE_COUNT; i++) {
+		if (strcmp(reproduce_table[i].name, name) == 0)
+			return &reproduce_table[i];
+		names[i] = reproduce_table[i].name;
 	}
-	names[count] = NULL;
 	near = nopal_nearest(name, names);
 	fprintf(stderr, "error: there is no experiment `%s`\n  fix: ", name);
 	if (near)
@@ -112,7 +151,7 @@ static bool reproduce_read(const struct tool_call *call, struct reproduce_option
 	return true;
 }
 
-static enum tool_exit reproduce_run(const struct tool_call *call)
+static enum tool_exit reproduce_main(const struct tool_call *call)
 {
 	struct reproduce_options options = { 0 };
 	const char *plot = tool_value(call, "plot");
@@ -120,9 +159,9 @@ static enum tool_exit reproduce_run(const struct tool_call *call)
 	enum tool_exit code;
 
 	if (call->word_count == 0) {
-		for (int i = 0; reproduce_table[i]; i++)
-			printf("%-18s %s\n%18s %s\n", reproduce_table[i]->name,
-			       reproduce_table[i]->summary, "", reproduce_table[i]->time);
+		for (int i = 0; i < REPRODUCE_COUNT; i++)
+			printf("%-18s %s\n%18s %s\n", reproduce_table[i].name,
+			       reproduce_table[i].summary, "", reproduce_table[i].time);
 		return TOOL_GOOD;
 	}
 	experiment = reproduce_find(call->words[0]);
@@ -135,7 +174,12 @@ static enum tool_exit reproduce_run(const struct tool_call *call)
 	json_object_set_new(options.report->options, "seed",
 			    json_integer((json_int_t)options.seed));
 	json_object_set_new(options.report->options, "quick", json_boolean(options.quick));
-	code = (enum tool_exit)experiment->run(&options);
+	if (experiment->simulated && !options.sim) {
+		report_refused(options.report, "%s", experiment->simulated);
+		code = TOOL_GOOD;
+	} else {
+		code = (enum tool_exit)experiment->run(&options);
+	}
 	if (code == TOOL_GOOD)
 		code = report_results(options.report, call);
 	report_free(options.report);
@@ -175,5 +219,5 @@ const struct tool tool_reproduce = {
 	.min_words = 0,
 	.max_words = 1,
 	.options = reproduce_options_table,
-	.run = reproduce_run,
+	.run = reproduce_main,
 };

@@ -2,10 +2,9 @@
 /*
  * reproduce.h -- the options that the experiments of `nopal reproduce` share.
  *
- * An experiment is one file, tools/reproduce/NAME.c, with one
- * `const struct reproduction reproduce_NAME` at its end, and a line in reproduce.c's table.  It
- * adds one value a run to cells of the report, the paper's figure to those that have one, and says
- * in the end which claims hold; the frame prints.
+ * An experiment is one file, tools/reproduce/NAME.c, with one reproduce_run reproduce_NAME at its
+ * end, and an entry in reproduce.c's table.  It adds one value a run to cells of the report, the
+ * paper's figure to those that have one, and says in the end which claims hold; the frame prints.
  */
 #ifndef NOPAL_REPRODUCE_H
 #define NOPAL_REPRODUCE_H
@@ -29,18 +28,26 @@ struct reproduce_options {
 	bool quick;		  /* a shorter experiment: shapes, not figures */
 	bool quiet;		  /* no word while it runs */
 	const char *rows, *paths; /* "tcp,ctp_bulk": only these; NULL: all */
-	int table;		  /* of the experiment */
+	int table;		  /* as in struct reproduction */
 	struct report *report;
 };
+
+/* One of `enum tool_exit`.  Where the machine refuses rows, an experiment goes on with the others,
+ * says report_refused() and returns TOOL_GOOD. */
+typedef int reproduce_run(const struct reproduce_options *options);
+reproduce_run reproduce_congestion, reproduce_ctp_fig5, reproduce_ctp_packing, reproduce_ctp_table1,
+	reproduce_ctp_table2, reproduce_madp_checksums, reproduce_madp_figure,
+	reproduce_madp_table1, reproduce_one_to_many, reproduce_one_to_many_balance,
+	reproduce_udt_fig6, reproduce_udt_fig7, reproduce_udt_flows, reproduce_udtcp_analysis,
+	reproduce_udtcp_changes, reproduce_udtcp_figure;
 
 struct reproduction {
 	const char *name;    /* "ctp-table1" */
 	const char *summary; /* one line */
 	const char *time;    /* how long it runs: "3 minutes; --sim 2 s" */
-	int table;	     /* which one of those of its `run` */
-	/* One of `enum tool_exit`.  Where the machine refuses rows, it goes on with the others,
-	 * says report_refused() and returns TOOL_GOOD. */
-	int (*run)(const struct reproduce_options *options);
+	reproduce_run *run;
+	int table;	       /* the paper's number, where `run` has several tables or figures */
+	const char *simulated; /* why there is nothing to run live; or NULL */
 };
 
 /* Is the word in the list "a,b,c"?  A NULL list has all words. */

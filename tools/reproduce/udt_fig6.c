@@ -98,29 +98,6 @@ static const struct fig6_paper {
 	{ FIG6_UDT, FIG6_UDT_PERCENT, FIG6_UDT_GBPS },
 };
 
-/* All cells that are wanted, in their order, and the paper's figures. */
-static void fig6_declare(const struct reproduce_options *options, int path)
-{
-	struct report *report = options->report;
-
-	for (int i = 0; i < FIG6_ROWS * FIG6_COLUMNS; i++)
-		if (reproduce_wanted(options->rows, fig6_rows[i / FIG6_COLUMNS].row))
-			report_declare(report, fig6_cell(path, i / FIG6_COLUMNS,
-							 (enum fig6_column)(i % FIG6_COLUMNS)));
-	for (size_t i = 0; i < sizeof(fig6_papers) / sizeof(fig6_papers[0]); i++) {
-		const struct fig6_paper *paper = &fig6_papers[i];
-
-		if (!reproduce_wanted(options->rows, fig6_rows[paper->row].row))
-			continue;
-		report_paper(report, fig6_cell(path, paper->row, FIG6_CPU),
-			     paper->percent * FIG6_GIGABYTE / FIG6_PERCENT, 0);
-		report_paper(report, fig6_cell(path, paper->row, FIG6_SHARE), paper->percent, 0);
-		if (paper->gbps > 0)
-			report_paper(report, fig6_cell(path, paper->row, FIG6_GOODPUT), paper->gbps,
-				     0);
-	}
-}
-
 /* --------------------------------------------------------------------- claims */
 
 /* A median: a machine that did something else for a while is in few of the runs. */
@@ -131,48 +108,38 @@ static double fig6_median(const struct reproduce_options *options, int row)
 
 /* "UDT without memory copy avoidance costs approximately double CPU time of that in the other three
  * situations": of TCP and of UDP; the third is UDT that avoids copies. */
-static void fig6_claim_double(const struct reproduce_options *options, double tcp, double udp,
-			      double udt)
+static void fig6_claims(const struct reproduce_options *options)
 {
 	static const char claim[] = "UDT that copies costs about the double of TCP, and of UDP";
-	bool measured = !isnan(tcp) && !isnan(udp) && !isnan(udt);
-	bool holds = measured && udt >= FIG6_DOUBLE_LEAST * tcp && udt <= FIG6_DOUBLE_MOST * tcp &&
+	struct report *report = options->report;
+	double tcp = fig6_median(options, FIG6_TCP), udp = fig6_median(options, FIG6_UDP),
+	       udt = fig6_median(options, FIG6_UDT), ours = fig6_median(options, FIG6_UDT4_FUSED);
+	bool holds = udt >= FIG6_DOUBLE_LEAST * tcp && udt <= FIG6_DOUBLE_MOST * tcp &&
 		     udt >= FIG6_DOUBLE_LEAST * udp && udt <= FIG6_DOUBLE_MOST * udp;
 
-	if (!measured)
-		report_claim(options->report, claim, REPORT_UNMEASURED,
+	if (isnan(tcp) || isnan(udp) || isnan(udt))
+		report_claim(report, claim, REPORT_UNMEASURED,
 			     "s/GB on W, medians: 1.5 to 2.5 times of each");
 	else
-		report_claim(options->report, claim, holds ? REPORT_HOLDS : REPORT_FAILS,
+		report_claim(report, claim, holds ? REPORT_HOLDS : REPORT_FAILS,
 			     "s/GB on W, medians: %.2f times TCP, %.2f times UDP, where about the "
 			     "double is 1.5 to 2.5",
 			     udt / tcp, udt / udp);
+	report_claim(report, "UDT that avoids copies costs as UDP, and less than TCP",
+		     REPORT_UNTESTABLE,
+		     "the UDT that is released does not avoid them; ours sends from where the data "
+		     "lie: below");
+	report_less(report, "udt4, fused, costs less than UDT", ours, udt,
+		    "s/GB on W, medians: udt4, fused; UDT");
+	report_less(report,
+		    "udt4, fused, costs nearer to the same as UDP, a datagram a call, than to the "
+		    "double",
+		    ours, FIG6_SAME * udp, "s/GB on W, medians: udt4, fused; 1.5 of UDP");
+	report_less(report, "udt4, fused, costs less than TCP", ours, tcp,
+		    "s/GB on W, medians: udt4, fused; TCP");
 }
 
-static void fig6_claims(const struct reproduce_options *options)
-{
-	double tcp = fig6_median(options, FIG6_TCP), udp = fig6_median(options, FIG6_UDP),
-	       udt = fig6_median(options, FIG6_UDT), ours = fig6_median(options, FIG6_UDT4_FUSED);
-	const struct report_order claims[] = {
-		{ "UDT that avoids copies costs as UDP, and less than TCP", 0, 0,
-		  "the UDT that is released does not avoid them; ours sends from where the data "
-		  "lie: below",
-		  .untestable = true },
-		{ "udt4, fused, costs less than UDT", ours, udt,
-		  "s/GB on W, medians: udt4, fused; UDT" },
-		{ "udt4, fused, costs nearer to the same as UDP, a datagram a call, than to the "
-		  "double",
-		  ours, FIG6_SAME * udp, "s/GB on W, medians: udt4, fused; 1.5 of UDP" },
-		{ "udt4, fused, costs less than TCP", ours, tcp,
-		  "s/GB on W, medians: udt4, fused; TCP" },
-		{ 0 }
-	};
-
-	fig6_claim_double(options, tcp, udp, udt);
-	report_claims(options->report, claims);
-}
-
-static int fig6_run(const struct reproduce_options *options)
+int reproduce_udt_fig6(const struct reproduce_options *options)
 {
 	const struct reproduce_veth veth = {
 		.options = options,
@@ -184,11 +151,32 @@ static int fig6_run(const struct reproduce_options *options)
 		.quick_seconds = 0.3,
 		.add = fig6_add,
 	};
+	struct report *report = options->report;
 	int exit;
 
-	for (int path = 0; path < FIG6_PATHS; path++)
-		if (reproduce_wanted(options->paths, fig6_paths[path]))
-			fig6_declare(options, path);
+	/* All cells that are wanted, in their order, and the paper's figures. */
+	for (int path = 0; path < FIG6_PATHS; path++) {
+		if (!reproduce_wanted(options->paths, fig6_paths[path]))
+			continue;
+		for (int i = 0; i < FIG6_ROWS * FIG6_COLUMNS; i++)
+			if (reproduce_wanted(options->rows, fig6_rows[i / FIG6_COLUMNS].row))
+				report_declare(report,
+					       fig6_cell(path, i / FIG6_COLUMNS,
+							 (enum fig6_column)(i % FIG6_COLUMNS)));
+		for (size_t i = 0; i < sizeof(fig6_papers) / sizeof(fig6_papers[0]); i++) {
+			const struct fig6_paper *paper = &fig6_papers[i];
+
+			if (!reproduce_wanted(options->rows, fig6_rows[paper->row].row))
+				continue;
+			report_paper(report, fig6_cell(path, paper->row, FIG6_CPU),
+				     paper->percent * FIG6_GIGABYTE / FIG6_PERCENT, 0);
+			report_paper(report, fig6_cell(path, paper->row, FIG6_SHARE),
+				     paper->percent, 0);
+			if (paper->gbps > 0)
+				report_paper(report, fig6_cell(path, paper->row, FIG6_GOODPUT),
+					     paper->gbps, 0);
+		}
+	}
 	exit = reproduce_veth(&veth);
 	report_note(options->report, "processor: of both sides and of the kernel's own threads; "
 				     "TCP's and UDP's time in a call is theirs");
@@ -198,10 +186,3 @@ static int fig6_run(const struct reproduce_options *options)
 	fig6_claims(options);
 	return exit;
 }
-
-const struct reproduction reproduce_udt_fig6 = {
-	.name = "udt-fig6",
-	.summary = "processor time of one flow: TCP, UDP, UDT, ours (figure 6)",
-	.time = "live alone: 6 minutes; --quick 1 minute",
-	.run = fig6_run,
-};

@@ -19,7 +19,6 @@
 enum {
 	FIG7_RUNS = 3,
 	FIG7_SIZES = 3,
-	FIG7_CLAIMS = 12,
 	FIG7_KIB_IN_MIB = 1024,
 };
 #define FIG7_GIGA   1e9
@@ -99,18 +98,6 @@ static void fig7_add(const struct reproduce_veth *veth, int row, const json_t *l
 			   values[table]);
 }
 
-/* In the order of the tables, whatever runs first. */
-static void fig7_declare(const struct reproduce_options *options, const char *path)
-{
-	for (int table = 0; table < FIG7_TABLES; table++)
-		for (int size = 0; size < FIG7_SIZES; size++)
-			for (int row = 0; row < FIG7_ROWS; row++)
-				if (reproduce_wanted(options->rows, fig7_rows[row].row))
-					report_declare(options->report,
-						       fig7_cell(options, table, path,
-								 fig7_sizes[size], row));
-}
-
 /* --------------------------------------------------------------------- claims */
 
 static double fig7_median(const struct reproduce_options *options, int table, int size, int row)
@@ -127,51 +114,43 @@ static void fig7_claims(const struct reproduce_options *options)
 		const char *how;
 	} pairs[] = { { FIG7_SHARED, FIG7_OWN, "interpreted" },
 		      { FIG7_SHARED_FUSED, FIG7_OWN_FUSED, "fused" } };
-	struct report_order claims[FIG7_CLAIMS + 1] = { 0 }, *claim = claims;
 	struct report *report = options->report;
 	int last = FIG7_SIZES - 1;
 
 	for (int i = 0; i < 3; i++)
-		*claim++ = (struct report_order){
-			report_format(report,
-				      "%s: 500 connections cost less than twice what 10 cost a "
-				      "byte (\"increases slowly\")",
-				      fig7_rows[growing[i]].name),
-			fig7_median(options, FIG7_CPU, last, growing[i]),
-			FIG7_SLOWLY * fig7_median(options, FIG7_CPU, 0, growing[i]),
-			"s/GB on W, medians: of 500; twice that of 10"
-		};
+		report_less(report,
+			    report_format(report,
+					  "%s: 500 connections cost less than twice what 10 cost a "
+					  "byte (\"increases slowly\")",
+					  fig7_rows[growing[i]].name),
+			    fig7_median(options, FIG7_CPU, last, growing[i]),
+			    FIG7_SLOWLY * fig7_median(options, FIG7_CPU, 0, growing[i]),
+			    "s/GB on W, medians: of 500; twice that of 10");
 	for (int i = 0; i < 2 * FIG7_SIZES; i++)
-		*claim++ = (struct report_order){
-			report_format(report,
-				      "%d connections cost less where they share a flow, %s",
-				      fig7_sizes[i / 2], pairs[i % 2].how),
-			fig7_median(options, FIG7_CPU, i / 2, pairs[i % 2].shared),
-			fig7_median(options, FIG7_CPU, i / 2, pairs[i % 2].own),
-			"s/GB on W, medians: one flow; own flows"
-		};
-	*claim++ = (struct report_order){
+		report_less(report,
+			    report_format(report,
+					  "%d connections cost less where they share a flow, %s",
+					  fig7_sizes[i / 2], pairs[i % 2].how),
+			    fig7_median(options, FIG7_CPU, i / 2, pairs[i % 2].shared),
+			    fig7_median(options, FIG7_CPU, i / 2, pairs[i % 2].own),
+			    "s/GB on W, medians: one flow; own flows");
+	report_less(
+		report,
 		"control packets of own flows grow with their number, and not those of one flow: "
 		"500 connections",
 		fig7_median(options, FIG7_BACK, last, FIG7_SHARED),
 		fig7_median(options, FIG7_BACK, last, FIG7_OWN),
-		"packets back a GB on W, medians: one flow; own flows"
-	};
-	*claim++ =
-		(struct report_order){ "500 connections of udt4, own flows, cost less than UDT's",
-				       fig7_median(options, FIG7_CPU, last, FIG7_OWN_FUSED),
-				       fig7_median(options, FIG7_CPU, last, FIG7_UDT),
-				       "s/GB on W, medians: own flows, fused; UDT" };
-	*claim++ = (struct report_order){
-		.claim = "UDT's connections that share a flow",
-		.why = "the UDT that is released has no flows to share: its connections share a "
-		       "UDP port",
-		.untestable = true,
-	};
-	report_claims(report, claims);
+		"packets back a GB on W, medians: one flow; own flows");
+	report_less(report, "500 connections of udt4, own flows, cost less than UDT's",
+		    fig7_median(options, FIG7_CPU, last, FIG7_OWN_FUSED),
+		    fig7_median(options, FIG7_CPU, last, FIG7_UDT),
+		    "s/GB on W, medians: own flows, fused; UDT");
+	report_claim(
+		report, "UDT's connections that share a flow", REPORT_UNTESTABLE,
+		"the UDT that is released has no flows to share: its connections share a UDP port");
 }
 
-static int fig7_run(const struct reproduce_options *options)
+int reproduce_udt_fig7(const struct reproduce_options *options)
 {
 	const struct reproduce_veth veth = {
 		.options = options,
@@ -187,19 +166,20 @@ static int fig7_run(const struct reproduce_options *options)
 	};
 	int exit;
 
+	/* In the order of the tables, whatever runs first. */
 	for (int i = 0; veth.paths[i]; i++)
-		if (reproduce_wanted(options->paths, veth.paths[i]))
-			fig7_declare(options, veth.paths[i]);
+		for (int cell = 0; cell < FIG7_TABLES * FIG7_SIZES * FIG7_ROWS; cell++) {
+			int row = cell % FIG7_ROWS, size = cell / FIG7_ROWS % FIG7_SIZES;
+
+			if (reproduce_wanted(options->paths, veth.paths[i]) &&
+			    reproduce_wanted(options->rows, fig7_rows[row].row))
+				report_declare(options->report,
+					       fig7_cell(options, cell / FIG7_ROWS / FIG7_SIZES,
+							 veth.paths[i], fig7_sizes[size], row));
+		}
 	exit = reproduce_veth(&veth);
 	report_note(options->report, "the paper's figure 7 is a picture without numbers: what its "
 				     "text claims of it is below");
 	fig7_claims(options);
 	return exit;
 }
-
-const struct reproduction reproduce_udt_fig7 = {
-	.name = "udt-fig7",
-	.summary = "10, 100, 500 connections: TCP, UDT, ours (figure 7)",
-	.time = "live alone: 5 minutes; --quick 2 minutes",
-	.run = fig7_run,
-};

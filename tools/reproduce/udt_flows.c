@@ -230,83 +230,76 @@ static bool flows_join(const struct flows *flows, int run)
 
 /* --------------------------------------------------------------------- claims */
 
-/* Of connections that share a flow, and of those beside a foreign one. */
-static void flows_claims(const struct flows *flows)
+static void flows_claims_shared(const struct flows *flows)
 {
 	struct report *report = flows->options->report;
 
-	for (int i = 0; i < FLOWS_SIZES; i++) {
-		int count = flows_sizes[i];
-		const struct report_order fewer[] = {
-			{ report_format(report,
-					"%d connections that share a flow need fewer control "
-					"packets, by a factor of %d at least",
-					count, flows_fewer[i]),
-			  flows_fewer[i] * flows_mean(flows, FLOWS_CONTROL, count, FLOWS_SHARED),
-			  flows_mean(flows, FLOWS_CONTROL, count, FLOWS_OWN),
-			  "a gigabyte, so many times those of the shared flow; of own flows" },
-			{ 0 }
-		};
-
-		report_claims(report, fewer);
-	}
+	for (int i = 0; i < FLOWS_SIZES; i++)
+		report_less(report,
+			    report_format(report,
+					  "%d connections that share a flow need fewer control "
+					  "packets, by a factor of %d at least",
+					  flows_sizes[i], flows_fewer[i]),
+			    flows_fewer[i] *
+				    flows_mean(flows, FLOWS_CONTROL, flows_sizes[i], FLOWS_SHARED),
+			    flows_mean(flows, FLOWS_CONTROL, flows_sizes[i], FLOWS_OWN),
+			    "a gigabyte, so many times those of the shared flow; of own flows");
 	for (int i = 1; i < FLOWS_SIZES; i++) {
 		int count = flows_sizes[i];
-		const struct report_order coordinated[] = {
-			{ report_format(report,
-					"%d connections that share a flow share it evenly "
-					"(section 2.1)",
-					count),
-			  FLOWS_EVEN, flows_mean(flows, FLOWS_JAIN, count, FLOWS_SHARED),
-			  "Jain's index that counts as even; theirs" },
-			{ report_format(report,
-					"%d connections that coordinate have more than those that "
-					"compete (section 2.1)",
-					count),
-			  flows_mean(flows, FLOWS_GOODPUT, count, FLOWS_OWN),
-			  flows_mean(flows, FLOWS_GOODPUT, count, FLOWS_SHARED),
-			  "Gbit/s, own flows; shared" },
-			{ 0 }
-		};
 
-		report_claims(report, coordinated);
-	}
-	for (int i = 1; i < FLOWS_BESIDE; i++) {
-		int count = flows_beside[i];
-		double share = flows_mean(flows, FLOWS_FOREIGN, count, FLOWS_SHARED);
-		const struct report_order foreign[] = {
-			{ report_format(report,
-					"beside %d connections of one flow a foreign one has about "
-					"its half",
-					count),
-			  fabs(share - FLOWS_HALF), FLOWS_NEAR,
-			  "per cent from the half; what is near" },
-			{ report_format(report,
-					"beside %d of own flows it has no more than two parts of "
-					"%d",
-					count, count + 1),
-			  flows_mean(flows, FLOWS_FOREIGN, count, FLOWS_OWN),
-			  (double)FLOWS_TIMES * FLOWS_PERCENT / (count + 1),
-			  "per cent of the bottleneck; two such parts" },
-			{ 0 }
-		};
-
-		report_claims(report, foreign);
+		report_less(report,
+			    report_format(report,
+					  "%d connections that share a flow share it evenly "
+					  "(section 2.1)",
+					  count),
+			    FLOWS_EVEN, flows_mean(flows, FLOWS_JAIN, count, FLOWS_SHARED),
+			    "Jain's index that counts as even; theirs");
+		report_less(
+			report,
+			report_format(report,
+				      "%d connections that coordinate have more than those that "
+				      "compete (section 2.1)",
+				      count),
+			flows_mean(flows, FLOWS_GOODPUT, count, FLOWS_OWN),
+			flows_mean(flows, FLOWS_GOODPUT, count, FLOWS_SHARED),
+			"Gbit/s, own flows; shared");
 	}
 }
 
-static int flows_run(const struct reproduce_options *options)
+static void flows_claims_beside(const struct flows *flows)
+{
+	struct report *report = flows->options->report;
+
+	for (int i = 1; i < FLOWS_BESIDE; i++) {
+		int count = flows_beside[i];
+		double share = flows_mean(flows, FLOWS_FOREIGN, count, FLOWS_SHARED);
+
+		report_less(
+			report,
+			report_format(report,
+				      "beside %d connections of one flow a foreign one has about "
+				      "its half",
+				      count),
+			fabs(share - FLOWS_HALF), FLOWS_NEAR,
+			"per cent from the half; what is near");
+		report_less(report,
+			    report_format(report,
+					  "beside %d of own flows it has no more than two parts of "
+					  "%d",
+					  count, count + 1),
+			    flows_mean(flows, FLOWS_FOREIGN, count, FLOWS_OWN),
+			    (double)FLOWS_TIMES * FLOWS_PERCENT / (count + 1),
+			    "per cent of the bottleneck; two such parts");
+	}
+}
+
+int reproduce_udt_flows(const struct reproduce_options *options)
 {
 	struct flows flows = { .options = options };
 	struct report *report = options->report;
 	double first, joins;
 	bool good;
 
-	if (!options->sim) {
-		report_refused(options->report,
-			       "these flows are in the simulator alone; udt-fig7 has live ones");
-		return TOOL_GOOD;
-	}
 	for (int kind = 0; kind < FLOWS_KINDS; kind++)
 		flows.plan[kind] = bench_plan(flows_kinds[kind].config);
 	good = flows.plan[FLOWS_SHARED] && flows.plan[FLOWS_OWN] &&
@@ -318,24 +311,15 @@ static int flows_run(const struct reproduce_options *options)
 	if (good)
 		report_paper(report, flows_joining(FLOWS_SECOND_JOIN, "may send", "RTT"),
 			     FLOWS_JOIN_ASKED, 0);
-	flows_claims(&flows);
+	flows_claims_shared(&flows);
+	flows_claims_beside(&flows);
 	first = report_mean(report, flows_joining(FLOWS_FIRST, "may send", NULL));
 	joins = report_mean(report, flows_joining(FLOWS_SECOND_JOIN, "may send", NULL));
-	report_claims(report,
-		      (const struct report_order[]){
-			      { "who joins a flow may send sooner than who opens one (section 3.3)",
-				joins, first, "round trips, joining; the first" },
-			      { "who joins a flow may send within a round trip", joins,
-				FLOWS_JOIN_ASKED, "round trips; asked for" },
-			      { 0 } });
+	report_less(report, "who joins a flow may send sooner than who opens one (section 3.3)",
+		    joins, first, "round trips, joining; the first");
+	report_less(report, "who joins a flow may send within a round trip", joins,
+		    FLOWS_JOIN_ASKED, "round trips; asked for");
 	for (int kind = 0; kind < FLOWS_KINDS; kind++)
 		nopal_plan_unref(flows.plan[kind]);
 	return good ? TOOL_GOOD : TOOL_FAILED;
 }
-
-const struct reproduction reproduce_udt_flows = {
-	.name = "udt-flows",
-	.summary = "connections that share a flow, and those that do not",
-	.time = "simulated: 2 minutes; --quick 15 s",
-	.run = flows_run,
-};

@@ -72,57 +72,36 @@ static double udtcp_gap(const struct udtcp *udtcp, int tcp)
 	return sum / UDTCP_DEADLINES;
 }
 
-/* Why TCP is not late in configuration 1 with a send buffer as small as the paper's. */
-static void udtcp_note(const struct udtcp *udtcp)
-{
-	const struct udtcp_configuration *at = udtcp->configuration;
-	double lost = udtcp_late(udtcp, UDTCP_TCP, 0);
-
-	if (!isnan(lost) && lost < UDTCP_SOMETIMES)
-		report_note(udtcp->options->report,
-			    "%s: %d send buffers of %d messages hold what the path and its queue "
-			    "hold: with the paper's TCP nothing overflows and nothing waits, and "
-			    "the queue is always full; the kernel's lets half more leave",
-			    at->name, at->flows, at->send_buffer / UDTCP_MESSAGE_BYTES);
-}
-
 /* Of what was measured there, against two TCPs. */
 static void udtcp_claims(const struct udtcp *udtcp, const int tcps[2])
 {
-	const struct report *report = udtcp->options->report;
+	struct report *report = udtcp->options->report;
 	const char *place = udtcp->live ? "live" : "simulated";
 	const char *shares = report_format(report, "%% of messages, %s", place);
 	double lost = udtcp_mean(udtcp, UDTCP_UDTCP, "lost");
 	double paper = udtcp->configuration->loss;
-	const struct report_order claims[] = {
-		{ "UDTCP loses no more than twice the paper's share", lost,
-		  UDTCP_LOSS_FACTOR * paper,
-		  report_format(report, "%s; twice the paper's", shares) },
-		{ "UDTCP loses no less than half of the paper's share", paper / UDTCP_LOSS_FACTOR,
-		  lost, report_format(report, "half of the paper's; %s", shares) },
-		{ "ours: the slowest hundredth of fresh is faster than that of UDTCP",
-		  udtcp_mean(udtcp, UDTCP_FRESH, "p99"), udtcp_mean(udtcp, UDTCP_UDTCP, "p99"),
-		  report_format(report, "ms, %s", place) },
-		{ "ours: fresh loses less than UDTCP", udtcp_mean(udtcp, UDTCP_FRESH, "lost"), lost,
-		  shares },
-		{ 0 }
-	};
 
 	for (int i = 0; i < 2; i++) {
 		udtcp_claim_late(udtcp, tcps[i]);
-		report_claims(
-			udtcp->options->report,
-			(const struct report_order[]){
-				{ report_format(
-					  report,
+		report_less(report,
+			    report_format(report,
 					  "the delay jitter of UDTCP is better than that of %s",
 					  udtcp_compositions[tcps[i]].name),
-				  udtcp_mean(udtcp, UDTCP_UDTCP, "deviation"),
-				  udtcp_mean(udtcp, tcps[i], "deviation"),
-				  report_format(report, "ms, deviation of delays, %s", place) },
-				{ 0 } });
+			    udtcp_mean(udtcp, UDTCP_UDTCP, "deviation"),
+			    udtcp_mean(udtcp, tcps[i], "deviation"),
+			    report_format(report, "ms, deviation of delays, %s", place));
 	}
-	report_claims(udtcp->options->report, claims);
+	report_less(report, "UDTCP loses no more than twice the paper's share", lost,
+		    UDTCP_LOSS_FACTOR * paper,
+		    report_format(report, "%s; twice the paper's", shares));
+	report_less(report, "UDTCP loses no less than half of the paper's share",
+		    paper / UDTCP_LOSS_FACTOR, lost,
+		    report_format(report, "half of the paper's; %s", shares));
+	report_less(report, "ours: the slowest hundredth of fresh is faster than that of UDTCP",
+		    udtcp_mean(udtcp, UDTCP_FRESH, "p99"), udtcp_mean(udtcp, UDTCP_UDTCP, "p99"),
+		    report_format(report, "ms, %s", place));
+	report_less(report, "ours: fresh loses less than UDTCP",
+		    udtcp_mean(udtcp, UDTCP_FRESH, "lost"), lost, shares);
 }
 
 /* ------------------------------------------------------------------- figures */
@@ -138,7 +117,7 @@ static const struct udtcp_figure {
 	{ 0, UDTCP_TCP, UDTCP_KERNEL, true },	{ 1, UDTCP_TCP, UDTCP_KERNEL, false },
 	{ 1, UDTCP_UDTCP, UDTCP_UDTCP, false }, { 1, UDTCP_TCP, UDTCP_KERNEL, true },
 };
-enum { UDTCP_FIG5, UDTCP_FIG6, UDTCP_FIG7, UDTCP_FIG8, UDTCP_FIG9, UDTCP_FIG10 };
+enum { UDTCP_FIRST = 5 }; /* the number of the first of them */
 
 static void udtcp_paper(const struct udtcp *udtcp)
 {
@@ -151,6 +130,7 @@ static void udtcp_paper(const struct udtcp *udtcp)
 static bool udtcp_late_figure(const struct udtcp *simulated, const struct udtcp *live)
 {
 	const int lives[] = { UDTCP_KERNEL, UDTCP_TCP, UDTCP_UDTCP, UDTCP_FRESH };
+	const struct udtcp_configuration *at = simulated->configuration;
 	bool good = true;
 
 	for (int i = UDTCP_TCP; good && i <= UDTCP_FRESH; i++)
@@ -163,7 +143,13 @@ static bool udtcp_late_figure(const struct udtcp *simulated, const struct udtcp 
 		udtcp_claims(simulated, (const int[]){ UDTCP_TCP, UDTCP_TCP_MORE });
 	if (live->options->live)
 		udtcp_claims(live, (const int[]){ UDTCP_KERNEL, UDTCP_TCP });
-	udtcp_note(simulated);
+	/* Why TCP is not late in configuration 1 with a send buffer as small as the paper's. */
+	if (udtcp_late(simulated, UDTCP_TCP, 0) < UDTCP_SOMETIMES)
+		report_note(simulated->options->report,
+			    "%s: %d send buffers of %d messages hold what the path and its queue "
+			    "hold: with the paper's TCP nothing overflows and nothing waits, and "
+			    "the queue is always full; the kernel's lets half more leave",
+			    at->name, at->flows, at->send_buffer / UDTCP_MESSAGE_BYTES);
 	return good;
 }
 
@@ -177,23 +163,20 @@ static bool udtcp_growth(const struct udtcp *far, int tcp)
 	near.configuration = &udtcp_configurations[0];
 	good = udtcp_measure(&near, tcp, udtcp_add_late) &&
 	       udtcp_measure(&near, UDTCP_UDTCP, udtcp_add_late);
-	report_claims(report,
-		      (const struct report_order[]){
-			      { "the longer the path, the more messages of TCP are late, and not "
-				"of UDTCP",
-				udtcp_gap(&near, tcp), udtcp_gap(far, tcp),
-				report_format(report,
-					      "%% later, %s less UDTCP, mean over deadlines, %s: "
-					      "configuration 1; 2",
-					      udtcp_compositions[tcp].name,
-					      far->live ? "live" : "simulated") },
-			      { 0 } });
+	report_less(report,
+		    "the longer the path, the more messages of TCP are late, and not of UDTCP",
+		    udtcp_gap(&near, tcp), udtcp_gap(far, tcp),
+		    report_format(report,
+				  "%% later, %s less UDTCP, mean over deadlines, %s: "
+				  "configuration 1; 2",
+				  udtcp_compositions[tcp].name, far->live ? "live" : "simulated"));
 	return good;
 }
 
-static int udtcp_run_figure(const struct reproduce_options *options)
+int reproduce_udtcp_figure(const struct reproduce_options *options)
 {
-	const struct udtcp_figure *figure = &udtcp_figures[options->table];
+	struct report *report = options->report;
+	const struct udtcp_figure *figure = &udtcp_figures[options->table - UDTCP_FIRST];
 	struct udtcp simulated = { options, &udtcp_configurations[figure->configuration], false };
 	struct udtcp live = { options, simulated.configuration, true };
 	bool good;
@@ -205,52 +188,40 @@ static int udtcp_run_figure(const struct reproduce_options *options)
 	else
 		good = udtcp_measure(&simulated, figure->composition, udtcp_add_distribution) &&
 		       udtcp_measure(&live, figure->live, udtcp_add_distribution);
-	report_claims(options->report,
-		      (const struct report_order[]){
-			      { "the heights of the figure's curves", 0, 0,
-				"the figure is an image; its text has no numbers but the losses",
-				.untestable = true },
-			      { 0 } });
+	report_claim(report, "the heights of the figure's curves", REPORT_UNTESTABLE,
+		     "the figure is an image; its text has no numbers but the losses");
 	return good ? TOOL_GOOD : TOOL_FAILED;
 }
 
 /* --------------------------------------------------------------- the changes */
 
-static int udtcp_run_changes(const struct reproduce_options *options)
+int reproduce_udtcp_changes(const struct reproduce_options *options)
 {
+	struct report *report = options->report;
 	const int rows[] = { UDTCP_UDTCP,	UDTCP_RESENDS, UDTCP_DEQUEUES,
 			     UDTCP_RESEQUENCES, UDTCP_WAITS,   UDTCP_TCP };
 	struct udtcp udtcp = { options, &udtcp_configurations[1], false };
 	bool good = true;
 
-	if (!options->sim) {
-		report_refused(options->report, "the changes are compared in the simulator alone");
-		return TOOL_GOOD;
-	}
 	for (size_t i = 0; good && i < sizeof(rows) / sizeof(*rows); i++)
 		good = udtcp_measure(&udtcp, rows[i], udtcp_add_late);
-	report_claims(
-		options->report,
-		(const struct report_order[]){
-			{ "1 and 4: a send buffer of one message limits who keeps a message until "
-			  "its ack (section 4)",
-			  udtcp_mean(&udtcp, UDTCP_DEQUEUES, "a flow"),
-			  udtcp_mean(&udtcp, UDTCP_UDTCP, "a flow") / 2,
-			  "Mbit/s a flow; half of UDTCP's" },
-			{ "1: what is lost and leaves again comes late",
-			  udtcp_late(&udtcp, UDTCP_UDTCP, UDTCP_RESENT_LATE),
-			  udtcp_late(&udtcp, UDTCP_RESENDS, UDTCP_RESENT_LATE),
-			  "% later than 300 ms" },
-			{ "2: messages that wait for holes are late",
-			  udtcp_mean(&udtcp, UDTCP_UDTCP, "p99"),
-			  udtcp_mean(&udtcp, UDTCP_RESEQUENCES, "p99"), "ms, p99" },
-			{ "waiting costs more than resends do (section 5)",
-			  udtcp_mean(&udtcp, UDTCP_RESENDS, "deviation"),
-			  udtcp_mean(&udtcp, UDTCP_RESEQUENCES, "deviation"), "ms, deviation" },
-			{ "3: boundaries at the receiver", 0, 0,
-			  "no session is a stream of bytes: there is nothing to leave out",
-			  .untestable = true },
-			{ 0 } });
+	report_less(report,
+		    "1 and 4: a send buffer of one message limits who keeps a message until "
+		    "its ack (section 4)",
+		    udtcp_mean(&udtcp, UDTCP_DEQUEUES, "a flow"),
+		    udtcp_mean(&udtcp, UDTCP_UDTCP, "a flow") / 2,
+		    "Mbit/s a flow; half of UDTCP's");
+	report_less(report, "1: what is lost and leaves again comes late",
+		    udtcp_late(&udtcp, UDTCP_UDTCP, UDTCP_RESENT_LATE),
+		    udtcp_late(&udtcp, UDTCP_RESENDS, UDTCP_RESENT_LATE), "% later than 300 ms");
+	report_less(report, "2: messages that wait for holes are late",
+		    udtcp_mean(&udtcp, UDTCP_UDTCP, "p99"),
+		    udtcp_mean(&udtcp, UDTCP_RESEQUENCES, "p99"), "ms, p99");
+	report_less(report, "waiting costs more than resends do (section 5)",
+		    udtcp_mean(&udtcp, UDTCP_RESENDS, "deviation"),
+		    udtcp_mean(&udtcp, UDTCP_RESEQUENCES, "deviation"), "ms, deviation");
+	report_claim(report, "3: boundaries at the receiver", REPORT_UNTESTABLE,
+		     "no session is a stream of bytes: there is nothing to leave out");
 	return good ? TOOL_GOOD : TOOL_FAILED;
 }
 
@@ -267,14 +238,9 @@ static const struct udtcp_window {
 };
 static const char udtcp_shares[] = "by the window at a loss";
 
-/* Segments of a cycle by section 5. */
-static double udtcp_cycle(int window)
-{
-	return 3.0 / 8 * window * window + 3.0 / 4 * window;
-}
-
 static bool udtcp_analyse(const struct reproduce_options *options, const struct udtcp_window *row)
 {
+	struct report *report = options->report;
 	const struct udtcp udtcp = { options, udtcp_configurations, false };
 	struct delays run = {
 		.flows = 1,
@@ -287,7 +253,8 @@ static bool udtcp_analyse(const struct reproduce_options *options, const struct 
 	bool good = udtcp_plan(&udtcp, UDTCP_SAWTOOTH, &run.plan) &&
 		    bench_link("", &run.edge, &run.reverse) &&
 		    bench_link(row->link, &run.forward, &run.reverse) && delays_run(&run);
-	double cycle = udtcp_cycle(row->window);
+	/* segments of a cycle by section 5 */
+	double cycle = 3.0 / 8 * row->window * row->window + 3.0 / 4 * row->window;
 	const struct {
 		const char *column, *unit;
 		double ours, paper;
@@ -303,56 +270,21 @@ static bool udtcp_analyse(const struct reproduce_options *options, const struct 
 		struct report_cell cell = { udtcp_shares, row->name, columns[i].column,
 					    columns[i].unit };
 
-		report_add(options->report, cell, columns[i].ours);
-		report_paper(options->report, cell, columns[i].paper, 0);
-		report_claims(
-			options->report,
-			(const struct report_order[]){
-				{ report_format(options->report, "W = %s: %s", row->name,
-						columns[i].column),
-				  UDTCP_PERCENT * fabs(columns[i].ours / columns[i].paper - 1),
-				  UDTCP_NEAR, "% from the formula; what is near" },
-				{ 0 } });
+		report_add(report, cell, columns[i].ours);
+		report_paper(report, cell, columns[i].paper, 0);
+		report_less(report,
+			    report_format(report, "W = %s: %s", row->name, columns[i].column),
+			    UDTCP_PERCENT * fabs(columns[i].ours / columns[i].paper - 1),
+			    UDTCP_NEAR, "% from the formula; what is near");
 	}
 	return good;
 }
 
-static int udtcp_run_analysis(const struct reproduce_options *options)
+int reproduce_udtcp_analysis(const struct reproduce_options *options)
 {
 	bool good = true;
 
-	if (!options->sim) {
-		report_refused(options->report, "the analysis is held against the simulator alone");
-		return TOOL_GOOD;
-	}
 	for (size_t i = 0; good && i < sizeof(udtcp_windows) / sizeof(*udtcp_windows); i++)
 		good = udtcp_analyse(options, &udtcp_windows[i]);
 	return good ? TOOL_GOOD : TOOL_FAILED;
 }
-
-const struct reproduction reproduce_udtcp_analysis = {
-	.name = "udtcp-analysis",
-	.summary = "how many segments wait for a lost one (UDTCP, section 5)",
-	.time = "simulated: 1 second",
-	.run = udtcp_run_analysis,
-};
-const struct reproduction reproduce_udtcp_changes = {
-	.name = "udtcp-changes",
-	.summary = "UDTCP's four changes, left out one by one (sections 3, 4)",
-	.time = "simulated: 20 seconds",
-	.run = udtcp_run_changes,
-};
-#define UDTCP_FIGURE(number, text, lasts)                                                          \
-	const struct reproduction reproduce_udtcp_fig##number = {                                  \
-		.name = "udtcp-fig" #number,                                                       \
-		.summary = text " (UDTCP, figure " #number ")",                                    \
-		.time = lasts,                                                                     \
-		.table = UDTCP_FIG##number,                                                        \
-		.run = udtcp_run_figure,                                                           \
-	}
-UDTCP_FIGURE(5, "5 flows: delays of TCP", "1 minute; --sim 3 seconds");
-UDTCP_FIGURE(6, "5 flows: delays of UDTCP", "1 minute; --sim 3 seconds");
-UDTCP_FIGURE(7, "5 flows: messages that are late", "3 minutes; --sim 20 seconds");
-UDTCP_FIGURE(8, "10 flows: delays of TCP", "1 minute; --sim 6 seconds");
-UDTCP_FIGURE(9, "10 flows: delays of UDTCP", "1 minute; --sim 6 seconds");
-UDTCP_FIGURE(10, "10 flows: messages that are late", "3 minutes; --sim 40 seconds");

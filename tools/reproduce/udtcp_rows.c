@@ -70,7 +70,6 @@ bool udtcp_plan(const struct udtcp *udtcp, int composition, struct nopal_plan **
 {
 	const struct udtcp_composition *how = &udtcp_compositions[composition];
 	const struct report *report = udtcp->options->report;
-	struct nopal_problems problems = { 0 };
 	const char *buffer = "";
 
 	*ret_plan = NULL;
@@ -79,14 +78,11 @@ bool udtcp_plan(const struct udtcp *udtcp, int composition, struct nopal_plan **
 	if (how->halves)
 		buffer = report_format(report, "send_buffer = %dB\n",
 				       udtcp->configuration->send_buffer * how->halves / 2);
-	*ret_plan = nopal_plan_parse(
+	*ret_plan = bench_parse(
 		report_format(report, "extends = \"%s\"\n%s%s%s", how->extends, buffer,
 			      how->instead ? "without = { windowed_cc, tcp_congestion }\n" : "",
 			      how->sections),
-		how->name, NULL, &problems);
-	tool_problems(&problems);
-	if (*ret_plan)
-		nopal_plan_interpret(*ret_plan);
+		how->name);
 	return *ret_plan != NULL;
 }
 
