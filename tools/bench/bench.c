@@ -134,20 +134,16 @@ static bool bench_has_use(const struct tool_call *call, const struct bench *benc
 	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
 		if (measurement->uses & 1u << i || !tool_value(call, options[i]))
 			continue;
-		fprintf(stderr,
-			"error: bench %s has no use for --%s\n"
-			"  fix: leave it out; see `nopal help bench`\n",
-			measurement->name, options[i]);
-		return false;
+		return tool_error("bench %s has no use for --%s\n"
+				  "  fix: leave it out; see `nopal help bench`",
+				  measurement->name, options[i]);
 	}
 	if (measurement->words == BENCH_PLACE || measurement->words == BENCH_CONFIGS ||
 	    bench->word_count <= config)
 		return true;
-	fprintf(stderr,
-		"error: bench %s has no use for the word `%s`\n"
-		"  fix: leave it out; see `nopal help bench`\n",
-		measurement->name, bench->words[config]);
-	return false;
+	return tool_error("bench %s has no use for the word `%s`\n"
+			  "  fix: leave it out; see `nopal help bench`",
+			  measurement->name, bench->words[config]);
 }
 
 static bool bench_read(const struct tool_call *call, struct bench *bench)
@@ -166,20 +162,13 @@ static bool bench_read(const struct tool_call *call, struct bench *bench)
 	/* A bare number: the option's name is its unit. */
 	bench->seconds = seconds ? strtod(seconds, &end) : BENCH_SECONDS;
 	if (seconds && (end == seconds || *end ||
-			!(bench->seconds > 0 && bench->seconds <= BENCH_SECONDS_MAX))) {
-		fprintf(stderr,
-			"error: --seconds %s is no number of seconds\n"
-			"  fix: say 0.5 or 2, at most %d\n",
-			seconds, BENCH_SECONDS_MAX);
-		return false;
-	}
-	if (rounds < 1 || rounds > BENCH_ROUNDS_MAX) {
-		fprintf(stderr,
-			"error: --rounds %lld is no number of rounds\n"
-			"  fix: say 1 to %d\n",
-			(long long)rounds, BENCH_ROUNDS_MAX);
-		return false;
-	}
+			!(bench->seconds > 0 && bench->seconds <= BENCH_SECONDS_MAX)))
+		return tool_error("--seconds %s is no number of seconds\n"
+				  "  fix: say 0.5 or 2, at most %d",
+				  seconds, BENCH_SECONDS_MAX);
+	if (rounds < 1 || rounds > BENCH_ROUNDS_MAX)
+		return tool_error("--rounds %lld is no number of rounds\n  fix: say 1 to %d",
+				  (long long)rounds, BENCH_ROUNDS_MAX);
 	bench->rounds = (int)rounds;
 	bench->row_words = tool_value(call, "rows");
 	bench->paths = tool_value(call, "paths");
@@ -196,10 +185,8 @@ static bool bench_add_row(struct bench *bench, const char *name)
 	const char *const *plain = bench->measurement->plain;
 	struct bench_row *row = &bench->rows[bench->row_count];
 
-	if (bench->row_count == BENCH_ROWS) {
-		fprintf(stderr, "error: more than %d rows\n  fix: name fewer\n", BENCH_ROWS);
-		return false;
-	}
+	if (bench->row_count == BENCH_ROWS)
+		return tool_error("more than %d rows\n  fix: name fewer", BENCH_ROWS);
 	*row = (struct bench_row){ .name = name, .plain = -1 };
 	for (int i = 0; plain && plain[i]; i++)
 		if (strcmp(plain[i], name) == 0)

@@ -260,13 +260,10 @@ static enum tool_exit fanout_round(struct bench *bench)
 
 static bool fanout_check(struct bench *bench)
 {
-	if (bench->size > FANOUT_MAX_SIZE || bench->count > FANOUT_MAX_PEERS) {
-		fprintf(stderr,
-			"error: at most %d bytes of a message and %d peers\n"
-			"  fix: say a smaller --size or --count\n",
-			FANOUT_MAX_SIZE, FANOUT_MAX_PEERS);
-		return false;
-	}
+	if (bench->size > FANOUT_MAX_SIZE || bench->count > FANOUT_MAX_PEERS)
+		return tool_error("at most %d bytes of a message and %d peers\n"
+				  "  fix: say a smaller --size or --count",
+				  FANOUT_MAX_SIZE, FANOUT_MAX_PEERS);
 	if (bench->size <= 0)
 		bench->size = FANOUT_SIZE;
 	for (int i = 0; i < bench->row_count; i++) {
@@ -274,12 +271,9 @@ static bool fanout_check(struct bench *bench)
 
 		if (!plan || nopal_plan_info(plan)->message_limit >= (uint64_t)bench->size)
 			continue;
-		fprintf(stderr,
-			"error: %s takes messages of at most %llu bytes\n"
-			"  fix: say --size\n",
-			bench->rows[i].name,
-			(unsigned long long)nopal_plan_info(plan)->message_limit);
-		return false;
+		return tool_error("%s takes messages of at most %llu bytes\n  fix: say --size",
+				  bench->rows[i].name,
+				  (unsigned long long)nopal_plan_info(plan)->message_limit);
 	}
 	bench->state = tool_need(calloc(1, sizeof(int64_t))); /* the number of peers */
 	report_note(

@@ -33,11 +33,10 @@ static enum tool_exit fec_round(struct bench *bench)
 	FILE *lines;
 
 	if (!bench_program(FEC_PROGRAM, X_OK, program, sizeof(program))) {
-		fprintf(stderr,
-			"error: there is no %s\n"
-			"  fix: build with tests and with ISA-L, or set NOPAL_BENCH_DIR to "
-			"BUILD/tests/bench\n",
-			program);
+		tool_error("there is no %s\n"
+			   "  fix: build with tests and with ISA-L, or set NOPAL_BENCH_DIR to "
+			   "BUILD/tests/bench",
+			   program);
 		return TOOL_SKIPPED;
 	}
 	snprintf(command, sizeof(command), "'%s' %d", program,
@@ -53,7 +52,7 @@ static enum tool_exit fec_round(struct bench *bench)
 	}
 	if (lines && pclose(lines) == 0 && good)
 		return TOOL_GOOD;
-	fprintf(stderr, "error: %s failed\n", program);
+	tool_error("%s failed", program);
 	return TOOL_FAILED;
 }
 

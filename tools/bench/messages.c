@@ -210,13 +210,9 @@ static enum tool_exit messages_measure(struct bench *bench, const struct bench_r
 
 static bool messages_begin(struct bench *bench)
 {
-	if (bench->size > MESSAGES_MAX_BYTES) {
-		fprintf(stderr,
-			"error: --size %lld is no short message\n"
-			"  fix: say 1 to %d bytes\n",
-			(long long)bench->size, MESSAGES_MAX_BYTES);
-		return false;
-	}
+	if (bench->size > MESSAGES_MAX_BYTES)
+		return tool_error("--size %lld is no short message\n  fix: say 1 to %d bytes",
+				  (long long)bench->size, MESSAGES_MAX_BYTES);
 	if (bench->size <= 0)
 		bench->size = MESSAGES_BYTES;
 	report_note(bench->report,

@@ -253,9 +253,9 @@ static enum tool_exit scale_measure(struct bench *bench, const struct bench_row 
 		       bench_link(SCALE_GONE, &scale.gone, &unused) && scale_world(&scale) &&
 		       scale_run(&scale, whole);
 		if (!good)
-			fprintf(stderr, "error: %s: %lld of %lld opened, %lld messages came\n",
-				row->name, (long long)scale.opened, (long long)scale.count,
-				(long long)scale.there.messages);
+			tool_error("%s: %lld of %lld opened, %lld messages came", row->name,
+				   (long long)scale.opened, (long long)scale.count,
+				   (long long)scale.there.messages);
 		scale.over = true;
 		nopal_buffer_free(scale.buffer);
 		nopal_world_free(scale.world);
@@ -273,13 +273,11 @@ static bool scale_begin(struct bench *bench)
 	if (!bench->size)
 		bench->size = SCALE_BYTES;
 	if (bench->count < 1 || bench->count > SCALE_MAX || bench->sessions < 1 ||
-	    bench->size < 1 || bench->size > SCALE_MAX_BYTES) {
-		fprintf(stderr,
-			"error: these are no sessions to measure\n"
-			"  fix: say --count 1 to %d, --sessions 1 or more, --size at most 16MiB\n",
+	    bench->size < 1 || bench->size > SCALE_MAX_BYTES)
+		return tool_error(
+			"these are no sessions to measure\n"
+			"  fix: say --count 1 to %d, --sessions 1 or more, --size at most 16MiB",
 			SCALE_MAX);
-		return false;
-	}
 	report_note(bench->report,
 		    "each of %lld destinations of a group, or of %lld sessions; a message of %lld "
 		    "bytes, `" SCALE_LINK "`",

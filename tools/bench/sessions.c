@@ -101,7 +101,7 @@ static void sessions_on_here(void *user, const struct side_event *event)
 		one->session = NULL;
 		if (all->side.over)
 			break;
-		fprintf(stderr, "error: a session ended (%d): %s\n", event->end, event->text);
+		tool_error("a session ended (%d): %s", event->end, event->text);
 		all->failed = true;
 		loop_stop(all->side.loop);
 		break;
@@ -231,7 +231,7 @@ static enum tool_exit sessions_measure(struct bench *bench, const struct bench_r
 
 	if (!side_work(&work, &(struct side_place){ .live = true, .pair = bench->place }) ||
 	    all.failed || all.back < bench->count) {
-		fprintf(stderr, "error: not all sessions opened\n");
+		tool_error("not all sessions opened");
 		all.failed = true;
 	}
 	free(all.one);

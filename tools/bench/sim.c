@@ -170,7 +170,7 @@ static enum tool_exit sim_measure_one(struct bench *bench, const struct bench_ro
 	took_ns += clock_cpu_ns();
 	nopal_world_free(world);
 	if (!good || took_ns <= 0) {
-		fprintf(stderr, "error: %s: the simulated transfer failed\n", row->name);
+		tool_error("%s: the simulated transfer failed", row->name);
 		return TOOL_FAILED;
 	}
 	bench_add(bench, dumbbell ? "dumbbell" : "link", row->name, dumbbell ? "speed" : "packets",

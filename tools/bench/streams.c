@@ -216,7 +216,7 @@ static int64_t *streams_run(struct streams *all, const struct streams_case *how)
 	nopal_world_free(all->world);
 	if (good)
 		return all->took_ns;
-	fprintf(stderr, "error: the simulated session ended\n");
+	tool_error("the simulated session ended");
 	free(all->took_ns);
 	return NULL;
 }
@@ -260,8 +260,7 @@ static bool streams_whole(const struct streams_row *row, const int64_t *times_ns
 	for (size_t i = 0; i < count; i++)
 		missing += times_ns[i] == 0;
 	if (missing)
-		fprintf(stderr, "error: %s, %s: %zu messages did not come\n", row->path, row->name,
-			missing);
+		tool_error("%s, %s: %zu messages did not come", row->path, row->name, missing);
 	return missing == 0;
 }
 
@@ -362,13 +361,10 @@ static bool streams_begin(struct bench *bench)
 
 	bench->state = all;
 	if (count < STREAMS_MIN || count > STREAMS_MAX || bytes < STREAMS_MIN_BYTES ||
-	    bytes > STREAMS_MAX_BYTES) {
-		fprintf(stderr,
-			"error: these are no streams to measure\n"
-			"  fix: say --count %d to %d, --size %dB to %dB\n",
-			STREAMS_MIN, STREAMS_MAX, STREAMS_MIN_BYTES, STREAMS_MAX_BYTES);
-		return false;
-	}
+	    bytes > STREAMS_MAX_BYTES)
+		return tool_error("these are no streams to measure\n"
+				  "  fix: say --count %d to %d, --size %dB to %dB",
+				  STREAMS_MIN, STREAMS_MAX, STREAMS_MIN_BYTES, STREAMS_MAX_BYTES);
 	all->count = (uint32_t)count;
 	all->bytes = (uint32_t)bytes;
 	all->messages = STREAMS_MESSAGES;

@@ -10,15 +10,14 @@
 #include <sys/stat.h>
 
 #include "file/reset_key.h"
+#include "frame/tool.h"
 
 enum { RESET_KEY_MODE = 0600, RESET_KEY_OTHERS = 0077, RESET_KEY_TEXT = 64 };
 
 static enum reset_key key_refused(const char *path, const char *cause)
 {
-	fprintf(stderr,
-		"error: %s/%s: %s\n"
-		"  fix: remove it, and another one is made\n",
-		path, RESET_KEY_NAME, cause);
+	tool_error("%s/%s: %s\n  fix: remove it, and another one is made", path, RESET_KEY_NAME,
+		   cause);
 	return RESET_KEY_REFUSED;
 }
 

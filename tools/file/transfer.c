@@ -10,6 +10,7 @@
 
 #include <nopal/microprotocol.h>
 #include "file/transfer.h"
+#include "frame/tool.h"
 
 /* As long as a handshake repeats its request. */
 #define TRANSFER_ALONE_NS (10 * NOPAL_SECOND)
@@ -442,8 +443,6 @@ bool transfer_plan_fits(const struct nopal_plan *plan, bool many)
 		else if (limit < TRANSFER_NOTE_LONGEST)
 			refused = "takes only messages that are too short for an offer";
 	}
-	if (refused)
-		fprintf(stderr, "error: config %s %s\n  fix: %s\n", nopal_plan_info(plan)->name,
-			refused, fix);
-	return refused == NULL;
+	return !refused ||
+	       tool_error("config %s %s\n  fix: %s", nopal_plan_info(plan)->name, refused, fix);
 }

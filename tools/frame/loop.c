@@ -51,7 +51,7 @@ struct loop *loop_new(const char *trace)
 	if (loop && loop->base)
 		loop->world = nopal_live_new(loop->base);
 	if (!loop || !loop->world) {
-		fprintf(stderr, "error: no event loop: out of memory\n");
+		tool_error("no event loop: out of memory");
 		if (loop)
 			loop_free(loop);
 		return NULL;
@@ -59,10 +59,8 @@ struct loop *loop_new(const char *trace)
 	error = trace ? nopal_trace_start(loop->world, trace, NOPAL_TRACE_PACKETS) : 0;
 	if (!error)
 		return loop;
-	fprintf(stderr,
-		"error: the trace %s: %s\n"
-		"  fix: give a file in a folder that may be written\n",
-		trace, strerror(-error));
+	tool_error("the trace %s: %s\n  fix: give a file in a folder that may be written", trace,
+		   strerror(-error));
 	loop_free(loop);
 	return NULL;
 }
@@ -75,10 +73,8 @@ void loop_end_world(struct loop *loop)
 		return;
 	error = nopal_trace_stop(loop->world);
 	if (error)
-		fprintf(stderr,
-			"error: the trace was not written whole: %s\n"
-			"  fix: is the disk full?\n",
-			strerror(-error));
+		tool_error("the trace was not written whole: %s\n  fix: is the disk full?",
+			   strerror(-error));
 	nopal_world_free(loop->world);
 	loop->world = NULL;
 }

@@ -87,6 +87,18 @@ enum tool_exit tool_outcome(enum tool_exit result)
 
 /* ----------------------------------------------------------------- problems */
 
+bool tool_error(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	fputs("error: ", stderr);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+	va_end(arguments);
+	return false;
+}
+
 bool tool_problems(struct nopal_problems *problems)
 {
 	bool bad = problems->errors > 0;
@@ -111,6 +123,14 @@ bool tool_quantity(const struct tool_call *call, const char *option, int unit, i
 		return false;
 	*ret_value = value;
 	return true;
+}
+
+bool tool_address(const char *text, struct nopal_address *ret_address)
+{
+	struct nopal_problems problems = { 0 };
+
+	nopal_address_parse(text, ret_address, &problems);
+	return !tool_problems(&problems);
 }
 
 int tool_text_length(const char *text)
@@ -138,12 +158,10 @@ bool tool_destination(const char *text, struct nopal_address *ret_address)
 {
 	static const uint8_t zero[sizeof(ret_address->ip)];
 	const uint8_t *v4 = ret_address->ip + NOPAL_V4_AT;
-	struct nopal_problems problems = { 0 };
 	const char *wrong = NULL;
 	bool is_v4;
 
-	nopal_address_parse(text, ret_address, &problems);
-	if (tool_problems(&problems))
+	if (!tool_address(text, ret_address))
 		return false;
 	is_v4 = nopal_address_is_v4(ret_address);
 	if (ret_address->port == 0)
@@ -155,12 +173,9 @@ bool tool_destination(const char *text, struct nopal_address *ret_address)
 	else if (is_v4 && v4[0] >= TOOL_V4_MULTICAST)
 		wrong = "it is a multicast, broadcast or reserved address, and "
 			"a session has one peer";
-	if (wrong)
-		fprintf(stderr,
-			"error: \"%s\" is no destination: %s\n"
-			"  fix: write the HOST:PORT where the other side listens\n",
-			text, wrong);
-	return wrong == NULL;
+	return !wrong || tool_error("\"%s\" is no destination: %s\n"
+				    "  fix: write the HOST:PORT where the other side listens",
+				    text, wrong);
 }
 
 bool tool_destinations(const struct tool_call *call, int first, struct nopal_address *ret_addresses)
@@ -176,13 +191,10 @@ bool tool_destinations_differ(const struct tool_call *call, int first,
 {
 	for (int i = first; i < call->word_count; i++)
 		for (int j = first; j < i; j++) {
-			if (!nopal_address_equal(&addresses[i - first], &addresses[j - first]))
-				continue;
-			fprintf(stderr,
-				"error: the address %s is given twice\n"
-				"  fix: give each address once%s\n",
-				call->words[i], or_else);
-			return false;
+			if (nopal_address_equal(&addresses[i - first], &addresses[j - first]))
+				return tool_error("the address %s is given twice\n"
+						  "  fix: give each address once%s",
+						  call->words[i], or_else);
 		}
 	return true;
 }
@@ -309,7 +321,8 @@ static bool tool_take_letters(struct tool_line *line, const char *letters)
 		if (!options || !options[index].name) {
 			fprintf(stderr,
 				"nopal %s: there is no option -%c, of %s\n"
-				"  fix: see `nopal help %s`; a word that begins with - comes after --\n",
+				"  fix: see `nopal help %s`; a word that begins with - comes after "
+				"--\n",
 				line->tool->name, *letters, line->argv[line->at], line->tool->name);
 			return false;
 		}

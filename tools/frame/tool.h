@@ -69,6 +69,8 @@ void tool_watch_crashes(void);
 /* The exit code of main(): a run without enough memory is TOOL_ENVIRONMENT, unless it failed. */
 enum tool_exit tool_outcome(enum tool_exit result);
 
+/* Prints an error of the user, or of the machine, as "CAUSE\n  fix: FIX"; always false. */
+bool tool_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Value of an option by long name; NULL when absent. */
 const char *tool_value(const struct tool_call *call, const char *option);
 /* All values of a repeated option, NULL-ended. */
@@ -77,6 +79,8 @@ const char *const *tool_values(const struct tool_call *call, const char *option)
  * a problem was printed; exit with TOOL_BAD_INPUT. */
 bool tool_quantity(const struct tool_call *call, const char *option, int unit, int64_t fallback,
 		   int64_t *ret_value);
+/* The same of an address, by its text.  False: a problem was printed. */
+bool tool_address(const char *text, struct nopal_address *ret_address);
 /* Length of a text less the newlines at its end. */
 int tool_text_length(const char *text);
 /* The fix where a session ended so (enum nopal_ended); NULL: not known. */

@@ -41,12 +41,10 @@ bool bench_place_of(int argc, char **argv, struct bench_place *ret_place)
 		*ret_place = (struct bench_place){ argv[0], argv[1], argv[2] };
 		return true;
 	}
-	fprintf(stderr,
-		"error: %d words where 3 belong: two network namespaces and the second one's "
-		"address\n"
-		"  fix: give none of them to measure over loopback\n",
+	return tool_error(
+		"%d words where 3 belong: two network namespaces and the second one's address\n"
+		"  fix: give none of them to measure over loopback",
 		argc);
-	return false;
 }
 
 void bench_pin(int core)
@@ -70,10 +68,9 @@ bool bench_enter(const char *netns)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	good = fd >= 0 && setns(fd, CLONE_NEWNET) == 0;
 	if (!good)
-		fprintf(stderr,
-			"error: network namespace %s: %s\n"
-			"  fix: make it with `ip netns add`, and be root\n",
-			netns, strerror(errno));
+		tool_error("network namespace %s: %s\n"
+			   "  fix: make it with `ip netns add`, and be root",
+			   netns, strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	return good;
@@ -149,10 +146,8 @@ struct nopal_plan *bench_plan(const char *row)
 	tool_problems(&problems);
 	if (!plan || strncmp(nopal_plan_runs(plan), PAIR_RUNS_FUSED, strlen(PAIR_RUNS_FUSED)) == 0)
 		return plan;
-	fprintf(stderr,
-		"error: %s: %s\n"
-		"  fix: name the folder of the unit in NOPAL_FUSED\n",
-		row, nopal_plan_runs(plan));
+	tool_error("%s: %s\n  fix: name the folder of the unit in NOPAL_FUSED", row,
+		   nopal_plan_runs(plan));
 	nopal_plan_unref(plan);
 	return NULL;
 }

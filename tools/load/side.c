@@ -215,7 +215,7 @@ static bool side_fork(const struct side_work *work, const struct bench_place *pl
 	       read(pipes[0], ret_port, sizeof(*ret_port)) == (ssize_t)sizeof(*ret_port);
 	close(pipes[0]);
 	if (!good)
-		fprintf(stderr, "error: the other process did not start\n");
+		tool_error("the other process did not start");
 	return good && bench_enter(place->here);
 }
 

@@ -70,11 +70,10 @@ int veth_run(const struct veth *veth)
 	FILE *from;
 
 	if (!bench_program(SCRIPT, R_OK, script, sizeof(script))) {
-		fprintf(stderr,
-			"error: there is no %s\n"
-			"  fix: build with tests (meson setup BUILD && ninja -C BUILD) and run\n"
-			"       BUILD/tools/nopal, or set NOPAL_BENCH_DIR to BUILD/tests/bench\n",
-			script);
+		tool_error("there is no %s\n"
+			   "  fix: build with tests (meson setup BUILD && ninja -C BUILD) and run\n"
+			   "       BUILD/tools/nopal, or set NOPAL_BENCH_DIR to BUILD/tests/bench",
+			   script);
 		return TOOL_ENVIRONMENT;
 	}
 	if (pipe(ends) < 0 || (child = fork()) < 0) {

@@ -44,13 +44,9 @@ bool listen_sessions(const struct tool_call *call, unsigned *ret_each)
 
 	if (!tool_quantity(call, "peer-sessions", NOPAL_COUNT, GUESTS_SEATS_EACH, &each))
 		return false;
-	if (each < 1 || each > GUESTS_SEATS_MAX) {
-		fprintf(stderr,
-			"error: --peer-sessions %s\n"
-			"  fix: give a number from 1 to %d\n",
-			tool_value(call, "peer-sessions"), GUESTS_SEATS_MAX);
-		return false;
-	}
+	if (each < 1 || each > GUESTS_SEATS_MAX)
+		return tool_error("--peer-sessions %s\n  fix: give a number from 1 to %d",
+				  tool_value(call, "peer-sessions"), GUESTS_SEATS_MAX);
 	*ret_each = (unsigned)each;
 	return true;
 }

@@ -26,9 +26,7 @@ bool live_judge_read(const struct tool_call *call, struct live_judge_options *re
 		return false;
 	if (ret_options->patience_ns > 0)
 		return true;
-	fprintf(stderr, "error: --patience is no time\n"
-			"  fix: give a time above zero, as 60s\n");
-	return false;
+	return tool_error("--patience is no time\n  fix: give a time above zero, as 60s");
 }
 
 bool live_judge_watch(const struct live_judge_options *options, struct nopal_world *world,
@@ -36,9 +34,7 @@ bool live_judge_watch(const struct live_judge_options *options, struct nopal_wor
 {
 	int error = options->watch ? nopal_watch_start(world, plan, false) : 0;
 
-	if (error)
-		fprintf(stderr, "error: nothing can be watched: %s\n", strerror(-error));
-	return error == 0;
+	return !error || tool_error("nothing can be watched: %s", strerror(-error));
 }
 
 /* ---------------------------------------------------------------------- facts */

@@ -253,7 +253,7 @@ void progress_end(struct progress *progress, const struct progress_file *file, i
 	if (file->peer)
 		snprintf(from, sizeof(from), ", from %s", file->peer);
 	if (file->error)
-		fprintf(stderr, "error: %s%s\n", file->error, from);
+		tool_error("%s%s", file->error, from);
 	else if (file->share)
 		fprintf(stderr,
 			"%s: a share of the file, %llu of %llu bytes, is in place in "

@@ -13,11 +13,9 @@ bool rendezvous_fits(const struct nopal_plan *plan)
 {
 	if (nopal_plan_can_rendezvous(plan))
 		return true;
-	fprintf(stderr,
-		"error: config %s has no rendezvous\n"
-		"  fix: take one with virtual_circuit and one destination, as -c bulk\n",
-		nopal_plan_info(plan)->name);
-	return false;
+	return tool_error("config %s has no rendezvous\n"
+			  "  fix: take one with virtual_circuit and one destination, as -c bulk",
+			  nopal_plan_info(plan)->name);
 }
 
 bool rendezvous_parse(const struct tool_call *call, const struct nopal_address *peer,
@@ -27,7 +25,6 @@ bool rendezvous_parse(const struct tool_call *call, const struct nopal_address *
 	const char *text = tool_value(call, "rendezvous");
 	char any[sizeof("0.0.0.0:") + RENDEZVOUS_PORT_DIGITS];
 	size_t digits = text ? strspn(text, "0123456789") : 0;
-	struct nopal_problems problems = { 0 };
 	bool is_port;
 
 	ret_rendezvous->wanted = text != NULL;
@@ -35,18 +32,15 @@ bool rendezvous_parse(const struct tool_call *call, const struct nopal_address *
 		return true;
 	is_port = digits > 0 && digits <= RENDEZVOUS_PORT_DIGITS && !text[digits];
 	snprintf(any, sizeof(any), "0.0.0.0:%s", is_port ? text : "0");
-	nopal_address_parse(is_port ? any : text, local, &problems);
-	if (tool_problems(&problems))
+	if (!tool_address(is_port ? any : text, local))
 		return false;
 	if (is_port)
 		nopal_address_set_any(local, peer);
 	if (local->port != 0)
 		return rendezvous_fits(plan);
-	fprintf(stderr,
-		"error: --rendezvous %s: port 0 is none\n"
-		"  fix: give the port that the other side opens to\n",
-		text);
-	return false;
+	return tool_error("--rendezvous %s: port 0 is none\n"
+			  "  fix: give the port that the other side opens to",
+			  text);
 }
 
 struct nopal_endpoint *rendezvous_endpoint(const struct rendezvous *rendezvous, struct loop *loop,

@@ -134,13 +134,9 @@ static bool reproduce_read(const struct tool_call *call, struct reproduce_option
 			   options->quick ? REPRODUCE_RUNS_QUICK : REPRODUCE_RUNS, &runs) ||
 	    !tool_quantity(call, "seed", NOPAL_COUNT, 1, &seed))
 		return false;
-	if (runs < 1 || runs > REPRODUCE_RUNS_MAX) {
-		fprintf(stderr,
-			"error: --runs %lld is no number of runs\n"
-			"  fix: say 1 to %d\n",
-			(long long)runs, REPRODUCE_RUNS_MAX);
-		return false;
-	}
+	if (runs < 1 || runs > REPRODUCE_RUNS_MAX)
+		return tool_error("--runs %lld is no number of runs\n  fix: say 1 to %d",
+				  (long long)runs, REPRODUCE_RUNS_MAX);
 	options->runs = (int)runs;
 	options->seed = (uint64_t)seed;
 	options->sim = tool_value(call, "sim") || !tool_value(call, "live");

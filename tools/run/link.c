@@ -96,13 +96,10 @@ static bool link_pair(const char *option, const char *text, char names[LINK_SIDE
 	size_t first = comma ? (size_t)(comma - text) : 0;
 
 	if (first == 0 || first >= LINK_NAME_BYTES || !comma[1] || strchr(comma + 1, ',') ||
-	    strlen(comma + 1) >= LINK_NAME_BYTES) {
-		fprintf(stderr,
-			"error: --%s \"%s\" is not two names\n"
-			"  fix: write one for each side, as in a,b\n",
-			option, text);
-		return false;
-	}
+	    strlen(comma + 1) >= LINK_NAME_BYTES)
+		return tool_error("--%s \"%s\" is not two names\n"
+				  "  fix: write one for each side, as in a,b",
+				  option, text);
 	memcpy(names[0], text, first);
 	memcpy(names[1], comma + 1, strlen(comma + 1));
 	return true;
@@ -112,15 +109,10 @@ static bool link_pair(const char *option, const char *text, char names[LINK_SIDE
 static bool link_read(struct link *link, const struct tool_call *call)
 {
 	const char *spaces = tool_value(call, "netns");
-	struct nopal_problems problems = { 0 };
 
-	if (link->relays == (tool_value(call, "tun") != NULL)) {
-		fprintf(stderr,
-			"error: how packets come to the link is %s\n"
-			"  fix: say --relay or --tun\n",
-			link->relays ? "said twice" : "not said");
-		return false;
-	}
+	if (link->relays == (tool_value(call, "tun") != NULL))
+		return tool_error("how packets come to the link is %s\n  fix: say --relay or --tun",
+				  link->relays ? "said twice" : "not said");
 	if (!bench_link(call->words[0], &link->forward, &link->reverse))
 		return false;
 	if (call->word_count != (link->relays ? LINK_RELAY_WORDS : 1)) {
@@ -132,17 +124,15 @@ static bool link_read(struct link *link, const struct tool_call *call)
 		return false;
 	}
 	if (link->relays) {
-		nopal_address_parse(call->words[1], &link->listen, &problems);
-		if (tool_problems(&problems) || !tool_destination(call->words[2], &link->target))
+		if (!tool_address(call->words[1], &link->listen) ||
+		    !tool_destination(call->words[2], &link->target))
 			return false;
 		/* A datagram sent to LISTEN itself goes round for ever. */
-		if (nopal_address_equal(&link->listen, &link->target)) {
-			fprintf(stderr,
-				"error: LISTEN and TARGET are both %s\n"
-				"  fix: programs send to LISTEN; give it a port of its own\n",
+		if (nopal_address_equal(&link->listen, &link->target))
+			return tool_error(
+				"LISTEN and TARGET are both %s\n"
+				"  fix: programs send to LISTEN; give it a port of its own",
 				call->words[2]);
-			return false;
-		}
 	} else if (!link_pair("tun", tool_value(call, "tun"), link->devices) ||
 		   (spaces && !link_pair("netns", spaces, link->spaces))) {
 		return false;

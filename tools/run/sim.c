@@ -81,7 +81,8 @@ static bool pair_open(struct sim_run *run, unsigned pair)
 
 		if (!from || !sim_traffic_open(run, flow, from)) {
 			run->failed = true;
-			return sim_refuse("is there enough memory?", "session %u cannot be opened",
+			return tool_error("session %u cannot be opened\n"
+					  "  fix: is there enough memory?",
 					  flow);
 		}
 	}
@@ -110,7 +111,8 @@ static bool pair_begin(struct sim_run *run, unsigned pair)
 			direct ? nopal_sim_endpoint(run->world, 1, (uint16_t)(SIM_PORT + pair))
 			       : nopal_sim_endpoint(run->world, host, SIM_PORT);
 		if (!sim_receive_listen(&listeners[place], load->plan))
-			return sim_refuse("is there enough memory?", "host %d cannot listen", host);
+			return tool_error("host %d cannot listen\n  fix: is there enough memory?",
+					  host);
 	}
 	if (load->start_ns)
 		return nopal_sim_at(run->world, load->start_ns, pair_open_late, listeners) == 0;
@@ -123,10 +125,11 @@ static bool begin(struct sim_run *run)
 	int error = nopal_trace_start(run->world, run->options.trace, run->options.detail);
 
 	if (error)
-		return sim_refuse("give a file in a folder that may be written", "the trace %s: %s",
+		return tool_error("the trace %s: %s\n"
+				  "  fix: give a file in a folder that may be written",
 				  run->options.trace ? run->options.trace : "", strerror(-error));
 	if (run->options.watch && nopal_watch_start(run->world, run->loads[0].plan, true))
-		return sim_refuse("is there enough memory?", "the run cannot be watched");
+		return tool_error("the run cannot be watched\n  fix: is there enough memory?");
 	run->senders_left = run->options.flows;
 	for (unsigned pair = 0; pair < (unsigned)run->options.pairs; pair++)
 		if (!pair_begin(run, pair))
@@ -172,7 +175,7 @@ static bool make_world(struct sim_run *run)
 {
 	run->world = nopal_sim_new(run->options.seed);
 	return (run->world && sim_traffic_prepare(run) && network(run) >= 0) ||
-	       sim_refuse("is there enough memory?", "the network cannot be built");
+	       tool_error("the network cannot be built\n  fix: is there enough memory?");
 }
 
 bool sim_again(const struct sim_run *run, struct sim_run *ret_again)
@@ -207,7 +210,7 @@ static enum tool_exit run_once(struct sim_run *run, struct sim_series *series)
 		if (run->failed)
 			exit = TOOL_ENVIRONMENT;
 		if (error) {
-			sim_refuse("is the disk full?", "the trace was not written whole: %s",
+			tool_error("the trace was not written whole: %s\n  fix: is the disk full?",
 				   strerror(-error));
 			exit = TOOL_ENVIRONMENT;
 		}
@@ -244,7 +247,7 @@ static bool loads_read(struct loads *loads, const struct tool_call *call,
 		       const struct sim_options *options)
 {
 	if (call->word_count > SIM_LOADS)
-		return sim_refuse("give fewer", "more than %d configs", SIM_LOADS);
+		return tool_error("more than %d configs\n  fix: give fewer", SIM_LOADS);
 	for (int i = 0; i < call->word_count; i++)
 		if (!load_add(loads, call, call->words[i], options))
 			return false;

@@ -160,8 +160,6 @@ bool sim_again(const struct sim_run *run, struct sim_run *ret_again);
 /* -------------------------------------------------------- sim_options.c: the command line */
 
 #define SIM_LINK "rate 100mbit delay 25ms limit 400"
-/* Says what is wrong; always false. */
-__attribute__((format(printf, 2, 3))) bool sim_refuse(const char *fix, const char *cause, ...);
 /* False: a problem was printed; so of the next one, which is given the plan. */
 bool sim_options_read(const struct tool_call *call, struct sim_options *options);
 bool sim_load_read(const struct tool_call *call, struct sim_load *load);

@@ -69,14 +69,11 @@ bool sim_kinds_find(struct sim_kinds *kinds, const struct nopal_plan *plan, uint
 	for (uint64_t i = 0; kinds->with.rule_count && i < messages; i++) {
 		unsigned class = class_of(kinds, i), kind = kind_find(kinds, class);
 
-		if (kind == SIM_KINDS) {
-			fprintf(stderr,
-				"error: --with: messages have more than %d combinations of "
-				"properties\n"
-				"  fix: give fewer rules\n",
+		if (kind == SIM_KINDS)
+			return tool_error(
+				"--with: messages have more than %d combinations of properties\n"
+				"  fix: give fewer rules",
 				SIM_KINDS);
-			return false;
-		}
 		if (kind == kinds->count)
 			kind_add(kinds, plan, class);
 		kinds->one[kind].messages++;

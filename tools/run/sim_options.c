@@ -2,7 +2,6 @@
 /*
  * sim_options.c -- the command line of `nopal sim`: the network, and the messages of each session.
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,27 +17,12 @@ enum {
 	SIM_BULK_BYTES = 64 << 10, /* messages of reliable configs */
 	SIM_DECIMAL = 10,
 	SIM_WORDS = 64, /* of a config with its options */
-	SIM_TEXT = 256, /* bytes of what is said about a mistake */
+	SIM_TEXT = 256, /* bytes of a deadline */
 };
 #define SIM_BYTES	INT64_C(10000000)    /* unless said otherwise */
 #define SIM_DURATION_NS (300 * NOPAL_SECOND) /* unless said otherwise */
 #define SIM_MAX_BYTES	(INT64_C(1) << 40)   /* of a flow */
 #define SIM_MAX_MESSAGE (INT64_C(1) << 30)   /* bytes of a message */
-
-bool sim_refuse(const char *fix, const char *cause, ...)
-{
-	struct nopal_problems problems = { 0 };
-	char text[SIM_TEXT];
-	va_list arguments;
-
-	va_start(arguments, cause);
-	vsnprintf(text, sizeof(text), cause, arguments);
-	va_end(arguments);
-	nopal_problems_add(&problems, NULL, 0, fix, "%s", text);
-	tool_problems(&problems);
-	nopal_problems_fini(&problems);
-	return false;
-}
 
 /* Bytes of a message: a reliable config is for bulk where it cuts messages; of others each message
  * is a datagram. */
@@ -54,8 +38,8 @@ static bool read_size(const struct tool_call *call, struct sim_load *load, int64
 	if (!tool_quantity(call, "size", NOPAL_SIZE, size, &size))
 		return false;
 	if (size < 1 || (uint64_t)size > limit)
-		return sim_refuse("leave it out, or see the limit in `nopal explain`",
-				  "--size: this config takes messages from 1 to %llu bytes",
+		return tool_error("--size: this config takes messages from 1 to %llu bytes\n"
+				  "  fix: leave it out, or see the limit in `nopal explain`",
 				  (unsigned long long)limit);
 	*ret_size = size;
 	return true;
@@ -70,15 +54,15 @@ static bool read_amount(const struct tool_call *call, struct sim_load *load)
 	    !tool_quantity(call, "messages", NOPAL_COUNT, 0, &messages))
 		return false;
 	if (tool_value(call, "bytes") && tool_value(call, "messages"))
-		return sim_refuse("give one of them; --size goes with both",
-				  "--bytes and --messages are both given");
+		return tool_error("--bytes and --messages are both given\n"
+				  "  fix: give one of them; --size goes with both");
 	if (!read_size(call, load, &size))
 		return false;
 	if (tool_value(call, "messages"))
 		bytes = messages > SIM_MAX_BYTES / size ? -1 : messages * size;
 	if (bytes < 1 || bytes > SIM_MAX_BYTES)
-		return sim_refuse("send from 1 byte to 1 TiB, and from 1 message on",
-				  "nothing, or too much, is to be sent");
+		return tool_error("nothing, or too much, is to be sent\n"
+				  "  fix: send from 1 byte to 1 TiB, and from 1 message on");
 	load->size = (uint64_t)(size < bytes ? size : bytes);
 	load->bytes = (uint64_t)bytes;
 	load->messages = ((uint64_t)bytes - 1) / load->size + 1;
@@ -93,14 +77,15 @@ static bool read_deadlines(const char *text, struct sim_load *load)
 
 	for (; text && *text; text += strcspn(text, ","), text += *text == ',') {
 		if (load->deadline_count == SIM_DEADLINES)
-			return sim_refuse("give fewer", "more than %d deadlines", SIM_DEADLINES);
+			return tool_error("more than %d deadlines\n  fix: give fewer",
+					  SIM_DEADLINES);
 		snprintf(one, sizeof(one), "%.*s", (int)strcspn(text, ","), text);
 		nopal_quantity_parse(one, NOPAL_TIME, "deadline",
 				     &load->deadline_ns[load->deadline_count], &problems);
 		if (tool_problems(&problems))
 			return false;
 		if (load->deadline_ns[load->deadline_count] < 0)
-			return sim_refuse("give times above zero", "a deadline is negative");
+			return tool_error("a deadline is negative\n  fix: give times above zero");
 		/* 0 stands for none. */
 		load->deadline_count += load->deadline_ns[load->deadline_count] > 0;
 	}
@@ -116,10 +101,10 @@ bool sim_load_read(const struct tool_call *call, struct sim_load *load)
 	    !tool_quantity(call, "start", NOPAL_TIME, 0, &load->start_ns))
 		return false;
 	if (load->interval_ns < 0 || load->start_ns < 0)
-		return sim_refuse("give times above zero", "a time is negative");
+		return tool_error("a time is negative\n  fix: give times above zero");
 	if (tool_value(call, "streams") && load->size < SIM_HEAD_BYTES)
-		return sim_refuse("give --size 16B or more",
-				  "messages of streams have room for their number");
+		return tool_error("messages of streams have room for their number\n"
+				  "  fix: give --size 16B or more");
 	return sim_kinds_read(call, load->plan, &load->kinds);
 }
 
@@ -142,8 +127,9 @@ static bool read_topology(const char *text, struct sim_options *options)
 	if (options->topology != SIM_DIRECT)
 		count = strtol(number + 1, &end, SIM_DECIMAL);
 	if (!end || end == number + 1 || *end || count < 1 || count > SIM_MAX_FLOWS)
-		return sim_refuse("write direct, dumbbell:N or star:N, N from 1 to 10000",
-				  "--topology %s: not known", text);
+		return tool_error("--topology %s: not known\n"
+				  "  fix: write direct, dumbbell:N or star:N, N from 1 to 10000",
+				  text);
 	options->pairs = (int)count;
 	return true;
 }
@@ -152,22 +138,23 @@ static bool read_topology(const char *text, struct sim_options *options)
 static bool read_pairs(const struct tool_call *call, struct sim_options *options)
 {
 	if (options->destinations && (call->word_count > 1 || options->topology_given))
-		return sim_refuse("give one config, and --link for each destination",
-				  "--destinations goes with one config, and with no --topology");
+		return tool_error("--destinations goes with one config, and with no --topology\n"
+				  "  fix: give one config, and --link for each destination");
 	if (options->watch && call->word_count > 1)
-		return sim_refuse("leave it out, or run the configs one by one",
-				  "--watch goes with one config");
+		return tool_error("--watch goes with one config\n"
+				  "  fix: leave it out, or run the configs one by one");
 	if (options->topology == SIM_DIRECT && call->word_count > 1) {
 		options->pairs = call->word_count;
 		if (!options->topology_given)
 			options->topology = SIM_DUMBBELL;
 	}
 	if (options->pairs < call->word_count)
-		return sim_refuse("give a pair to each", "%d configs, and %d pairs of hosts",
+		return tool_error("%d configs, and %d pairs of hosts\n  fix: give a pair to each",
 				  call->word_count, options->pairs);
 	options->flows = options->pairs * options->streams;
-	return options->flows <= SIM_MAX_FLOWS ||
-	       sim_refuse("give fewer", "more than %d sessions", SIM_MAX_FLOWS);
+	return options->flows <= SIM_MAX_FLOWS || tool_error("more than %d sessions\n"
+							     "  fix: give fewer",
+							     SIM_MAX_FLOWS);
 }
 
 static bool read_number(const struct tool_call *call, const char *option, int fallback, int most,
@@ -179,7 +166,7 @@ static bool read_number(const struct tool_call *call, const char *option, int fa
 		return false;
 	*ret_number = (int)number;
 	return number == fallback || (number >= 1 && number <= most) ||
-	       sim_refuse("give a number in this range", "--%s is from 1 to %d", option, most);
+	       tool_error("--%s is from 1 to %d\n  fix: give a number in this range", option, most);
 }
 
 /* --link, once for all, or once for each destination. */
@@ -194,7 +181,7 @@ static bool read_links(const struct tool_call *call, struct sim_options *options
 		unsigned i = options->link_count;
 
 		if (i == SIM_LINKS)
-			return sim_refuse("give fewer", "more than %d links", SIM_LINKS);
+			return tool_error("more than %d links\n  fix: give fewer", SIM_LINKS);
 		nopal_link_parse(texts[i], &options->forward[i], &options->reverse[i], &problems);
 		if (tool_problems(&problems))
 			return false;
@@ -208,7 +195,7 @@ static bool read_links(const struct tool_call *call, struct sim_options *options
 		options->link_count = 1;
 	}
 	return options->link_count <= (unsigned)options->destinations || !options->destinations ||
-	       sim_refuse("give one for each at most", "%u links to %d destinations",
+	       tool_error("%u links to %d destinations\n  fix: give one for each at most",
 			  options->link_count, options->destinations);
 }
 
@@ -218,11 +205,13 @@ bool sim_layers_fit(const struct sim_options *options, const struct nopal_plan *
 
 	if (options->streams > 1 && !strstr(info->canonical, " per_stream\n") &&
 	    !strstr(info->canonical, " shared\n"))
-		return sim_refuse("take one with a layer per_stream or shared, as `streams`",
-				  "--streams: config %s has one session on a flow", info->name);
+		return tool_error("--streams: config %s has one session on a flow\n"
+				  "  fix: take one with a layer per_stream or shared, as `streams`",
+				  info->name);
 	return !options->destinations || nopal_property(plan, "destination") ||
-	       sim_refuse("take one to many, as `one_to_many_all`",
-			  "--destinations: config %s has one destination", info->name);
+	       tool_error("--destinations: config %s has one destination\n"
+			  "  fix: take one to many, as `one_to_many_all`",
+			  info->name);
 }
 
 static bool read_detail(const char *text, struct sim_options *options)
@@ -231,7 +220,8 @@ static bool read_detail(const char *text, struct sim_options *options)
 	if (!text || strcmp(text, "packets") == 0)
 		return true;
 	if (strcmp(text, "events") != 0)
-		return sim_refuse("write packets or events", "--trace-detail %s: not known", text);
+		return tool_error("--trace-detail %s: not known\n  fix: write packets or events",
+				  text);
 	options->detail = NOPAL_TRACE_EVENTS;
 	return true;
 }
@@ -251,17 +241,18 @@ static bool read_seeds(const struct tool_call *call, struct sim_options *options
 	if (*text >= '0' && *text <= '9')
 		options->seed = strtoull(text, &end, SIM_DECIMAL);
 	if (!end || strncmp(end, "..", strlen("..")) != 0 || end[2] < '0' || end[2] > '9')
-		return sim_refuse("write --seeds 1..20", "--seeds %s: not two numbers", text);
+		return tool_error("--seeds %s: not two numbers\n  fix: write --seeds 1..20", text);
 	options->last_seed = strtoull(end + strlen(".."), &end, SIM_DECIMAL);
 	if (*end || options->last_seed < options->seed ||
 	    options->last_seed - options->seed >= SIM_MAX_SEEDS)
-		return sim_refuse("write --seeds 1..20, the smaller one first",
-				  "--seeds %s: not from 1 to %d seeds", text, SIM_MAX_SEEDS);
+		return tool_error("--seeds %s: not from 1 to %d seeds\n"
+				  "  fix: write --seeds 1..20, the smaller one first",
+				  text, SIM_MAX_SEEDS);
 	if (tool_value(call, "seed"))
-		return sim_refuse("give one of them", "--seed and --seeds are both given");
+		return tool_error("--seed and --seeds are both given\n  fix: give one of them");
 	return (!tool_value(call, "trace") && !tool_value(call, "jsonl")) ||
-	       sim_refuse("give --seed to look at one of the runs",
-			  "--seeds goes with no --trace, and with no --jsonl");
+	       tool_error("--seeds goes with no --trace, and with no --jsonl\n"
+			  "  fix: give --seed to look at one of the runs");
 }
 
 bool sim_options_read(const struct tool_call *call, struct sim_options *options)
@@ -283,8 +274,8 @@ bool sim_options_read(const struct tool_call *call, struct sim_options *options)
 		return false;
 	options->duration_given = tool_value(call, "duration") != NULL;
 	if (options->every_ns <= 0 || options->duration_ns < 0)
-		return sim_refuse("give times above zero",
-				  "a time is negative, or --every is zero");
+		return tool_error("a time is negative, or --every is zero\n"
+				  "  fix: give times above zero");
 	return true;
 }
 

@@ -204,8 +204,8 @@ static void stream_on_ended(struct nopal_session *session, enum nopal_end end, c
 	if (end != NOPAL_ENDED_WELL && !stream->interrupted) {
 		if (!text || !*text)
 			text = "broken";
-		fprintf(stderr, "error: %s%s%.*s\n", stream->report.peer,
-			stream->report.begun ? ": " : "", tool_text_length(text), text);
+		tool_error("%s%s%.*s", stream->report.peer, stream->report.begun ? ": " : "",
+			   tool_text_length(text), text);
 		if (fix)
 			fprintf(stderr, "  fix: %s\n", fix);
 		if (stream->exit == TOOL_GOOD)
@@ -260,8 +260,8 @@ static bool stream_add_others(struct stream *stream)
 
 		if (id >= 0)
 			continue;
-		fprintf(stderr, "error: %s: %s\n", nopal_address_format(&stream->peers[i], address),
-			strerror((int)-id));
+		tool_error("%s: %s", nopal_address_format(&stream->peers[i], address),
+			   strerror((int)-id));
 		nopal_session_abort(stream->session, "a receiver could not be added");
 		return false;
 	}
@@ -402,23 +402,17 @@ static bool stream_address(const struct tool_call *call, struct nopal_address *r
 			   bool *ret_opener)
 {
 	const char *listen = tool_value(call, "listen");
-	struct nopal_problems problems = { 0 };
 
 	*ret_opener = call->word_count > 0;
-	if (*ret_opener == (listen != NULL)) {
-		fprintf(stderr, "error: one side listens, the other opens\n"
-				"  fix: give HOST:PORT or --listen ADDR:PORT\n");
-		return false;
-	}
+	if (*ret_opener == (listen != NULL))
+		return tool_error("one side listens, the other opens\n"
+				  "  fix: give HOST:PORT or --listen ADDR:PORT");
 	if (*ret_opener)
 		return tool_destination(call->words[0], ret_address);
-	if (tool_value(call, "rendezvous")) {
-		fprintf(stderr, "error: who listens meets nobody\n"
-				"  fix: give HOST:PORT in place of --listen\n");
-		return false;
-	}
-	nopal_address_parse(listen, ret_address, &problems);
-	return !tool_problems(&problems);
+	if (tool_value(call, "rendezvous"))
+		return tool_error("who listens meets nobody\n"
+				  "  fix: give HOST:PORT in place of --listen");
+	return tool_address(listen, ret_address);
 }
 
 static bool stream_options_of(const struct tool_call *call, const struct nopal_address *peer,
@@ -441,9 +435,8 @@ static bool stream_options_of(const struct tool_call *call, const struct nopal_a
 	    !properties_read(call, stream->plan, 1, &stream->with))
 		return false;
 	if (size < 1 || (uint64_t)size > limit || stream->interval_ns <= 0) {
-		fprintf(stderr,
-			"error: --size is 1 to %llu bytes with config %s, --interval above 0\n",
-			(unsigned long long)limit, nopal_plan_info(stream->plan)->name);
+		tool_error("--size is 1 to %llu bytes with config %s, --interval above 0",
+			   (unsigned long long)limit, nopal_plan_info(stream->plan)->name);
 		return false;
 	}
 	stream->size = (size_t)size;
@@ -452,9 +445,8 @@ static bool stream_options_of(const struct tool_call *call, const struct nopal_a
 	/* Both open, so neither is the one that is read from by itself. */
 	if (!stream->rendezvous.wanted || tool_value(call, "in") || tool_value(call, "out"))
 		return true;
-	fprintf(stderr, "error: --rendezvous says not who sends\n"
-			"  fix: give --in pipe:, --out pipe:, or both\n");
-	return false;
+	return tool_error("--rendezvous says not who sends\n"
+			  "  fix: give --in pipe:, --out pipe:, or both");
 }
 
 /* False: a problem was printed. */
@@ -463,11 +455,10 @@ static bool stream_peers(const struct tool_call *call, struct stream *stream)
 	if (!call->word_count || !nopal_plan_provides(stream->plan, "fan_out")) {
 		if (call->word_count <= 1)
 			return true;
-		fprintf(stderr,
-			"error: %s and %s: config %s has one destination\n"
-			"  fix: take -c one_to_many_all or multicast, on all sides\n",
-			call->words[0], call->words[1], nopal_plan_info(stream->plan)->name);
-		return false;
+		return tool_error("%s and %s: config %s has one destination\n"
+				  "  fix: take -c one_to_many_all or multicast, on all sides",
+				  call->words[0], call->words[1],
+				  nopal_plan_info(stream->plan)->name);
 	}
 	stream->peer_count = (unsigned)call->word_count;
 	stream->peers = tool_need(calloc(stream->peer_count, sizeof(*stream->peers)));
@@ -485,8 +476,7 @@ static enum tool_exit stream_run(const struct tool_call *call)
 	bool opener;
 
 	if (!config) {
-		fprintf(stderr, "error: -c CONF is missing\n"
-				"  fix: `nopal list configs` names them\n");
+		tool_error("-c CONF is missing\n  fix: `nopal list configs` names them");
 		return TOOL_BAD_INPUT;
 	}
 	if (!stream_address(call, &address, &opener))

@@ -50,19 +50,12 @@ union stream_name {
 /* A bound socket, or a connected one. */
 static int stream_udp_open(const char *address, bool connected)
 {
-	struct nopal_problems problems = { 0 };
 	struct nopal_address parsed;
 	union stream_name name = { 0 };
 	socklen_t length;
 	int fd, bytes = STREAM_UDP_BUFFER;
-	bool good;
 
-	if (connected)
-		good = tool_destination(address, &parsed);
-	else
-		good = nopal_address_parse(address, &parsed, &problems) == 0;
-	tool_problems(&problems);
-	if (!good)
+	if (!(connected ? tool_destination : tool_address)(address, &parsed))
 		return -1;
 	if (nopal_address_is_v4(&parsed)) {
 		name.v4.sin_family = AF_INET;
@@ -81,9 +74,9 @@ static int stream_udp_open(const char *address, bool connected)
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 		return fd;
 	}
-	fprintf(stderr, "error: udp://%s: %s\n  fix: %s\n", address, strerror(errno),
-		connected ? "give an address that this machine can reach"
-			  : "give an address of this machine and a free port");
+	tool_error("udp://%s: %s\n  fix: %s", address, strerror(errno),
+		   connected ? "give an address that this machine can reach"
+			     : "give an address of this machine and a free port");
 	if (fd >= 0)
 		close(fd);
 	return -1;
@@ -110,19 +103,16 @@ static bool stream_end_open(struct stream_end *end, const char *where, bool outp
 			end->fd = -1;
 		}
 		if (end->fd < 0)
-			fprintf(stderr,
-				"error: %s: %s\n"
-				"  fix: give a file that may be %s\n",
-				path, strerror(errno), output ? "written" : "read");
+			tool_error("%s: %s\n  fix: give a file that may be %s", path,
+				   strerror(errno), output ? "written" : "read");
 	} else if (strncmp(where, STREAM_UDP_PREFIX, strlen(STREAM_UDP_PREFIX)) == 0) {
 		end->kind = STREAM_UDP;
 		end->fd = stream_udp_open(where + strlen(STREAM_UDP_PREFIX), output);
 	} else {
 		end->fd = -1;
-		fprintf(stderr,
-			"error: %s %s: it is of no known kind\n"
-			"  fix: pipe:, file:PATH or udp://ADDR:PORT\n",
-			output ? "output" : "input", where);
+		tool_error("%s %s: it is of no known kind\n"
+			   "  fix: pipe:, file:PATH or udp://ADDR:PORT",
+			   output ? "output" : "input", where);
 	}
 	if (end->fd < 0)
 		return false;
@@ -177,7 +167,7 @@ static void stream_in_on_event(void *user)
 			    (errno == EAGAIN || errno == EWOULDBLOCK || in->end.kind == STREAM_UDP))
 				return;
 			if (got < 0)
-				fprintf(stderr, "error: input: %s\n", strerror(errno));
+				tool_error("input: %s", strerror(errno));
 			/* a datagram may be empty */
 			if (got < 0 || (got == 0 && in->end.kind != STREAM_UDP)) {
 				in->over = true;
@@ -265,7 +255,7 @@ struct stream_out {
 
 static void stream_out_give_up(struct stream_out *out)
 {
-	fprintf(stderr, "error: output: %s\n", strerror(errno));
+	tool_error("output: %s", strerror(errno));
 	out->broken = true;
 }
 

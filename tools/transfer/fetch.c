@@ -298,8 +298,7 @@ static void fetching_run(struct fetching *fetching, const struct tool_call *call
 
 		/* There was no memory for a session; or there was one. */
 		live_judge_is_broken(&fetching->judge, &table->progress);
-		fprintf(stderr, "error: no session: %s\n",
-			broke ? "it broke at once" : "out of memory");
+		tool_error("no session: %s", broke ? "it broke at once" : "out of memory");
 		fetching->exit = broke ? TOOL_FAILED : TOOL_ENVIRONMENT;
 		return;
 	}
@@ -312,8 +311,7 @@ static void fetching_run(struct fetching *fetching, const struct tool_call *call
 	table_end(table);
 	if (fetching->kept)
 		progress_say(&table->progress,
-			     "%s: %llu of %llu bytes are kept; the same "
-			     "command goes on from there",
+			     "%s: %llu of %llu bytes are kept; the same command goes on from there",
 			     fetching->name, (unsigned long long)fetching->kept,
 			     (unsigned long long)table->file.total_bytes);
 	if (fetching->fix)
@@ -326,8 +324,7 @@ enum { WORDS_HASH_DIGITS = 16, WORDS_HASH_BASE = 16 };
 
 static bool fetch_wrong_output(const char *path, const char *why, const char *fix)
 {
-	fprintf(stderr, "error: %s: %s\n  fix: %s\n", path, why, fix);
-	return false;
+	return tool_error("%s: %s\n  fix: %s", path, why, fix);
 }
 
 /* The destination of a served file, option "output" or its last name here: a folder, which is open
@@ -381,27 +378,23 @@ static int fetch_names(const struct tool_call *call)
 
 		if (!refused)
 			continue;
-		fprintf(stderr,
-			"error: %s: %s\n"
-			"  fix: give the file's name as it is below the served "
-			"folder, as film.mkv or films/film.mkv\n",
+		tool_error(
+			"%s: %s\n"
+			"  fix: give the file's name as it is below the served folder, as film.mkv "
+			"or films/film.mkv",
 			name, refused);
 		return 0;
 	}
 	for (size_t i = 0; names > 1 && i < sizeof(of_one_file) / sizeof(*of_one_file); i++) {
 		if (!tool_value(call, of_one_file[i]))
 			continue;
-		fprintf(stderr,
-			"error: --%s with several names\n"
-			"  fix: give this option with one name alone\n",
-			of_one_file[i]);
+		tool_error("--%s with several names\n  fix: give this option with one name alone",
+			   of_one_file[i]);
 		return 0;
 	}
 	if (call->word_count - names > FETCH_SERVERS_MAX) {
-		fprintf(stderr,
-			"error: %d servers\n"
-			"  fix: give at most %d\n",
-			call->word_count - names, FETCH_SERVERS_MAX);
+		tool_error("%d servers\n  fix: give at most %d", call->word_count - names,
+			   FETCH_SERVERS_MAX);
 		return 0;
 	}
 	return names;
@@ -414,13 +407,11 @@ static bool fetching_read(struct fetching *fetching, const struct tool_call *cal
 	const char *hash = tool_value(call, "hash");
 	size_t digits = hash ? strspn(hash, "0123456789abcdefABCDEF") : 0;
 
-	if (hash && (digits != WORDS_HASH_DIGITS || hash[digits])) {
-		fprintf(stderr,
-			"error: --hash %s: no hash of a file\n"
-			"  fix: give the %d digits that `nopal serve` and `nopal fetch` print\n",
+	if (hash && (digits != WORDS_HASH_DIGITS || hash[digits]))
+		return tool_error(
+			"--hash %s: no hash of a file\n"
+			"  fix: give the %d digits that `nopal serve` and `nopal fetch` print",
 			hash, WORDS_HASH_DIGITS);
-		return false;
-	}
 	fetch->given = hash != NULL;
 	fetch->hash = hash ? strtoull(hash, NULL, WORDS_HASH_BASE) : 0;
 	fetching->folder.differs = "is there, and differs (--overwrite replaces it)";

@@ -37,13 +37,9 @@ static bool recv_folder(const struct tool_call *call, struct recv_group *group)
 	folder->overwrite = tool_value(call, "overwrite") != NULL;
 	if (mkdir(path, RECV_FOLDER_MODE) == 0 || errno == EEXIST)
 		folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (folder->fd < 0) {
-		fprintf(stderr,
-			"error: %s: %s\n"
-			"  fix: give a folder that may be written with -o\n",
-			path, strerror(errno));
-		return false;
-	}
+	if (folder->fd < 0)
+		return tool_error("%s: %s\n  fix: give a folder that may be written with -o", path,
+				  strerror(errno));
 	/* A reset key is kept where the user gave a folder for received files. */
 	if (output)
 		kept = reset_key_keep(folder->fd, output, group->reset_key);
@@ -59,21 +55,14 @@ static bool recv_loops_fit(const struct tool_call *call, struct recv_group *grou
 	unsigned long count = text ? strtoul(text, &end, RECV_DECIMAL) : 1;
 
 	if (text &&
-	    (text[0] < '0' || text[0] > '9' || *end || count < 1 || count > NOPAL_SHARDS_MAX)) {
-		fprintf(stderr,
-			"error: --loops %s\n"
-			"  fix: give a number from 1 to %d, one a core\n",
-			text, NOPAL_SHARDS_MAX);
-		return false;
-	}
+	    (text[0] < '0' || text[0] > '9' || *end || count < 1 || count > NOPAL_SHARDS_MAX))
+		return tool_error("--loops %s\n  fix: give a number from 1 to %d, one a core", text,
+				  NOPAL_SHARDS_MAX);
 	for (size_t i = 0; count > 1 && i < sizeof(of_one_loop) / sizeof(*of_one_loop); i++) {
 		if (!tool_value(call, of_one_loop[i]))
 			continue;
-		fprintf(stderr,
-			"error: --%s is of one loop\n"
-			"  fix: leave out --loops, or --%s\n",
-			of_one_loop[i], of_one_loop[i]);
-		return false;
+		return tool_error("--%s is of one loop\n  fix: leave out --loops, or --%s",
+				  of_one_loop[i], of_one_loop[i]);
 	}
 	group->loops = (unsigned)count;
 	group->trace = tool_value(call, "trace");

@@ -184,7 +184,7 @@ void recv_loops_run(struct recv_group *group)
 			      &group->receivers[started]) == 0)
 		started++;
 	if (started < group->count) {
-		fprintf(stderr, "error: no more threads: take fewer --loops\n");
+		tool_error("no more threads: take fewer --loops");
 		recv_loops_stop(group, TOOL_ENVIRONMENT);
 	}
 	loop_run(group->receivers[0].loop);

@@ -25,14 +25,15 @@ static bool send_may_read(const struct tool_call *call, int files)
 			wrong = strerror(errno);
 		else if (!S_ISREG(now.st_mode))
 			wrong = S_ISDIR(now.st_mode) ? "is a folder" : "is no plain file";
-		if (wrong) {
-			fprintf(stderr, "error: %s: %s\n  fix: %s\n", path, wrong,
+		if (wrong)
+			return tool_error(
+				"%s: %s\n"
+				"  fix: %s",
+				path, wrong,
 				strcmp(path, "-") == 0
 					? "pipes go by `nopal stream`"
 					: "give plain files that may be read; a folder goes as "
 					  "an archive, as tar makes it");
-			return false;
-		}
 	}
 	return true;
 }
@@ -56,10 +57,9 @@ static bool send_may_have(const struct nopal_plan *plan, const struct properties
 			wrong = "its messages may overtake others, and pieces keep their order";
 	}
 	if (wrong)
-		fprintf(stderr,
-			"error: --with: %s: %s\n"
-			"  fix: leave it out; `nopal stream` carries data that may get lost\n",
-			with->names[bit - 1], wrong);
+		tool_error("--with: %s: %s\n"
+			   "  fix: leave it out; `nopal stream` carries data that may get lost",
+			   with->names[bit - 1], wrong);
 	return !wrong;
 }
 
@@ -86,15 +86,13 @@ static enum tool_exit send_run(const struct tool_call *call)
 		plan = tool_chosen_plan(call, "bulk");
 	to_many = plan && nopal_plan_provides(plan, "fan_out");
 	if (plan && count - files > 1 && !to_many)
-		fprintf(stderr,
-			"error: %s and %s: config %s has one destination\n"
-			"  fix: take -c one_to_many_all, or _any, _quorum, _balance; or call "
-			"`nopal send` once for each\n",
-			call->words[count - 2], call->words[count - 1],
-			nopal_plan_info(plan)->name);
+		tool_error("%s and %s: config %s has one destination\n"
+			   "  fix: take -c one_to_many_all, or _any, _quorum, _balance; or call "
+			   "`nopal send` once for each",
+			   call->words[count - 2], call->words[count - 1],
+			   nopal_plan_info(plan)->name);
 	else if (plan && tool_value(call, "small") && (to_many || tool_value(call, "rendezvous")))
-		fprintf(stderr, "error: --small goes to one receiver that listens\n"
-				"  fix: leave --small out\n");
+		tool_error("--small goes to one receiver that listens\n  fix: leave --small out");
 	else if (plan && transfer_plan_fits(plan, false) &&
 		 (nopal_plan_provides(plan, "host_streams") ||
 		  tool_destinations_differ(call, files, peers,

@@ -55,11 +55,9 @@ static bool send_many_rule(struct many *many)
 		table->mode = acks == 1 ? "any" : "quorum";
 	if (table->spread || table->needed <= many->count)
 		return true;
-	fprintf(stderr,
-		"error: %u must have it, and there %s %u\n"
-		"  fix: give more receivers, or --set fan_out.acks=%u\n",
-		table->needed, many->count == 1 ? "is" : "are", many->count, many->count);
-	return false;
+	return tool_error("%u must have it, and there %s %u\n"
+			  "  fix: give more receivers, or --set fan_out.acks=%u",
+			  table->needed, many->count == 1 ? "is" : "are", many->count, many->count);
 }
 
 /* ------------------------------------------------------------------ callbacks */

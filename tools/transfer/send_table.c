@@ -158,9 +158,9 @@ static void table_print(const struct table *table, const char *error, int64_t du
 	char text[TABLE_TEXT_ROOM], size[PROGRESS_RATE_ROOM];
 
 	if (error && strncmp(error, table->file.name, strlen(table->file.name)) == 0) {
-		fprintf(stderr, "error: %s\n", error);
+		tool_error("%s", error);
 	} else if (error) {
-		fprintf(stderr, "error: %s: %s\n", table->file.name, error);
+		tool_error("%s: %s", table->file.name, error);
 	} else if (table->fetched) {
 		snprintf(text, sizeof(text), ", from %u of %u", table_gave(table), table->count);
 		progress_print_file(&table->file, duration_ns, text, "");

@@ -108,10 +108,8 @@ static enum tool_exit serve_run(const struct tool_call *call)
 		return TOOL_BAD_INPUT;
 	serve->files.folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (serve->files.folder < 0) {
-		fprintf(stderr,
-			"error: %s: %s\n"
-			"  fix: give the folder whose files are to be served\n",
-			path, strerror(errno));
+		tool_error("%s: %s\n  fix: give the folder whose files are to be served", path,
+			   strerror(errno));
 		return TOOL_BAD_INPUT;
 	}
 	serve->plan = tool_chosen_plan(call, "fetch");
