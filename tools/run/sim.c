@@ -40,25 +40,19 @@ static void tick(void *user)
 	tick_later(run);
 }
 
-static bool is_connectionless(const struct sim_run *run)
-{
-	for (unsigned i = 0; i < run->load_count; i++)
-		if (run->loads[i].connectionless)
-			return true;
-	return false;
-}
-
 /* Where nothing happens before it is over, the time is the duration's. */
 static void run_world(struct sim_run *run)
 {
 	int64_t end_ns = run->options.duration_ns;
-	bool more = true;
+	bool more = true, connectionless = false;
 
+	for (unsigned i = 0; i < run->load_count; i++)
+		connectionless |= run->loads[i].connectionless;
 	if (run->options.jsonl)
 		tick_later(run);
 	/* Without a handshake nothing says that the receiver is done. */
 	while (nopal_world_now(run->world) < end_ns &&
-	       (run->senders_left || run->receivers_left || is_connectionless(run)) &&
+	       (run->senders_left || run->receivers_left || connectionless) &&
 	       (more = nopal_sim_step(run->world)) &&
 	       (!sim_judge_is_due(run) || sim_judge_goes_on(run)))
 		continue;
@@ -137,38 +131,27 @@ static bool begin(struct sim_run *run)
 	return true;
 }
 
-/* A star whose rays may differ. */
-static int group_network(struct sim_run *run)
-{
-	const struct sim_options *options = &run->options;
-	int error = nopal_sim_host(run->world);
-
-	for (int i = 0; i < options->destinations && error >= 0; i++) {
-		unsigned link =
-			(unsigned)i < options->link_count ? (unsigned)i : options->link_count - 1;
-		int leaf = nopal_sim_host(run->world);
-
-		error = leaf < 0 ? leaf
-				 : nopal_sim_connect(run->world, 0, leaf, &options->forward[link],
-						     &options->reverse[link]);
-	}
-	return error;
-}
-
+/* Of a group, a star whose rays may differ. */
 static int network(struct sim_run *run)
 {
 	const struct sim_options *options = &run->options;
 	const struct nopal_link *forward = options->forward, *reverse = options->reverse;
+	int error;
 
-	if (options->destinations)
-		return group_network(run);
 	if (options->topology == SIM_DUMBBELL)
 		return nopal_sim_dumbbell(run->world, options->pairs, NULL, forward, reverse);
 	if (options->topology == SIM_STAR)
 		return nopal_sim_star(run->world, options->pairs, forward, reverse);
-	if (nopal_sim_host(run->world) < 0 || nopal_sim_host(run->world) < 0)
-		return -ENOMEM;
-	return nopal_sim_connect(run->world, 0, 1, forward, reverse);
+	error = nopal_sim_host(run->world);
+	for (unsigned i = 0; i < sim_places(run) && error >= 0; i++) {
+		unsigned link = i < options->link_count ? i : options->link_count - 1;
+
+		error = nopal_sim_host(run->world);
+		if (error >= 0)
+			error = nopal_sim_connect(run->world, 0, error, &forward[link],
+						  &reverse[link]);
+	}
+	return error;
 }
 
 static bool make_world(struct sim_run *run)
@@ -227,41 +210,24 @@ struct loads {
 	unsigned count;
 };
 
-static bool load_add(struct loads *loads, const struct tool_call *call, const char *word,
-		     const struct sim_options *options)
-{
-	struct tool_call *own = tool_need(calloc(1, sizeof(*own)));
-	struct sim_load *load = &loads->one[loads->count];
-	const char *config;
-	bool read = sim_word_read(call, word, own, &config, &loads->text[loads->count]);
-
-	loads->count++;
-	if (read)
-		load->plan = tool_plan(own, config);
-	read = load->plan && sim_layers_fit(options, load->plan) && sim_load_read(own, load);
-	free(own);
-	return read;
-}
-
 static bool loads_read(struct loads *loads, const struct tool_call *call,
 		       const struct sim_options *options)
 {
-	if (call->word_count > SIM_LOADS)
-		return tool_error("more than %d configs\n  fix: give fewer", SIM_LOADS);
-	for (int i = 0; i < call->word_count; i++)
-		if (!load_add(loads, call, call->words[i], options))
-			return false;
-	return true;
-}
+	struct tool_call *own = tool_need(calloc(1, sizeof(*own)));
+	bool read = call->word_count <= SIM_LOADS ||
+		    tool_error("more than %d configs\n  fix: give fewer", SIM_LOADS);
 
-static void loads_free(struct loads *loads)
-{
-	for (unsigned i = 0; i < loads->count; i++) {
-		if (loads->one[i].plan)
-			nopal_plan_unref(loads->one[i].plan);
-		free(loads->text[i]);
+	for (int i = 0; read && i < call->word_count; i++) {
+		struct sim_load *load = &loads->one[loads->count];
+		const char *config;
+
+		if (sim_word_read(call, call->words[i], own, &config, &loads->text[loads->count++]))
+			load->plan = tool_plan(own, config);
+		read = load->plan && sim_layers_fit(options, load->plan) &&
+		       sim_load_read(own, load);
 	}
-	free(loads);
+	free(own);
+	return read;
 }
 
 static enum tool_exit run_seed(struct loads *loads, const struct sim_options *options,
@@ -280,40 +246,35 @@ static enum tool_exit run_seed(struct loads *loads, const struct sim_options *op
 }
 
 /* A run for each seed; the worst of them is the whole's. */
-static enum tool_exit run_seeds(struct loads *loads, const struct sim_options *options)
-{
-	struct sim_series *series = sim_series_new(options, loads->one, loads->count);
-	enum tool_exit worst = TOOL_GOOD;
-
-	for (uint64_t seed = options->seed; seed <= options->last_seed; seed++) {
-		enum tool_exit one = run_seed(loads, options, seed, series);
-
-		if (one > worst)
-			worst = one;
-		if (one == TOOL_BAD_INPUT || one == TOOL_ENVIRONMENT)
-			break;
-	}
-	if (worst <= TOOL_FAILED)
-		sim_series_print(series);
-	sim_series_free(series);
-	return worst;
-}
-
 static enum tool_exit sim_main(const struct tool_call *call)
 {
+	enum tool_exit worst = TOOL_GOOD, one;
 	struct sim_options options = { 0 };
+	struct sim_series *series = NULL;
 	struct loads *loads;
-	enum tool_exit exit = TOOL_BAD_INPUT;
 
 	if (!sim_options_read(call, &options))
 		return TOOL_BAD_INPUT;
 	loads = tool_need(calloc(1, sizeof(*loads)));
-	if (loads_read(loads, call, &options))
-		exit = options.seed == options.last_seed
-			       ? run_seed(loads, &options, options.seed, NULL)
-			       : run_seeds(loads, &options);
-	loads_free(loads);
-	return exit;
+	if (!loads_read(loads, call, &options))
+		worst = TOOL_BAD_INPUT;
+	if (options.seed < options.last_seed)
+		series = sim_series_new(&options, loads->one, loads->count);
+	for (uint64_t seed = options.seed; seed <= options.last_seed && worst <= TOOL_FAILED;
+	     seed++) {
+		one = run_seed(loads, &options, seed, series);
+		worst = one > worst ? one : worst;
+	}
+	if (series && worst <= TOOL_FAILED)
+		sim_series_print(series);
+	if (series)
+		sim_series_free(series);
+	for (unsigned i = 0; i < loads->count; i++) {
+		nopal_plan_unref(loads->one[i].plan);
+		free(loads->text[i]);
+	}
+	free(loads);
+	return worst;
 }
 
 static const struct tool_option sim_table[] = {

@@ -116,23 +116,14 @@ static void progress_mark(struct sim_run *run)
 	progress->link = link_of(run);
 }
 
-/* So many receivers are to have a message of the flow. */
-static unsigned receivers_wanted(const struct sim_flow *flow, unsigned kind)
-{
-	const struct nopal_guarantee *one =
-		&flow->load->kinds.one[kind].promised.quality[NOPAL_RECEIVERS];
-	int64_t bound = judge_bound(flow->load->plan, one);
-
-	if (one->value == NOPAL_EVERY)
-		return flow->receiver_count;
-	return (one->value & NOPAL_SO_MANY) && bound > 0 ? (unsigned)bound : 1;
-}
-
 bool sim_judge_misses(const struct sim_receiver *receiver, uint64_t number)
 {
 	const struct sim_flow *flow = receiver->flow;
-	unsigned kind = sim_kind_of(&flow->load->kinds, number), wanted, have = 0;
+	unsigned kind = sim_kind_of(&flow->load->kinds, number), wanted = 1, have = 0;
+	const struct nopal_guarantee *receivers =
+		&flow->load->kinds.one[kind].promised.quality[NOPAL_RECEIVERS];
 	uint64_t only = 0;
+	int64_t bound;
 
 	if (sim_traffic_seen(receiver->seen, number))
 		return false;
@@ -140,7 +131,12 @@ bool sim_judge_misses(const struct sim_receiver *receiver, uint64_t number)
 		only = properties_value(&flow->load->kinds.with, number, "destination");
 	if (only)
 		return only == (uint64_t)(receiver - flow->receivers) + 1;
-	wanted = receivers_wanted(flow, kind);
+	/* So many receivers are to have it. */
+	bound = judge_bound(flow->load->plan, receivers);
+	if (receivers->value == NOPAL_EVERY)
+		wanted = flow->receiver_count;
+	else if ((receivers->value & NOPAL_SO_MANY) && bound > 0)
+		wanted = (unsigned)bound;
 	for (unsigned i = 0; wanted < flow->receiver_count && i < flow->receiver_count; i++)
 		have += sim_traffic_seen(flow->receivers[i].seen, number);
 	return have < wanted;
@@ -201,11 +197,8 @@ bool sim_judge_goes_on(struct sim_run *run)
 	};
 
 	/* All sessions together. */
-	for (int i = 0; i < run->options.flows; i++) {
-		const struct sim_flow *flow = &run->flows[i];
-
-		facts_of_flow(&facts, flow);
-	}
+	for (int i = 0; i < run->options.flows; i++)
+		facts_of_flow(&facts, &run->flows[i]);
 	if (judge_storms(&facts))
 		return false;
 	if (!progress->patience_ns || progress->count != progress->marked) {
@@ -263,14 +256,6 @@ static int end_of(const struct sim_end *end)
 	return end->ended ? end->how : JUDGE_OPEN;
 }
 
-static bool corrupts(const struct sim_options *options)
-{
-	for (unsigned i = 0; i < options->link_count; i++)
-		if (options->forward[i].corrupt || options->reverse[i].corrupt)
-			return true;
-	return false;
-}
-
 /* The facts that all messages to a receiver have in common. */
 static void facts_make(const struct sim_run *run, const struct sim_receiver *receiver,
 		       struct judge_facts *facts)
@@ -284,7 +269,6 @@ static void facts_make(const struct sim_run *run, const struct sim_receiver *rec
 		.numbered = flow->load->size >= SIM_HEAD_BYTES,
 		.counted = true,
 		.bytes_seen = true,
-		.link_corrupts = corrupts(&run->options),
 		.receiver_restarted = receiver->accepted > 1,
 		.sent = flow->next,
 		.delivered = receiver->tally.delivered_messages,
@@ -296,17 +280,22 @@ static void facts_make(const struct sim_run *run, const struct sim_receiver *rec
 		.stranded = receiver->end.stranded,
 		.steps = run->progress.steps / (uint64_t)run->options.flows,
 	};
+	for (unsigned i = 0; i < run->options.link_count; i++)
+		facts->link_corrupts |=
+			run->options.forward[i].corrupt || run->options.reverse[i].corrupt;
 	facts_of_flow(facts, flow);
 	if (flow->no_room)
 		facts->sender_end = NOPAL_RESOURCE;
 }
 
-/* What came of the messages of one kind. */
+/* Messages of a kind: how they came, or that they never did, and their outcomes as told. */
 static void facts_of_kind(const struct sim_receiver *receiver, unsigned kind,
 			  struct judge_facts *facts)
 {
-	const struct sim_kinds *kinds = &receiver->flow->load->kinds;
+	const struct sim_flow *flow = receiver->flow;
+	const struct sim_kinds *kinds = &flow->load->kinds;
 	const struct sim_came *came = &receiver->history.came[kind];
+	const uint8_t *seen = receiver->seen;
 
 	facts->names = *kinds->one[kind].names ? kinds->one[kind].names : NULL;
 	facts->twice = came->twice;
@@ -317,44 +306,21 @@ static void facts_of_kind(const struct sim_receiver *receiver, unsigned kind,
 	facts->early = came->early;
 	facts->relabelled = came->relabelled;
 	facts->missing = facts->gaps = facts->lies = facts->given_up = (struct judge_count){ 0 };
-}
-
-static void missing_note(const struct sim_receiver *receiver, uint64_t number,
-			 struct judge_facts *facts)
-{
-	const struct sim_flow *flow = receiver->flow;
-
-	judge_note(&facts->missing, number);
-	if (number < receiver->history.beyond_gapless)
-		judge_note(&facts->gaps, number);
-	if (sim_traffic_seen(flow->told, number))
-		judge_note(&facts->lies, number);
-	if (sim_traffic_seen(flow->given_up, number))
-		judge_note(&facts->given_up, number);
-}
-
-/* Messages of a kind that never came, and their outcomes as told. */
-static void facts_of_missing(const struct sim_receiver *receiver, unsigned kind,
-			     struct judge_facts *facts)
-{
-	const struct sim_flow *flow = receiver->flow;
-	const uint8_t *seen = receiver->seen;
-
 	for (uint64_t i = 0; facts->numbered && i < flow->next; i++) {
-		if (i % SIM_SEEN_AT_ONCE == 0 && seen[i / SIM_SEEN_AT_ONCE] == SIM_SEEN_ALL)
+		if (i % SIM_SEEN_AT_ONCE == 0 && seen[i / SIM_SEEN_AT_ONCE] == SIM_SEEN_ALL) {
 			i += SIM_SEEN_AT_ONCE - 1;
-		else if (sim_kind_of(&flow->load->kinds, i) == kind &&
-			 sim_judge_misses(receiver, i))
-			missing_note(receiver, i, facts);
+			continue;
+		}
+		if (sim_kind_of(kinds, i) != kind || !sim_judge_misses(receiver, i))
+			continue;
+		judge_note(&facts->missing, i);
+		if (i < receiver->history.beyond_gapless)
+			judge_note(&facts->gaps, i);
+		if (sim_traffic_seen(flow->told, i))
+			judge_note(&facts->lies, i);
+		if (sim_traffic_seen(flow->given_up, i))
+			judge_note(&facts->given_up, i);
 	}
-}
-
-static void judgement_add(struct sim_run *run, const struct judgement *one)
-{
-	if (!run->judgement.plan)
-		run->judgement = *one;
-	else
-		judge_join(&run->judgement, one);
 }
 
 /* Each kind of messages by its own promise. */
@@ -367,9 +333,11 @@ static void judge_receiver(struct sim_run *run, const struct sim_receiver *recei
 	facts_make(run, receiver, &facts);
 	for (unsigned kind = 0; kind < flow->load->kinds.count; kind++) {
 		facts_of_kind(receiver, kind, &facts);
-		facts_of_missing(receiver, kind, &facts);
 		judge(flow->load->plan, &facts, &one);
-		judgement_add(run, &one);
+		if (run->judgement.plan)
+			judge_join(&run->judgement, &one);
+		else
+			run->judgement = one;
 		run->lacks_messages |=
 			sim_kind_promises(&flow->load->kinds, kind, NOPAL_DELIVERY, NOPAL_ALL) &&
 			(flow->next < flow->load->messages || facts.missing.times ||

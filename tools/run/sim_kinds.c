@@ -98,22 +98,6 @@ void sim_history_fini(struct sim_history *history)
 	free(history->tags);
 }
 
-static void order_note(struct sim_history *history, const struct sim_kinds *kinds, unsigned kind,
-		       uint64_t number)
-{
-	if (number + 1 > history->beyond)
-		history->beyond = number + 1;
-	if (sim_kind_promises(kinds, kind, NOPAL_ORDER, NOPAL_GAPLESS) &&
-	    number + 1 > history->beyond_gapless)
-		history->beyond_gapless = number + 1;
-	if (!sim_kind_promises(kinds, kind, NOPAL_ORDER, NOPAL_FORWARD))
-		return;
-	if (number + 1 < history->beyond_forward)
-		judge_note(&history->came[kind].overtaken, number);
-	else
-		history->beyond_forward = number + 1;
-}
-
 /* Of many tags the rarer ones are forgotten, and not judged. */
 static void tag_note(struct sim_history *history, const struct sim_kinds *kinds, unsigned kind,
 		     uint64_t number)
@@ -146,27 +130,33 @@ static void named_note(struct sim_history *history, const struct sim_kinds *kind
 	judge_note(&history->came[kind].early, arrival->number);
 }
 
-static void labels_note(struct sim_history *history, const struct sim_kinds *kinds, unsigned kind,
-			const struct sim_arrival *arrival)
-{
-	uint64_t label = properties_value(&kinds->with, arrival->number, "label");
-	uint64_t tag = properties_value(&kinds->with, arrival->number, "tag");
-
-	if (sim_kind_promises(kinds, kind, NOPAL_LABELS, NOPAL_EACH_MESSAGE) &&
-	    ((label && nopal_message_property(arrival->message, kinds->label) != label) ||
-	     (tag && nopal_message_property(arrival->message, kinds->tag) != tag)))
-		judge_note(&history->came[kind].relabelled, arrival->number);
-}
-
 void sim_history_note(struct sim_history *history, const struct sim_kinds *kinds,
 		      const struct sim_arrival *arrival)
 {
-	unsigned kind = sim_kind_of(kinds, arrival->number);
+	uint64_t number = arrival->number;
+	unsigned kind = sim_kind_of(kinds, number);
+	uint64_t label, tag;
+	struct sim_came *came = &history->came[kind];
 
-	order_note(history, kinds, kind, arrival->number);
+	if (number + 1 > history->beyond)
+		history->beyond = number + 1;
+	if (sim_kind_promises(kinds, kind, NOPAL_ORDER, NOPAL_GAPLESS) &&
+	    number + 1 > history->beyond_gapless)
+		history->beyond_gapless = number + 1;
+	if (sim_kind_promises(kinds, kind, NOPAL_ORDER, NOPAL_FORWARD)) {
+		if (number + 1 < history->beyond_forward)
+			judge_note(&came->overtaken, number);
+		else
+			history->beyond_forward = number + 1;
+	}
 	if (!kinds->with.rule_count)
 		return;
-	tag_note(history, kinds, kind, arrival->number);
+	tag_note(history, kinds, kind, number);
 	named_note(history, kinds, kind, arrival);
-	labels_note(history, kinds, kind, arrival);
+	label = properties_value(&kinds->with, number, "label");
+	tag = properties_value(&kinds->with, number, "tag");
+	if (sim_kind_promises(kinds, kind, NOPAL_LABELS, NOPAL_EACH_MESSAGE) &&
+	    ((label && nopal_message_property(arrival->message, kinds->label) != label) ||
+	     (tag && nopal_message_property(arrival->message, kinds->tag) != tag)))
+		judge_note(&came->relabelled, number);
 }

@@ -3,8 +3,9 @@
  * sim_message.c -- the messages of `nopal sim`, known by their bytes.
  *
  * A message of at least 16 bytes begins with the time of its sending and its number, 8 bytes each,
- * big endian; the number's upper 16 bits are the stream.  All other bytes are a piece of one pseudo-random pattern, from a place that depends
- * on the flow and the number, so that bytes of another message or of another place are wrong bytes.
+ * big endian; the number's upper 16 bits are the stream.  All other bytes are a piece of one
+ * pseudo-random pattern, from a place that depends on the flow and the number, so that bytes of
+ * another message or of another place are wrong bytes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -113,25 +114,19 @@ static uint64_t wrong_in_piece(const uint8_t *bytes, const uint8_t *expected, ui
 	return wrong;
 }
 
-static uint64_t wrong_in_time(const struct sim_flow *flow, const struct nopal_message *message,
-			      uint64_t number)
-{
-	uint8_t told[WORD_BYTES], sent[WORD_BYTES];
-
-	nopal_message_copy(message, 0, told, sizeof(told));
-	put_word(sent, (uint64_t)flow->sent_ns[number]);
-	return wrong_in_piece(told, sent, sizeof(sent));
-}
-
 uint64_t sim_message_wrong_bytes(const struct sim_flow *flow, const struct nopal_message *message,
 				 uint64_t number)
 {
 	uint64_t size = nopal_message_length(message), wrong = 0, at = 0;
 	uint64_t skip = size >= SIM_HEAD_BYTES ? SIM_HEAD_BYTES : 0;
 	const uint8_t *expected = pattern_of(flow, number, size);
+	uint8_t told[WORD_BYTES], sent[WORD_BYTES];
 
-	if (skip)
-		wrong = wrong_in_time(flow, message, number);
+	if (skip) {
+		nopal_message_copy(message, 0, told, sizeof(told));
+		put_word(sent, (uint64_t)flow->sent_ns[number]);
+		wrong = wrong_in_piece(told, sent, sizeof(sent));
+	}
 	for (size_t i = 0; i < nopal_message_pieces(message); i++) {
 		uint32_t length;
 		const uint8_t *bytes = nopal_message_piece(message, i, &length);

@@ -24,31 +24,16 @@ enum {
 #define SIM_MAX_BYTES	(INT64_C(1) << 40)   /* of a flow */
 #define SIM_MAX_MESSAGE (INT64_C(1) << 30)   /* bytes of a message */
 
-/* Bytes of a message: a reliable config is for bulk where it cuts messages; of others each message
- * is a datagram. */
-static bool read_size(const struct tool_call *call, struct sim_load *load, int64_t *ret_size)
+/* --bytes, or --messages of --size.  A reliable config is for bulk where it cuts messages; of others
+ * each message is a datagram. */
+static bool read_amount(const struct tool_call *call, struct sim_load *load)
 {
 	uint64_t most = nopal_plan_info(load->plan)->message_limit;
 	uint64_t limit = most < SIM_MAX_MESSAGE ? most : SIM_MAX_MESSAGE;
 	uint64_t natural = nopal_plan_provides(load->plan, "reliability")
 				   ? SIM_BULK_BYTES
 				   : nopal_plan_info(load->plan)->body_bytes;
-	int64_t size = (int64_t)(natural < limit ? natural : limit);
-
-	if (!tool_quantity(call, "size", NOPAL_SIZE, size, &size))
-		return false;
-	if (size < 1 || (uint64_t)size > limit)
-		return tool_error("--size: this config takes messages from 1 to %llu bytes\n"
-				  "  fix: leave it out, or see the limit in `nopal explain`",
-				  (unsigned long long)limit);
-	*ret_size = size;
-	return true;
-}
-
-/* --bytes, or --messages of --size. */
-static bool read_amount(const struct tool_call *call, struct sim_load *load)
-{
-	int64_t size = 0, bytes, messages;
+	int64_t size = (int64_t)(natural < limit ? natural : limit), bytes, messages;
 
 	if (!tool_quantity(call, "bytes", NOPAL_SIZE, SIM_BYTES, &bytes) ||
 	    !tool_quantity(call, "messages", NOPAL_COUNT, 0, &messages))
@@ -56,8 +41,12 @@ static bool read_amount(const struct tool_call *call, struct sim_load *load)
 	if (tool_value(call, "bytes") && tool_value(call, "messages"))
 		return tool_error("--bytes and --messages are both given\n"
 				  "  fix: give one of them; --size goes with both");
-	if (!read_size(call, load, &size))
+	if (!tool_quantity(call, "size", NOPAL_SIZE, size, &size))
 		return false;
+	if (size < 1 || (uint64_t)size > limit)
+		return tool_error("--size: this config takes messages from 1 to %llu bytes\n"
+				  "  fix: leave it out, or see the limit in `nopal explain`",
+				  (unsigned long long)limit);
 	if (tool_value(call, "messages"))
 		bytes = messages > SIM_MAX_BYTES / size ? -1 : messages * size;
 	if (bytes < 1 || bytes > SIM_MAX_BYTES)
@@ -214,18 +203,6 @@ bool sim_layers_fit(const struct sim_options *options, const struct nopal_plan *
 			  info->name);
 }
 
-static bool read_detail(const char *text, struct sim_options *options)
-{
-	options->detail = NOPAL_TRACE_PACKETS;
-	if (!text || strcmp(text, "packets") == 0)
-		return true;
-	if (strcmp(text, "events") != 0)
-		return tool_error("--trace-detail %s: not known\n  fix: write packets or events",
-				  text);
-	options->detail = NOPAL_TRACE_EVENTS;
-	return true;
-}
-
 /* --seed, or --seeds A..B. */
 static bool read_seeds(const struct tool_call *call, struct sim_options *options)
 {
@@ -257,6 +234,8 @@ static bool read_seeds(const struct tool_call *call, struct sim_options *options
 
 bool sim_options_read(const struct tool_call *call, struct sim_options *options)
 {
+	const char *detail = tool_value(call, "trace-detail");
+
 	options->trace = tool_value(call, "trace");
 	options->json = tool_value(call, "json") != NULL;
 	options->jsonl = tool_value(call, "jsonl") != NULL;
@@ -266,9 +245,14 @@ bool sim_options_read(const struct tool_call *call, struct sim_options *options)
 		return false;
 	if (!read_number(call, "destinations", 0, SIM_DESTINATIONS, &options->destinations) ||
 	    !read_number(call, "streams", 1, SIM_STREAMS, &options->streams) ||
-	    !read_pairs(call, options) || !read_links(call, options) ||
-	    !read_detail(tool_value(call, "trace-detail"), options) ||
-	    !tool_quantity(call, "duration", NOPAL_TIME, SIM_DURATION_NS, &options->duration_ns) ||
+	    !read_pairs(call, options) || !read_links(call, options))
+		return false;
+	if (detail && strcmp(detail, "packets") != 0 && strcmp(detail, "events") != 0)
+		return tool_error("--trace-detail %s: not known\n  fix: write packets or events",
+				  detail);
+	options->detail =
+		detail && strcmp(detail, "events") == 0 ? NOPAL_TRACE_EVENTS : NOPAL_TRACE_PACKETS;
+	if (!tool_quantity(call, "duration", NOPAL_TIME, SIM_DURATION_NS, &options->duration_ns) ||
 	    !tool_quantity(call, "every", NOPAL_TIME, NOPAL_SECOND, &options->every_ns) ||
 	    !read_seeds(call, options))
 		return false;

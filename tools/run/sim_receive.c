@@ -59,25 +59,17 @@ static void *receiver_accepted(struct nopal_session *session, void *listener_use
 	return guest;
 }
 
-/* A stream without a message is the first one of which nothing has come. */
-static void guest_settle_late(struct sim_guest *guest)
-{
-	const struct sim_listener *listener = guest->listener;
-
-	for (unsigned i = 0; !guest->receiver && i < (unsigned)listener->run->options.streams; i++)
-		if (!sim_flow_of(listener->run, listener->pair, i)
-			     ->receivers[listener->place]
-			     .accepted)
-			guest_settle(guest, i);
-}
-
 static void receiver_ended(struct nopal_session *session, enum nopal_end how, const char *text,
 			   void *user)
 {
 	struct sim_guest *guest = user;
-	struct sim_run *run = guest->listener->run;
+	const struct sim_listener *listener = guest->listener;
+	struct sim_run *run = listener->run;
 
-	guest_settle_late(guest);
+	/* A stream without a message is the first one of which nothing has come. */
+	for (unsigned i = 0; !guest->receiver && i < (unsigned)run->options.streams; i++)
+		if (!sim_flow_of(run, listener->pair, i)->receivers[listener->place].accepted)
+			guest_settle(guest, i);
 	if (guest->receiver) {
 		free(guest->receiver->end.text);
 		sim_traffic_end(run, &guest->receiver->end, session, how, text);
@@ -86,49 +78,33 @@ static void receiver_ended(struct nopal_session *session, enum nopal_end how, co
 	sim_traffic_advance(run);
 }
 
-/* A message that nobody sent. */
-static void receiver_note_stranger(struct sim_receiver *receiver, uint64_t length)
-{
-	receiver->tally.wrong_messages++;
-	receiver->tally.wrong_bytes += length;
-	judge_note(&receiver->history.came[0].wrong, receiver->history.beyond);
-}
-
-/* The place of a message with a number among the others, and its delay. */
-static void receiver_note_number(struct sim_receiver *receiver, const struct nopal_message *message,
-				 uint64_t number)
-{
-	const struct sim_flow *flow = receiver->flow;
-	const struct sim_load *load = flow->load;
-	struct sim_arrival arrival = { message, number,
-				       nopal_world_now(flow->run->world) - flow->sent_ns[number],
-				       receiver->seen };
-	struct sim_came *came = &receiver->history.came[sim_kind_of(&load->kinds, number)];
-	bool late = load->deadline_count && arrival.delay_ns > load->deadline_ns[0];
-
-	receiver->tally.out_of_order_messages += number + 1 < receiver->history.beyond;
-	receiver->tally.late_messages += late;
-	receiver->delay_ns[number] = arrival.delay_ns;
-	came->delivered++;
-	came->late += late;
-	sim_history_note(&receiver->history, &load->kinds, &arrival);
-}
-
-/* A message of the flow. */
+/* A message of the flow.  One with a number has its place among the others, and a delay. */
 static void receiver_note(struct sim_receiver *receiver, const struct nopal_message *message,
 			  uint64_t number)
 {
 	struct sim_flow *flow = receiver->flow;
-	struct sim_came *came = &receiver->history.came[sim_kind_of(&flow->load->kinds, number)];
+	const struct sim_load *load = flow->load;
+	struct sim_came *came = &receiver->history.came[sim_kind_of(&load->kinds, number)];
 	uint64_t length = nopal_message_length(message), wrong;
 
 	if (length >= SIM_HEAD_BYTES) {
+		struct sim_arrival arrival = { message, number,
+					       nopal_world_now(flow->run->world) -
+						       flow->sent_ns[number],
+					       receiver->seen };
+		bool late = load->deadline_count && arrival.delay_ns > load->deadline_ns[0];
+
 		if (sim_traffic_mark(receiver->seen, number)) {
 			receiver->tally.duplicate_messages++;
 			judge_note(&came->twice, number);
 			return;
 		}
-		receiver_note_number(receiver, message, number);
+		receiver->tally.out_of_order_messages += number + 1 < receiver->history.beyond;
+		receiver->tally.late_messages += late;
+		receiver->delay_ns[number] = arrival.delay_ns;
+		came->delivered++;
+		came->late += late;
+		sim_history_note(&receiver->history, &load->kinds, &arrival);
 	}
 	flow->run->progress.count++;
 	wrong = sim_message_wrong_bytes(flow, message, number);
@@ -146,6 +122,7 @@ static void receiver_received(struct nopal_session *session, struct nopal_messag
 	struct sim_guest *guest = user;
 	struct sim_run *run = guest->listener->run;
 	uint64_t length = nopal_message_length(message), number;
+	struct sim_receiver *receiver;
 
 	(void)session;
 	sim_traffic_touch(run);
@@ -155,10 +132,15 @@ static void receiver_received(struct nopal_session *session, struct nopal_messag
 
 		guest_settle(guest, stream < (unsigned)run->options.streams ? stream : 0);
 	}
-	if (sim_message_is_ours(guest->receiver->flow, message, &number))
-		receiver_note(guest->receiver, message, number);
-	else
-		receiver_note_stranger(guest->receiver, length);
+	receiver = guest->receiver;
+	if (sim_message_is_ours(receiver->flow, message, &number)) {
+		receiver_note(receiver, message, number);
+		return;
+	}
+	/* Nobody sent it. */
+	receiver->tally.wrong_messages++;
+	receiver->tally.wrong_bytes += length;
+	judge_note(&receiver->history.came[0].wrong, receiver->history.beyond);
 }
 
 /* --------------------------------------------------------------------- life */
@@ -169,25 +151,23 @@ static const struct nopal_callbacks receiver_callbacks = {
 	.ended = receiver_ended,
 };
 
-static bool receiver_prepare(struct sim_flow *flow, struct sim_receiver *receiver)
+bool sim_receive_prepare(struct sim_flow *flow)
 {
 	uint64_t messages = flow->load->messages;
 
-	receiver->flow = flow;
-	receiver->seen = calloc(messages / BYTE_BITS + 1, 1);
-	receiver->delay_ns = calloc(messages, sizeof(*receiver->delay_ns));
-	for (uint64_t i = 0; receiver->delay_ns && i < messages; i++)
-		receiver->delay_ns[i] = SIM_NO_DELAY;
-	return sim_history_init(&receiver->history, &flow->load->kinds) && receiver->seen &&
-	       receiver->delay_ns;
-}
-
-bool sim_receive_prepare(struct sim_flow *flow)
-{
 	flow->receivers = calloc(flow->receiver_count, sizeof(*flow->receivers));
-	for (unsigned i = 0; flow->receivers && i < flow->receiver_count; i++)
-		if (!receiver_prepare(flow, &flow->receivers[i]))
+	for (unsigned i = 0; flow->receivers && i < flow->receiver_count; i++) {
+		struct sim_receiver *receiver = &flow->receivers[i];
+
+		receiver->flow = flow;
+		receiver->seen = calloc(messages / BYTE_BITS + 1, 1);
+		receiver->delay_ns = calloc(messages, sizeof(*receiver->delay_ns));
+		for (uint64_t m = 0; receiver->delay_ns && m < messages; m++)
+			receiver->delay_ns[m] = SIM_NO_DELAY;
+		if (!sim_history_init(&receiver->history, &flow->load->kinds) || !receiver->seen ||
+		    !receiver->delay_ns)
 			return false;
+	}
 	return flow->receivers != NULL;
 }
 

@@ -58,19 +58,23 @@ uint64_t sim_report_goodput(const struct sim_receiver *receiver)
 			       receiver->last_delivery_ns - receiver->flow->run->first_send_ns);
 }
 
-static int delay_compare(const void *a, const void *b)
+static int value_compare(const void *a, const void *b)
 {
 	int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
 
 	return (left > right) - (left < right);
 }
 
-/* The smallest delay that `percent` of all do not exceed. */
-static int64_t delay_at(const int64_t *delays, uint64_t count, unsigned percent)
+void sim_report_sort(int64_t *values, uint64_t count)
+{
+	qsort(values, count, sizeof(*values), value_compare);
+}
+
+int64_t sim_report_at(const int64_t *values, uint64_t count, unsigned percent)
 {
 	uint64_t rank = (count * percent + PERCENT - 1) / PERCENT;
 
-	return count ? delays[rank ? rank - 1 : 0] : 0;
+	return count ? values[rank ? rank - 1 : 0] : 0;
 }
 
 /* Which messages: of a load, a flow or a receiver (NULL: of all), and of a kind (SIM_KINDS: of
@@ -121,10 +125,10 @@ static struct sim_delays delays_of(const struct sim_run *run, const struct choic
 	struct sim_delays found = { .count = count };
 
 	delays_gather(run, choice, delays);
-	qsort(delays, count, sizeof(*delays), delay_compare);
-	found.p50_ns = delay_at(delays, count, MEDIAN);
-	found.p99_ns = delay_at(delays, count, TAIL);
-	found.max_ns = delay_at(delays, count, PERCENT);
+	sim_report_sort(delays, count);
+	found.p50_ns = sim_report_at(delays, count, MEDIAN);
+	found.p99_ns = sim_report_at(delays, count, TAIL);
+	found.max_ns = sim_report_at(delays, count, PERCENT);
 	free(delays);
 	return found;
 }
@@ -182,16 +186,6 @@ void sim_report_kind(const struct sim_run *run, const struct sim_load *load, uns
 	}
 }
 
-static void totals_of_receiver(struct sim_totals *totals, const struct sim_receiver *receiver)
-{
-	counters_add(&totals->receiver, &receiver->end.counters);
-#define ADD(name) totals->tally.name += receiver->tally.name;
-	SIM_TALLY(ADD)
-#undef ADD
-	if (receiver->last_delivery_ns > totals->last_delivery_ns)
-		totals->last_delivery_ns = receiver->last_delivery_ns;
-}
-
 /* Jain's index, (sum x)^2 / (n * sum x^2), in millionths.  Shares are taken in a unit that keeps
  * 10000 flows of 100 Gbit/s within 64 bits. */
 static uint64_t fairness(const struct sim_run *run)
@@ -226,8 +220,16 @@ static void totals_make(const struct sim_run *run, struct sim_totals *totals)
 		}
 		totals->messages_sent += flow->next;
 		totals->sent_bytes += flow->sent_bytes;
-		for (unsigned r = 0; r < flow->receiver_count; r++)
-			totals_of_receiver(totals, &flow->receivers[r]);
+		for (unsigned r = 0; r < flow->receiver_count; r++) {
+			const struct sim_receiver *receiver = &flow->receivers[r];
+
+			counters_add(&totals->receiver, &receiver->end.counters);
+#define ADD(name) totals->tally.name += receiver->tally.name;
+			SIM_TALLY(ADD)
+#undef ADD
+			if (receiver->last_delivery_ns > totals->last_delivery_ns)
+				totals->last_delivery_ns = receiver->last_delivery_ns;
+		}
 		totals->all_delivered &= flow->complete;
 		totals->all_well &= !flow->sender.ended || flow->sender.how == NOPAL_ENDED_WELL;
 	}
@@ -322,13 +324,12 @@ static void kind_row(const struct sim_run *run, const struct sim_load *load, uns
 	time_row("  their delay, p99", row.delays.p99_ns);
 }
 
-static void title_row(const struct sim_run *run)
+void sim_report_title(const struct sim_options *options, const struct sim_load *loads,
+		      unsigned load_count)
 {
-	for (unsigned i = 0; i < run->load_count; i++)
-		printf("%s%s", i ? ", " : "", nopal_plan_info(run->loads[i].plan)->name);
-	printf(" over %s, seed %" PRIu64 "\n",
-	       *run->options.link_text ? run->options.link_text : "an ideal link",
-	       run->options.seed);
+	for (unsigned i = 0; i < load_count; i++)
+		printf("%s%s", i ? ", " : "", nopal_plan_info(loads[i].plan)->name);
+	printf(" over %s, seed", *options->link_text ? options->link_text : "an ideal link");
 }
 
 static void late_rows(const struct sim_run *run)
@@ -386,7 +387,8 @@ static void report_table(const struct sim_run *run, const struct sim_totals *tot
 {
 	const struct nopal_counters *sender = &totals->sender;
 
-	title_row(run);
+	sim_report_title(&run->options, run->loads, run->load_count);
+	printf(" %" PRIu64 "\n", run->options.seed);
 	for (int i = 0; i < run->options.flows; i++)
 		flow_rows(&run->flows[i]);
 	time_row("virtual time", totals->duration_ns);

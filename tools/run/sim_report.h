@@ -43,6 +43,12 @@ static inline bool sim_report_took_no_time(uint64_t delivered_bytes, uint64_t go
 	return delivered_bytes > 0 && goodput_bps == 0;
 }
 const char *sim_report_end_word(const struct sim_end *end);
+/* Sorts values; the least that `percent` of sorted ones do not exceed, 0 where there is none. */
+void sim_report_sort(int64_t *values, uint64_t count);
+int64_t sim_report_at(const int64_t *values, uint64_t count, unsigned percent);
+/* Prints the begin of a title: "udt4, bulk over delay 10ms, seed". */
+void sim_report_title(const struct sim_options *options, const struct sim_load *loads,
+		      unsigned load_count);
 /* Messages that were later than a deadline of a load, and the words for it. */
 uint64_t sim_report_late(const struct sim_run *run, unsigned load, unsigned deadline);
 void sim_report_late_name(const struct sim_load *loads, unsigned load_count, unsigned load,

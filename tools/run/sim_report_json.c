@@ -66,6 +66,24 @@ static json_t *link_json(const struct nopal_link_counters *link)
 	return object;
 }
 
+static void put_delays(json_t *object, const struct sim_delays *delays)
+{
+	put(object, "delay_p50_ns", delays->p50_ns);
+	put(object, "delay_p99_ns", delays->p99_ns);
+	put(object, "delay_max_ns", delays->max_ns);
+}
+
+/* What came to one receiver. */
+static void put_receiver(json_t *object, const struct sim_receiver *receiver)
+{
+	struct sim_delays delays = sim_report_delays(receiver);
+
+	put(object, "delivered_messages", receiver->tally.delivered_messages);
+	put(object, "delivered_bytes", receiver->tally.delivered_bytes);
+	put_goodput(object, receiver->tally.delivered_bytes, sim_report_goodput(receiver));
+	put_delays(object, &delays);
+}
+
 static void put_result(json_t *object, const struct sim_run *run, const struct sim_totals *totals)
 {
 	put(object, "duration_ns", totals->duration_ns);
@@ -88,9 +106,7 @@ static void put_result(json_t *object, const struct sim_run *run, const struct s
 	put(object, "lost", totals->sender.segments_lost);
 	put(object, "timeouts", totals->sender.segments_timeout);
 	put(object, "overhead_ppm", totals->overhead_ppm);
-	put(object, "delay_p50_ns", totals->delays.p50_ns);
-	put(object, "delay_p99_ns", totals->delays.p99_ns);
-	put(object, "delay_max_ns", totals->delays.max_ns);
+	put_delays(object, &totals->delays);
 	put(object, "queue_delay_peak_ns", totals->link.queue_delay_peak_ns);
 	put(object, "queue_delay_mean_ns", sim_report_queue_ns(&totals->link));
 	put_hex(object, "trace_hash", run->trace_hash);
@@ -103,35 +119,24 @@ static void json_line(json_t *object, size_t flags)
 	json_decref(object);
 }
 
-static void put_delays(json_t *object, const struct sim_delays *delays)
-{
-	put(object, "delay_p50_ns", delays->p50_ns);
-	put(object, "delay_p99_ns", delays->p99_ns);
-	put(object, "delay_max_ns", delays->max_ns);
-}
-
-static json_t *kind_json(const struct sim_run *run, const struct sim_load *load, unsigned kind)
-{
-	json_t *one = json_object();
-	struct sim_kind_row row;
-
-	sim_report_kind(run, load, kind, &row);
-	put_text(one, "config", nopal_plan_info(load->plan)->name);
-	put_text(one, "properties", row.names);
-	put(one, "sent_messages", row.sent);
-	put(one, "delivered_messages", row.delivered);
-	put(one, "late_messages", row.late);
-	put_delays(one, &row.delays);
-	return one;
-}
-
 static json_t *kinds_json(const struct sim_run *run)
 {
 	json_t *array = json_array();
 
 	for (unsigned l = 0; l < run->load_count; l++)
-		for (unsigned i = 0; i < run->loads[l].kinds.count; i++)
-			json_array_append_new(array, kind_json(run, &run->loads[l], i));
+		for (unsigned i = 0; i < run->loads[l].kinds.count; i++) {
+			json_t *one = json_object();
+			struct sim_kind_row row;
+
+			sim_report_kind(run, &run->loads[l], i, &row);
+			put_text(one, "config", nopal_plan_info(run->loads[l].plan)->name);
+			put_text(one, "properties", row.names);
+			put(one, "sent_messages", row.sent);
+			put(one, "delivered_messages", row.delivered);
+			put(one, "late_messages", row.late);
+			put_delays(one, &row.delays);
+			json_array_append_new(array, one);
+		}
 	return array;
 }
 
@@ -151,31 +156,9 @@ static json_t *deadlines_json(const struct sim_run *run)
 	return array;
 }
 
-static json_t *destinations_json(const struct sim_flow *flow)
-{
-	json_t *array = json_array();
-
-	for (unsigned r = 0; r < flow->receiver_count; r++) {
-		const struct sim_receiver *receiver = &flow->receivers[r];
-		struct sim_delays delays = sim_report_delays(receiver);
-		json_t *one = json_object();
-
-		put(one, "destination", r + 1);
-		put_text(one, "end", sim_report_end_word(&receiver->end));
-		put(one, "delivered_messages", receiver->tally.delivered_messages);
-		put(one, "delivered_bytes", receiver->tally.delivered_bytes);
-		put_goodput(one, receiver->tally.delivered_bytes, sim_report_goodput(receiver));
-		put_delays(one, &delays);
-		json_array_append_new(array, one);
-	}
-	return array;
-}
-
 static json_t *flow_json(const struct sim_flow *flow)
 {
-	const struct sim_receiver *first = &flow->receivers[0];
-	struct sim_delays delays = sim_report_delays(first);
-	json_t *one = json_object();
+	json_t *one = json_object(), *destinations;
 
 	put_text(one, "config", nopal_plan_info(flow->load->plan)->name);
 	put(one, "stream", flow->stream);
@@ -183,15 +166,21 @@ static json_t *flow_json(const struct sim_flow *flow)
 	if (flow->sender.text && *flow->sender.text)
 		put_text(one, "why", flow->sender.text);
 	put(one, "sent_messages", flow->next);
-	if (flow->run->options.destinations) {
-		json_object_set_new(one, "destinations", destinations_json(flow));
+	if (!flow->run->options.destinations) {
+		put_text(one, "peer_end", sim_report_end_word(&flow->receivers[0].end));
+		put_receiver(one, &flow->receivers[0]);
 		return one;
 	}
-	put_text(one, "peer_end", sim_report_end_word(&first->end));
-	put(one, "delivered_messages", first->tally.delivered_messages);
-	put(one, "delivered_bytes", first->tally.delivered_bytes);
-	put_goodput(one, first->tally.delivered_bytes, sim_report_goodput(first));
-	put_delays(one, &delays);
+	destinations = json_array();
+	for (unsigned r = 0; r < flow->receiver_count; r++) {
+		json_t *destination = json_object();
+
+		put(destination, "destination", r + 1);
+		put_text(destination, "end", sim_report_end_word(&flow->receivers[r].end));
+		put_receiver(destination, &flow->receivers[r]);
+		json_array_append_new(destinations, destination);
+	}
+	json_object_set_new(one, "destinations", destinations);
 	return one;
 }
 

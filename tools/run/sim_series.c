@@ -81,20 +81,6 @@ static void figure_add(struct sim_series *series, const char *name, enum unit un
 	figure->values[series->runs] = value;
 }
 
-static void add_late(struct sim_series *series, const struct sim_run *run, uint64_t delivered)
-{
-	char name[NAME_ROOM];
-
-	for (unsigned l = 0; l < run->load_count; l++)
-		for (unsigned i = 0; i < run->loads[l].deadline_count; i++) {
-			sim_report_late_name(run->loads, run->load_count, l, i, name, sizeof(name));
-			figure_add(series, name, UNIT_PPM,
-				   delivered ? (int64_t)nopal_scale(sim_report_late(run, l, i),
-								    SIM_MILLION, delivered)
-					     : 0);
-		}
-}
-
 static void add_receiver(struct sim_series *series, const struct sim_receiver *receiver)
 {
 	const struct sim_flow *flow = receiver->flow;
@@ -116,7 +102,7 @@ void sim_series_add(struct sim_series *series, const struct sim_run *run,
 {
 	const struct sim_tally *tally = &totals->tally;
 	bool many = run->options.flows > 1 || sim_places(run) > 1;
-	char hash[HEX_ROOM];
+	char hash[HEX_ROOM], name[NAME_ROOM];
 
 	series->at = 0;
 	figure_add(series, "virtual time", UNIT_NS, totals->duration_ns);
@@ -127,7 +113,14 @@ void sim_series_add(struct sim_series *series, const struct sim_run *run,
 	if (many)
 		figure_add(series, "fairness (Jain)", UNIT_PPM, (int64_t)totals->fairness_ppm);
 	figure_add(series, "out of order", UNIT_COUNT, (int64_t)tally->out_of_order_messages);
-	add_late(series, run, tally->delivered_messages);
+	for (unsigned l = 0; l < run->load_count; l++)
+		for (unsigned i = 0; i < run->loads[l].deadline_count; i++) {
+			uint64_t late = sim_report_late(run, l, i), of = tally->delivered_messages;
+
+			sim_report_late_name(run->loads, run->load_count, l, i, name, sizeof(name));
+			figure_add(series, name, UNIT_PPM,
+				   of ? (int64_t)nopal_scale(late, SIM_MILLION, of) : 0);
+		}
 	figure_add(series, "message delay, p50", UNIT_NS, totals->delays.p50_ns);
 	figure_add(series, "message delay, p99", UNIT_NS, totals->delays.p99_ns);
 	figure_add(series, "message delay, max", UNIT_NS, totals->delays.max_ns);
@@ -145,21 +138,6 @@ void sim_series_add(struct sim_series *series, const struct sim_run *run,
 }
 
 /* --------------------------------------------------------------------- printing */
-
-static int value_compare(const void *a, const void *b)
-{
-	int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-
-	return (left > right) - (left < right);
-}
-
-/* The smallest value that `percent` of all do not exceed; they are sorted. */
-static int64_t value_at(const struct figure *figure, size_t runs, unsigned percent)
-{
-	size_t rank = (runs * percent + PERCENT - 1) / PERCENT;
-
-	return figure->values[rank ? rank - 1 : 0];
-}
 
 static const char *value_text(enum unit unit, int64_t value, char text[VALUE_ROOM])
 {
@@ -198,11 +176,9 @@ static void print_table(const struct sim_series *series)
 {
 	char text[VALUE_ROOM];
 
-	for (unsigned i = 0; i < series->load_count; i++)
-		printf("%s%s", i ? ", " : "", nopal_plan_info(series->loads[i].plan)->name);
-	printf(" over %s, seeds %" PRIu64 "..%" PRIu64 ": %zu of %zu runs were good\n",
-	       *series->options->link_text ? series->options->link_text : "an ideal link",
-	       series->options->seed, series->options->last_seed, series->good, series->runs);
+	sim_report_title(series->options, series->loads, series->load_count);
+	printf("s %" PRIu64 "..%" PRIu64 ": %zu of %zu runs were good\n", series->options->seed,
+	       series->options->last_seed, series->good, series->runs);
 	printf("  %-22s", "");
 	for (size_t c = 0; c < COLUMNS; c++)
 		printf(" %15s", columns[c].name);
@@ -212,10 +188,10 @@ static void print_table(const struct sim_series *series)
 
 		printf("  %-22s", figure->name);
 		for (size_t c = 0; c < COLUMNS; c++)
-			printf(" %15s",
-			       value_text(figure->unit,
-					  value_at(figure, series->runs, columns[c].percent),
-					  text));
+			printf(" %15s", value_text(figure->unit,
+						   sim_report_at(figure->values, series->runs,
+								 columns[c].percent),
+						   text));
 		printf("\n");
 	}
 }
@@ -234,9 +210,9 @@ static void print_json(const struct sim_series *series)
 					units[figure->unit]);
 
 		for (size_t c = 0; c < COLUMNS; c++)
-			json_object_set_new(
-				one, columns[c].json,
-				json_integer(value_at(figure, series->runs, columns[c].percent)));
+			json_object_set_new(one, columns[c].json,
+					    json_integer(sim_report_at(figure->values, series->runs,
+								       columns[c].percent)));
 		json_array_append_new(figures, one);
 	}
 	json_object_update_new(
@@ -255,7 +231,7 @@ static void print_json(const struct sim_series *series)
 void sim_series_print(struct sim_series *series)
 {
 	for (size_t i = 0; i < series->figure_count; i++)
-		qsort(series->figures[i].values, series->runs, sizeof(int64_t), value_compare);
+		sim_report_sort(series->figures[i].values, series->runs);
 	if (series->options->json)
 		print_json(series);
 	else

@@ -53,23 +53,9 @@ static int send_next(struct sim_flow *flow, int64_t now_ns)
 	return error;
 }
 
-/* After all that is due was sent, the end follows, or a later message.  Where the send buffer is
- * full, `writable` follows by itself. */
-static void pump_later(struct sim_flow *flow, int64_t now_ns)
-{
-	if (flow->sender.session && flow->next == flow->load->messages) {
-		flow->closed = true;
-		nopal_session_close(flow->sender.session);
-	} else if (flow->sender.session && !flow->call_set &&
-		   message_due(flow, flow->next) > now_ns) {
-		flow->call_set = nopal_sim_at(flow->run->world, message_due(flow, flow->next),
-					      pump_call, flow) == 0;
-		if (!flow->call_set)
-			nopal_session_abort(flow->sender.session, strerror(ENOMEM));
-	}
-}
-
-/* Callbacks may come from within nopal_send_message(): one pump at a time. */
+/* Sends all that is due; then the end follows, or a later message.  Where the send buffer is full,
+ * `writable` follows by itself.  Callbacks may come from within nopal_send_message(): one pump at a
+ * time. */
 static void pump(struct sim_flow *flow)
 {
 	int64_t now_ns = nopal_world_now(flow->run->world);
@@ -81,7 +67,16 @@ static void pump(struct sim_flow *flow)
 	while (!error && flow->sender.session && flow->next < flow->load->messages &&
 	       message_due(flow, flow->next) <= now_ns)
 		error = send_next(flow, now_ns);
-	pump_later(flow, now_ns);
+	if (flow->sender.session && flow->next == flow->load->messages) {
+		flow->closed = true;
+		nopal_session_close(flow->sender.session);
+	} else if (flow->sender.session && !flow->call_set &&
+		   message_due(flow, flow->next) > now_ns) {
+		flow->call_set = nopal_sim_at(flow->run->world, message_due(flow, flow->next),
+					      pump_call, flow) == 0;
+		if (!flow->call_set)
+			nopal_session_abort(flow->sender.session, strerror(ENOMEM));
+	}
 	flow->pumping = false;
 }
 
@@ -182,10 +177,10 @@ static const struct nopal_callbacks sender_callbacks = {
 	.destination = sender_destination,
 	.ended = sender_ended,
 };
+
 static bool flow_prepare(struct sim_run *run, unsigned index)
 {
 	struct sim_flow *flow = &run->flows[index];
-
 	unsigned streams = (unsigned)run->options.streams;
 
 	*flow = (struct sim_flow){ .run = run,
@@ -202,19 +197,9 @@ static bool flow_prepare(struct sim_run *run, unsigned index)
 	return sim_receive_prepare(flow) && flow->told && flow->given_up && flow->sent_ns;
 }
 
-static bool listeners_prepare(struct sim_run *run)
-{
-	unsigned places = sim_places(run), count = (unsigned)run->options.pairs * places;
-
-	run->listeners = calloc(count, sizeof(*run->listeners));
-	for (unsigned i = 0; run->listeners && i < count; i++)
-		run->listeners[i] =
-			(struct sim_listener){ run, i / places, i % places, NULL, NULL };
-	return run->listeners != NULL;
-}
-
 bool sim_traffic_prepare(struct sim_run *run)
 {
+	unsigned places = sim_places(run), count = (unsigned)run->options.pairs * places;
 	uint64_t size = 0;
 
 	for (unsigned i = 0; i < run->load_count; i++)
@@ -225,25 +210,15 @@ bool sim_traffic_prepare(struct sim_run *run)
 	run->scratch = malloc(size);
 	run->flows = calloc((size_t)run->options.flows, sizeof(*run->flows));
 	run->suspects = calloc(1, sizeof(*run->suspects));
-	if (!run->pattern || !run->scratch || !run->flows || !run->suspects ||
-	    !listeners_prepare(run))
+	run->listeners = calloc(count, sizeof(*run->listeners));
+	if (!run->pattern || !run->scratch || !run->flows || !run->suspects || !run->listeners)
 		return false;
+	for (unsigned i = 0; i < count; i++)
+		run->listeners[i] =
+			(struct sim_listener){ run, i / places, i % places, NULL, NULL };
 	for (int i = 0; i < run->options.flows; i++)
 		if (!flow_prepare(run, (unsigned)i))
 			return false;
-	return true;
-}
-
-/* The others of the listeners of the pair. */
-static bool add_destinations(struct sim_flow *flow, const struct sim_listener *listeners)
-{
-	struct nopal_address address;
-
-	for (unsigned place = 1; place < flow->receiver_count; place++) {
-		nopal_endpoint_local(listeners[place].endpoint, &address);
-		if (nopal_destination_add(flow->sender.session, &address) < 0)
-			return false;
-	}
 	return true;
 }
 
@@ -266,7 +241,13 @@ bool sim_traffic_open(struct sim_run *run, unsigned index, struct nopal_endpoint
 	if (flow->sender.ended)
 		return true;
 	flow->sender.session = session;
-	return flow->stream || add_destinations(flow, listeners);
+	/* The others of the listeners of the pair. */
+	for (unsigned place = 1; !flow->stream && place < flow->receiver_count; place++) {
+		nopal_endpoint_local(listeners[place].endpoint, &peer);
+		if (nopal_destination_add(flow->sender.session, &peer) < 0)
+			return false;
+	}
+	return true;
 }
 
 static void end_finish(struct sim_run *run, const struct sim_flow *flow, struct sim_end *end)
