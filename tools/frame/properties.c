@@ -69,41 +69,35 @@ static const struct nopal_attribute *attribute_find(const struct nopal_plan *pla
 	return at;
 }
 
-static bool refuse_name(const struct rule_text *text, const char *name)
-{
-	char fix[RULE_ROOM];
-	const struct nopal_attribute *at;
-	size_t part = 0, row = 0, length;
-
-	snprintf(fix, sizeof(fix), "the properties of config %s are urgent",
-		 nopal_plan_info(text->plan)->name);
-	while ((at = attribute_at(text->plan, &part, &row))) {
-		length = strlen(fix);
-		snprintf(fix + length, sizeof(fix) - length, ", %s", at->name);
-	}
-	return refuse(text, fix, "no part of the composition reads a property `%s`", name);
-}
-
 /* The bit of a name; where it is new, it gets one. */
 static bool bit_of(const struct rule_text *text, struct properties *properties, const char *name,
 		   unsigned *ret_bit)
 {
-	const struct nopal_attribute *at = attribute_find(text->plan, name);
+	const struct nopal_attribute *at = attribute_find(text->plan, name), *other;
 	unsigned which = nopal_property(text->plan, name);
+	size_t part = 0, row = 0, length;
+	char fix[RULE_ROOM];
 
 	for (unsigned i = 0; i < properties->name_count; i++)
 		if (strcmp(properties->names[i], name) == 0) {
 			*ret_bit = i;
 			return true;
 		}
-	if (!which)
-		return refuse_name(text, name);
-	if (properties->name_count == PROPERTIES_MAX)
+	if (which && properties->name_count == PROPERTIES_MAX)
 		return refuse(text, "give fewer", "more than %d properties", PROPERTIES_MAX);
-	*ret_bit = properties->name_count++;
-	properties->names[*ret_bit] = at ? at->name : "urgent";
-	properties->which[*ret_bit] = which;
-	return true;
+	if (which) {
+		*ret_bit = properties->name_count++;
+		properties->names[*ret_bit] = at ? at->name : "urgent";
+		properties->which[*ret_bit] = which;
+		return true;
+	}
+	snprintf(fix, sizeof(fix), "the properties of config %s are urgent",
+		 nopal_plan_info(text->plan)->name);
+	while ((other = attribute_at(text->plan, &part, &row))) {
+		length = strlen(fix);
+		snprintf(fix + length, sizeof(fix) - length, ", %s", other->name);
+	}
+	return refuse(text, fix, "no part of the composition reads a property `%s`", name);
 }
 
 /* --------------------------------------------------------------------- values */
@@ -239,32 +233,28 @@ static bool assignment_parse(const struct rule_text *text, struct properties *pr
 	return true;
 }
 
-static bool rule_parse(const struct rule_text *text, struct properties *properties)
-{
-	struct property_rule condition = { 0 };
-	char copy[RULE_ROOM], *at = NULL, *comma = NULL, *assignments, *word;
-
-	if (strlen(text->whole) >= sizeof(copy))
-		return refuse(text, RULE_FIX, "it is longer than %d bytes", RULE_ROOM - 1);
-	strcpy(copy, text->whole);
-	assignments = strtok_r(copy, " ", &at);
-	if (!assignments)
-		return refuse(text, RULE_FIX, "it is empty");
-	if (!condition_parse(text, &at, &condition))
-		return false;
-	for (word = strtok_r(assignments, ",", &comma); word; word = strtok_r(NULL, ",", &comma))
-		if (!assignment_parse(text, properties, word, &condition))
-			return false;
-	return true;
-}
-
 bool properties_parse(const char *const *texts, const struct nopal_plan *plan, uint64_t seed,
 		      struct properties *ret_properties)
 {
 	*ret_properties = (struct properties){ .seed = seed };
-	for (; *texts; texts++)
-		if (!rule_parse(&(struct rule_text){ *texts, plan }, ret_properties))
+	for (; *texts; texts++) {
+		const struct rule_text text = { *texts, plan };
+		struct property_rule condition = { 0 };
+		char copy[RULE_ROOM], *at = NULL, *comma = NULL, *assignments, *word;
+
+		if (strlen(*texts) >= sizeof(copy))
+			return refuse(&text, RULE_FIX, "it is longer than %d bytes", RULE_ROOM - 1);
+		strcpy(copy, *texts);
+		assignments = strtok_r(copy, " ", &at);
+		if (!assignments)
+			return refuse(&text, RULE_FIX, "it is empty");
+		if (!condition_parse(&text, &at, &condition))
 			return false;
+		for (word = strtok_r(assignments, ",", &comma); word;
+		     word = strtok_r(NULL, ",", &comma))
+			if (!assignment_parse(&text, ret_properties, word, &condition))
+				return false;
+	}
 	return true;
 }
 
@@ -279,23 +269,6 @@ static uint64_t mix(uint64_t number)
 	return number ^ number >> 31;
 }
 
-static uint64_t computed(const struct property_rule *rule, uint64_t index)
-{
-	for (unsigned i = 0; i < PROPERTY_STEPS && rule->steps[i].op; i++) {
-		uint64_t operand = rule->steps[i].operand;
-
-		if (rule->steps[i].op == '+')
-			index += operand;
-		else if (rule->steps[i].op == '*')
-			index *= operand;
-		else if (rule->steps[i].op == '%')
-			index %= operand;
-		else
-			index = index > operand ? index - operand : 0;
-	}
-	return index;
-}
-
 /* Does the rule set its property of message `index`, and to which value? */
 static bool rule_sets(const struct properties *properties, const struct property_rule *rule,
 		      uint64_t index, uint64_t *ret_value)
@@ -306,12 +279,21 @@ static bool rule_sets(const struct properties *properties, const struct property
 	if (index < rule->first || (index - rule->first) % rule->every ||
 	    drawn % MILLION >= rule->share_ppm)
 		return false;
-	if (rule->kind == PROPERTY_INDEX)
-		*ret_value = computed(rule, index);
-	else if (rule->kind == PROPERTY_RANGE)
-		*ret_value = rule->from + mix(drawn) % (rule->to - rule->from + 1);
-	else
-		*ret_value = rule->from;
+	*ret_value = rule->kind == PROPERTY_INDEX ? index : rule->from;
+	if (rule->kind == PROPERTY_RANGE)
+		*ret_value += mix(drawn) % (rule->to - rule->from + 1);
+	for (unsigned i = 0; i < PROPERTY_STEPS && rule->steps[i].op; i++) {
+		uint64_t operand = rule->steps[i].operand;
+
+		if (rule->steps[i].op == '+')
+			*ret_value += operand;
+		else if (rule->steps[i].op == '*')
+			*ret_value *= operand;
+		else if (rule->steps[i].op == '%')
+			*ret_value %= operand;
+		else
+			*ret_value = *ret_value > operand ? *ret_value - operand : 0;
+	}
 	return true;
 }
 

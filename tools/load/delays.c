@@ -24,7 +24,7 @@
 #include "load/clock.h"
 #include "load/dumbbell.h"
 
-enum { DELAYS_PORT = 9000, DELAYS_POLL_MS = 1000 };
+enum { DELAYS_POLL_MS = 1000 };
 #define DELAYS_OPENING_NS NOPAL_SECOND
 #define DELAYS_GRACE_NS	  (5 * NOPAL_SECOND) /* what is under way may still come */
 /* The paper's TCP, as the kernel has it. */
@@ -250,25 +250,6 @@ static void delays_start(void *user)
 	delays_write(from);
 }
 
-/* Some compositions leave no room in the queue for others that open: all open before they write. */
-static bool delays_join(struct delays_run *run, int flow)
-{
-	struct delays *delays = run->delays;
-	struct delays_end *from = &run->from[flow], *to = &run->to[flow];
-	struct nopal_endpoint *there = nopal_sim_endpoint(run->world, 2 * flow + 1, DELAYS_PORT);
-	struct nopal_endpoint *here = nopal_sim_endpoint(run->world, 2 * flow, 0);
-	struct nopal_address peer;
-
-	from->side.world = to->side.world = run->world;
-	nopal_sim_address(2 * flow + 1, DELAYS_PORT, &peer);
-	return here && there &&
-	       nopal_endpoint_allow(there, delays->plan, NOPAL_ALLOW_CONNECTIONLESS,
-				    &side_callbacks, to) == 0 &&
-	       nopal_open(here, delays->plan, &peer, &side_callbacks, from) &&
-	       nopal_sim_at(run->world, DELAYS_OPENING_NS + delays_stagger(delays, flow),
-			    delays_start, from) >= 0;
-}
-
 bool delays_run(struct delays *delays)
 {
 	struct delays_run run = {
@@ -281,8 +262,16 @@ bool delays_run(struct delays *delays)
 						&delays->forward, &delays->reverse) >= 0;
 
 	run.until_ns = run.from_ns + delays->run_ns;
-	for (int i = 0; good && i < delays->flows; i++)
-		good = delays_join(&run, i);
+	/* Some compositions leave no room in the queue for others that open: all open before they
+	 * write. */
+	for (int i = 0; good && i < delays->flows; i++) {
+		struct delays_end *from = &run.from[i], *to = &run.to[i];
+
+		from->side.world = to->side.world = run.world;
+		good = side_connect(run.world, 2 * i, 2 * i + 1, delays->plan, from, to) &&
+		       nopal_sim_at(run.world, DELAYS_OPENING_NS + delays_stagger(delays, i),
+				    delays_start, from) >= 0;
+	}
 	if (good)
 		nopal_sim_run(run.world, run.until_ns + DELAYS_GRACE_NS);
 	for (int i = 0; good && i < delays->flows; i++)

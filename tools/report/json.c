@@ -96,10 +96,20 @@ static void json_add_cell(const struct report *report, const struct report_table
 	json_array_append_new(cells, cell);
 }
 
-static json_t *json_tables(const struct report *report)
+bool report_json(struct report *report, const char *file)
 {
-	json_t *tables = json_array();
+	char ended[sizeof("2000-01-01T00:00:00Z")];
+	time_t now = time(NULL);
+	json_t *document, *references = json_array(), *tables = json_array();
+	FILE *out;
+	bool good;
 
+	report_sort(report);
+	for (int i = 0; i < report->reference_count; i++)
+		json_array_append_new(references,
+				      json_pack("{s:s, s:s}", "class",
+						report_class_name(report->references[i].class),
+						"row", report->references[i].row));
 	for (int i = 0; i < report->table_count; i++) {
 		const struct report_table *table = &report->tables[i];
 		json_t *cells = json_array();
@@ -110,31 +120,14 @@ static json_t *json_tables(const struct report *report)
 		json_array_append_new(
 			tables, json_pack("{s:s, s:o}", "table", table->name, "cells", cells));
 	}
-	return tables;
-}
-
-bool report_json(struct report *report, const char *file)
-{
-	char ended[sizeof("2000-01-01T00:00:00Z")];
-	time_t now = time(NULL);
-	json_t *document, *references = json_array();
-	FILE *out;
-	bool good;
-
-	report_sort(report);
-	for (int i = 0; i < report->reference_count; i++)
-		json_array_append_new(references,
-				      json_pack("{s:s, s:s}", "class",
-						report_class_name(report->references[i].class),
-						"row", report->references[i].row));
 	strftime(ended, sizeof(ended), "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
 	document = json_pack(
 		"{s:s, s:i, s:s, s:s, s:s, s:s, s:o, s:O, s:O, s:o, s:s*, s:o, s:O, s:O}", "schema",
 		JSON_SCHEMA, "version", JSON_VERSION, "tool", report_tool(report), "measurement",
 		report->name, "nopal", NOPAL_VERSION, "ended", ended, "machine", json_machine(),
 		"options", report->options, "facts", report->facts, "references", references,
-		"beside", report->beside, "tables", json_tables(report), "notes", report->notes,
-		"claims", report->claims);
+		"beside", report->beside, "tables", tables, "notes", report->notes, "claims",
+		report->claims);
 	out = file ? fopen(file, "w") : stdout;
 	good = document && out && json_dumpf(document, out, JSON_INDENT(1)) == 0 &&
 	       fputc('\n', out) != EOF;

@@ -336,8 +336,7 @@ bool fetch_open(struct fetch *fetch)
 	return fetch->group != NULL;
 }
 
-/* Ends the fetch where no server is left to wait for. */
-static void fetch_judge(struct fetch *fetch)
+void fetch_tick(struct fetch *fetch)
 {
 	static const char *const words[][2] = {
 		{ "no server answers",
@@ -350,17 +349,6 @@ static void fetch_judge(struct fetch *fetch)
 	};
 	unsigned out = 0, which = fetch->known ? 1 : 0;
 
-	for (unsigned i = 0; i < fetch->count; i++)
-		out += fetch->ones[i].phase == PHASE_OUT;
-	if (out == fetch->count)
-		which += 2;
-	else if (fetch_now(fetch) - fetch->alive_ns <= fetch->wait_ns)
-		return;
-	fetch->hooks->deserted(fetch->user, words[which][0], words[which][1]);
-}
-
-void fetch_tick(struct fetch *fetch)
-{
 	if (fetch->closing) {
 		if (fetch->group && fetch_now(fetch) - fetch->closing_ns > FETCH_CLOSE_NS)
 			nopal_session_abort(fetch->group, "it has the file");
@@ -387,7 +375,13 @@ void fetch_tick(struct fetch *fetch)
 	if (fetch->begun)
 		fetch_plan_look(&fetch->parts, fetch_now(fetch));
 	fetch_ask_all(fetch);
-	fetch_judge(fetch);
+	/* Ends the fetch where no server is left to wait for. */
+	for (unsigned i = 0; i < fetch->count; i++)
+		out += fetch->ones[i].phase == PHASE_OUT;
+	if (out == fetch->count)
+		which += 2;
+	if (out == fetch->count || fetch_now(fetch) - fetch->alive_ns > fetch->wait_ns)
+		fetch->hooks->deserted(fetch->user, words[which][0], words[which][1]);
 	nopal_batch_stop(fetch->world);
 }
 

@@ -69,36 +69,13 @@ static bool recv_loops_fit(const struct tool_call *call, struct recv_group *grou
 	return true;
 }
 
-static enum tool_exit recv_with(const struct tool_call *call, struct recv_group *group)
-{
-	char here[NOPAL_ADDRESS_TEXT], there[NOPAL_ADDRESS_TEXT];
-	struct nopal_address local;
-
-	if (!listen_open(call, recv_loops_open, group))
-		return TOOL_ENVIRONMENT;
-	nopal_endpoint_local(group->receivers[0].endpoint, &local);
-	if (!group->rendezvous) {
-		listen_print("nopal send FILE...", &local, call);
-		if (!transfer_plan_tells(group->plan))
-			fprintf(stderr,
-				"note: %s has no handshake: a sender's address is believed as it "
-				"stands in its datagrams\n",
-				nopal_plan_info(group->plan)->name);
-	} else {
-		fprintf(stderr, "opening from %s towards %s\n", nopal_address_format(&local, here),
-			nopal_address_format(group->rendezvous, there));
-	}
-	recv_loops_run(group);
-	recv_loops_close(group);
-	return group->exit;
-}
-
 static enum tool_exit recv_run(const struct tool_call *call)
 {
 	struct recv_group group = { .folder.fd = -1, .once = tool_value(call, "once") != NULL };
 	const char *rendezvous = tool_value(call, "rendezvous");
 	enum tool_exit exit = TOOL_BAD_INPUT;
-	struct nopal_address peer;
+	char here[NOPAL_ADDRESS_TEXT], there[NOPAL_ADDRESS_TEXT];
+	struct nopal_address peer, local;
 	int64_t bytes_each;
 	unsigned sessions;
 
@@ -118,7 +95,25 @@ static enum tool_exit recv_run(const struct tool_call *call)
 	    recv_folder(call, &group)) {
 		guests_house_init(&group.house, sessions, 0);
 		recv_claims_find(&group, (uint64_t)bytes_each);
-		exit = recv_with(call, &group);
+		exit = TOOL_ENVIRONMENT;
+		if (listen_open(call, recv_loops_open, &group)) {
+			nopal_endpoint_local(group.receivers[0].endpoint, &local);
+			if (!group.rendezvous) {
+				listen_print("nopal send FILE...", &local, call);
+				if (!transfer_plan_tells(group.plan))
+					fprintf(stderr,
+						"note: %s has no handshake: a sender's address is believed as it "
+						"stands in its datagrams\n",
+						nopal_plan_info(group.plan)->name);
+			} else {
+				fprintf(stderr, "opening from %s towards %s\n",
+					nopal_address_format(&local, here),
+					nopal_address_format(group.rendezvous, there));
+			}
+			recv_loops_run(&group);
+			recv_loops_close(&group);
+			exit = group.exit;
+		}
 		guests_house_fini(&group.house);
 	}
 	if (group.folder.fd >= 0)

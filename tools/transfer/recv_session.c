@@ -439,25 +439,19 @@ static void recv_say_end(struct incoming *incoming, bool shared, enum nopal_end 
 			     (unsigned long long)incoming->offer.size);
 }
 
-/* Does another session bring a file?  A sender may have two: nopal send --small. */
-static bool recv_brings_more(const struct incoming *ended)
-{
-	for (const struct incoming *at = ended->receiver->incomings; at; at = at->next)
-		if (at != ended && at->part)
-			return true;
-	return false;
-}
-
 static void recv_on_ended(struct nopal_session *session, enum nopal_end end, const char *text,
 			  void *user)
 {
 	struct incoming *incoming = user;
 	struct recv_group *group;
-	bool broken, shared, good;
+	bool broken, shared, good, brings_more = false;
 
 	if (!incoming)
 		return;
 	group = incoming->receiver->group;
+	/* A sender may have another session that brings a file: nopal send --small. */
+	for (const struct incoming *at = incoming->receiver->incomings; at; at = at->next)
+		brings_more |= at != incoming && at->part;
 	shared = incoming->part && incoming->share == RECV_SHARED;
 	/* Where the composition tells no end, a session without an open file has ended well. */
 	if ((!incoming->part || shared) && !transfer_plan_tells(group->plan))
@@ -473,7 +467,7 @@ static void recv_on_ended(struct nopal_session *session, enum nopal_end end, con
 		recv_loops_stop(group, good ? TOOL_GOOD : TOOL_FAILED);
 	} else if (group->once && broken) {
 		recv_loops_stop(group, TOOL_FAILED);
-	} else if (group->once && end == NOPAL_ENDED_WELL && !recv_brings_more(incoming) &&
+	} else if (group->once && end == NOPAL_ENDED_WELL && !brings_more &&
 		   incoming->files_good + incoming->files_bad > 0) {
 		recv_loops_stop(group, good ? TOOL_GOOD : TOOL_FAILED);
 	}

@@ -85,20 +85,6 @@ static void send_many_on_answer(struct many *many, struct destination *one,
 	}
 }
 
-static void send_many_on_result(struct many *many, struct destination *one,
-				const struct transfer_note *note)
-{
-	char why[TRANSFER_TEXT_ROOM];
-
-	if (destination_takes(one, note, &many->judge.facts, why)) {
-		one->bytes = many->reader.source.size;
-		many_leave(many, one, one->has_it ? TABLE_HERE : TABLE_COMPLETE, NULL, NULL);
-	} else {
-		many_measure_all(many);
-		many_leave(many, one, TABLE_FAILED, why, "mend that there, " SEND_AGAIN);
-	}
-}
-
 static void send_many_on_received(struct nopal_session *session, struct nopal_message *message,
 				  void *user)
 {
@@ -106,6 +92,7 @@ static void send_many_on_received(struct nopal_session *session, struct nopal_me
 	struct destination *one = destination_find(
 		many->ones, many->count, nopal_message_property(message, many->destination));
 	struct transfer_note note;
+	char why[TRANSFER_TEXT_ROOM];
 
 	(void)session;
 	if (!one)
@@ -114,15 +101,22 @@ static void send_many_on_received(struct nopal_session *session, struct nopal_me
 		one->heard_ns = one->spoke_ns = loop_now(many->loop);
 		if (note.file != many->reader.file || one->phase == PHASE_OUT)
 			return;
-		if (note.type == TRANSFER_ANSWER && one->phase == PHASE_ASKED)
+		if (note.type == TRANSFER_ANSWER && one->phase == PHASE_ASKED) {
 			send_many_on_answer(many, one, &note);
-		else if (note.type == TRANSFER_RESULT)
-			send_many_on_result(many, one, &note);
-		else if (note.type == TRANSFER_HELD && one->phase == PHASE_ENDED &&
-			 many->stage == MANY_ENDING)
+		} else if (note.type == TRANSFER_RESULT &&
+			   destination_takes(one, &note, &many->judge.facts, why)) {
+			one->bytes = many->reader.source.size;
+			many_leave(many, one, one->has_it ? TABLE_HERE : TABLE_COMPLETE, NULL,
+				   NULL);
+		} else if (note.type == TRANSFER_RESULT) {
+			many_measure_all(many);
+			many_leave(many, one, TABLE_FAILED, why, "mend that there, " SEND_AGAIN);
+		} else if (note.type == TRANSFER_HELD && one->phase == PHASE_ENDED &&
+			   many->stage == MANY_ENDING) {
 			many_on_held(many, one, message);
-		else
+		} else {
 			return;
+		}
 		live_judge_moved(&many->judge);
 		many_go_on(many);
 		return;
@@ -132,30 +126,13 @@ static void send_many_on_received(struct nopal_session *session, struct nopal_me
 	many_go_on(many);
 }
 
-/* The session of a receiver ended before the file was over for it. */
-static void send_many_lose(struct many *many, struct destination *one,
-			   const struct nopal_destination_info *info)
-{
-	enum nopal_end end = info->end;
-	bool returns = end == NOPAL_PEER_LOST || end == NOPAL_GAVE_UP || end == NOPAL_ABORTED;
-
-	if (many->interrupted) {
-		many_over(many, one, one->state, "interrupted", NULL);
-		return;
-	}
-	one->dead = true;
-	nopal_destination_remove_host(many->group, &one->address, true);
-	many_over(many, one, table_state_of_end(end),
-		  end == NOPAL_ENDED_WELL ? "it closed the session" : info->text,
-		  returns ? "bring it back, " SEND_AGAIN : tool_ended_fix(end));
-	many_go_on(many);
-}
-
 static void send_many_on_destination(struct nopal_session *session,
 				     const struct nopal_destination_info *info, void *user)
 {
 	struct many *many = user;
 	struct destination *one;
+	enum nopal_end end = info->end;
+	bool returns = end == NOPAL_PEER_LOST || end == NOPAL_GAVE_UP || end == NOPAL_ABORTED;
 
 	/* Without a handshake a receiver is open before it has its id here. */
 	one = destination_find(many->ones, many->count, info->id);
@@ -186,8 +163,19 @@ static void send_many_on_destination(struct nopal_session *session,
 	one->out.session = NULL;
 	one->out.count = 0;
 	many_forget_held(one);
-	if (one->phase != PHASE_OUT)
-		send_many_lose(many, one, info);
+	if (one->phase == PHASE_OUT)
+		return;
+	/* The session ended before the file was over for the receiver. */
+	if (many->interrupted) {
+		many_over(many, one, one->state, "interrupted", NULL);
+		return;
+	}
+	one->dead = true;
+	nopal_destination_remove_host(many->group, &one->address, true);
+	many_over(many, one, table_state_of_end(end),
+		  end == NOPAL_ENDED_WELL ? "it closed the session" : info->text,
+		  returns ? "bring it back, " SEND_AGAIN : tool_ended_fix(end));
+	many_go_on(many);
 }
 
 static void send_many_on_sent(struct nopal_session *session, uint64_t cookie,
@@ -376,12 +364,6 @@ static void send_many_miss(struct many *many, int64_t now_ns)
 		many_go_on(many);
 }
 
-static bool send_many_owes(const struct destination *one)
-{
-	return one->phase == PHASE_OPENING || one->phase == PHASE_ASKED ||
-	       one->phase == PHASE_WAITING;
-}
-
 /* Where fewer than all must have the file, and as many have answered, the others have little time
  * left to answer: the file does not wait until the dead are known to be dead. */
 static void send_many_hurry(struct many *many, int64_t now_ns)
@@ -401,7 +383,8 @@ static void send_many_hurry(struct many *many, int64_t now_ns)
 	for (unsigned i = 0; i < many->count; i++) {
 		struct destination *one = &many->ones[i];
 
-		if (!send_many_owes(one))
+		if (one->phase != PHASE_OPENING && one->phase != PHASE_ASKED &&
+		    one->phase != PHASE_WAITING)
 			continue;
 		many_over(many, one, TABLE_UNREACHED,
 			  "no answer, and enough receivers had given one",
@@ -409,19 +392,6 @@ static void send_many_hurry(struct many *many, int64_t now_ns)
 		nopal_destination_remove_host(many->group, &one->address, true);
 	}
 	many_go_on(many);
-}
-
-/* Does a receiver that owes an answer say that it lives? */
-static bool send_many_is_heard(const struct many *many, int64_t now_ns)
-{
-	for (unsigned i = 0; i < many->count; i++) {
-		const struct destination *one = &many->ones[i];
-
-		if (one->phase > PHASE_OPENING && one->phase != PHASE_TAKING &&
-		    now_ns - one->spoke_ns < SEND_SPOKE_NS)
-			return true;
-	}
-	return false;
 }
 
 static void send_many_tick(void *user)
@@ -433,17 +403,23 @@ static void send_many_tick(void *user)
 	send_many_hurry(many, now_ns);
 	if (many->group) {
 		struct live_judge *judge = &many->judge;
+		bool lives = false;
 		uint64_t moves;
 
 		/* Ends where nothing has moved for long, or too much leaves for the data.  The
 		 * counter `moves` grows while data go to any receiver. */
 		moves = many->outcomes + many->reader.chunks;
 		many_measure_all(many);
-		for (unsigned i = 0; i < many->count; i++)
-			moves += many->ones[i].bytes;
+		for (unsigned i = 0; i < many->count; i++) {
+			const struct destination *one = &many->ones[i];
+
+			moves += one->bytes;
+			/* A receiver that owes an answer says that it lives. */
+			lives |= one->phase > PHASE_OPENING && one->phase != PHASE_TAKING &&
+				 now_ns - one->spoke_ns < SEND_SPOKE_NS;
+		}
 		if (!live_judge_cuts_storm(judge, many->group)) {
-			if (moves != many->moves || many->stage == MANY_CHECKING ||
-			    send_many_is_heard(many, now_ns))
+			if (moves != many->moves || many->stage == MANY_CHECKING || lives)
 				live_judge_moved(judge);
 			many->moves = moves;
 			if (live_judge_stands(judge) && !many_any(many, PHASE_OPENING))

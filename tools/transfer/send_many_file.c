@@ -72,20 +72,6 @@ void many_measure(const struct many *many, struct destination *one,
 	one->given = info->given_bytes;
 }
 
-/* Adds to the first stream's numbers those of the others to the same receiver. */
-static struct nopal_destination_info many_sum(const struct many *many, size_t first, size_t count)
-{
-	struct nopal_destination_info sum = many->infos[first];
-
-	for (size_t i = 0; i < count; i++) {
-		if (i == first || !nopal_address_equal(&many->infos[i].address, &sum.address))
-			continue;
-		sum.given_bytes += many->infos[i].given_bytes;
-		sum.arrived_bytes += many->infos[i].arrived_bytes;
-	}
-	return sum;
-}
-
 void many_measure_all(struct many *many)
 {
 	size_t count =
@@ -99,8 +85,13 @@ void many_measure_all(struct many *many)
 
 		if (!one)
 			continue;
-		if (one->streams > 1)
-			info = many_sum(many, i, count);
+		/* To the first stream's numbers come those of the others to the same receiver. */
+		for (size_t j = 0; one->streams > 1 && j < count; j++) {
+			if (j == i || !nopal_address_equal(&many->infos[j].address, &info.address))
+				continue;
+			info.given_bytes += many->infos[j].given_bytes;
+			info.arrived_bytes += many->infos[j].arrived_bytes;
+		}
 		many_measure(many, one, &info);
 	}
 }

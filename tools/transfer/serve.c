@@ -73,27 +73,6 @@ static bool serve_open_at(const struct nopal_address *local, void *user,
 							 &serve_callbacks, &serving->serve) == 0;
 }
 
-static enum tool_exit serve_with(const struct tool_call *call, struct serving *serving)
-{
-	struct nopal_address local;
-	struct loop *loop = serving->loop = loop_new(tool_value(call, "trace"));
-
-	if (!loop)
-		return TOOL_ENVIRONMENT;
-	serving->serve.world = loop_world(loop);
-	serving->step = loop_event_new(loop, LOOP_TIMER, -1, serve_on_step, serving);
-	serving->tick = loop_event_new(loop, LOOP_TIMER, -1, serve_on_tick, serving);
-	if (!serving->step || !serving->tick ||
-	    !loop_on_interrupt(loop, serve_on_interrupt, serving) ||
-	    !listen_open(call, serve_open_at, serving))
-		return TOOL_ENVIRONMENT;
-	nopal_endpoint_local(serving->endpoint, &local);
-	listen_print("nopal fetch NAME", &local, call);
-	loop_event_start(serving->tick, SERVE_TICK_NS);
-	loop_run(loop);
-	return TOOL_GOOD;
-}
-
 static enum tool_exit serve_run(const struct tool_call *call)
 {
 	struct serving serving = {
@@ -102,6 +81,8 @@ static enum tool_exit serve_run(const struct tool_call *call)
 	struct serve *serve = &serving.serve;
 	const char *path = call->words[0];
 	enum tool_exit exit = TOOL_BAD_INPUT;
+	struct nopal_address local;
+	struct loop *loop;
 	unsigned sessions;
 
 	if (!listen_fits(call) || !listen_sessions(call, &sessions))
@@ -116,15 +97,32 @@ static enum tool_exit serve_run(const struct tool_call *call)
 	if (serve->plan && transfer_plan_fits(serve->plan, true)) {
 		progress_init(&serving.progress, call);
 		serve_init(serve, sessions);
-		exit = serve_with(call, &serving);
+		exit = TOOL_ENVIRONMENT;
+		serving.loop = loop = loop_new(tool_value(call, "trace"));
+		serve->world = loop ? loop_world(loop) : NULL;
+		if (loop) {
+			serving.step =
+				loop_event_new(loop, LOOP_TIMER, -1, serve_on_step, &serving);
+			serving.tick =
+				loop_event_new(loop, LOOP_TIMER, -1, serve_on_tick, &serving);
+		}
+		if (serving.step && serving.tick &&
+		    loop_on_interrupt(loop, serve_on_interrupt, &serving) &&
+		    listen_open(call, serve_open_at, &serving)) {
+			nopal_endpoint_local(serving.endpoint, &local);
+			listen_print("nopal fetch NAME", &local, call);
+			loop_event_start(serving.tick, SERVE_TICK_NS);
+			loop_run(loop);
+			exit = TOOL_GOOD;
+		}
 		/* The world ends first: its sessions have files. */
-		if (serving.loop)
-			loop_end_world(serving.loop);
+		if (loop)
+			loop_end_world(loop);
 		serve_fini(serve);
 		loop_event_free(serving.step);
 		loop_event_free(serving.tick);
-		if (serving.loop)
-			loop_free(serving.loop);
+		if (loop)
+			loop_free(loop);
 	}
 	if (serve->plan)
 		nopal_plan_unref(serve->plan);
