@@ -344,8 +344,8 @@ TEST(test_without_a_key_of_before_no_message_is_early)
 		    50 * NOPAL_MILLISECOND);
 }
 
-/* Who has the ticket, which travels in clear, and not the file: a proof that is good, over messages
- * that do not open.  The session opens as any stranger's, and nothing is delivered early. */
+/* A thief has the ticket, which travels in clear, and not the file: a proof that is good, over
+ * messages that do not open.  The session opens as any stranger's, and nothing is delivered early. */
 TEST(test_a_ticket_alone_makes_no_early_message)
 {
 	char config[1024], path[] = "/tmp/nopal-early-XXXXXX";
@@ -420,7 +420,7 @@ TEST(test_a_session_whose_request_was_admitted_elsewhere_is_refused)
 	early_close(&early);
 }
 
-/* What the listener sends to an opener that says no more, in all, is less than the request. */
+/* The bytes of the listener to an opener that says no more are fewer than those of the request. */
 TEST(test_a_silent_opener_gets_less_than_it_sent)
 {
 	record(EARLY);

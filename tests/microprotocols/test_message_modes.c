@@ -129,7 +129,7 @@ TEST(test_more_that_must_have_it_than_get_it_is_missing_at_once)
 	many_close(&many);
 }
 
-/* One that is for all waits for nobody who was removed; one that is for P needs P. */
+/* A message for all waits for nobody who was removed; a message for P needs P. */
 TEST(test_a_removed_destination_counts_by_the_rule_of_the_message)
 {
 	uint32_t all, three;

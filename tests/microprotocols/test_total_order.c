@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What many send to all: one order for all, whatever is lost, and whoever comes and goes. */
+/* Messages of many to all: one order for all, whatever is lost, and whoever comes and goes. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -306,7 +306,7 @@ TEST(test_a_message_that_does_not_come_back_is_unknown)
 	gathering_close(&all);
 }
 
-/* What expires on its way to the hub has no place, and leaves no gap. */
+/* A message that expires on its way to the hub has no place, and leaves no gap. */
 TEST(test_a_message_that_expires_before_the_hub_is_lost)
 {
 	static const char deadlines[] = GATHERING_OVER("partial_reliability { deadline = 300ms }"
@@ -343,7 +343,7 @@ static void on_last_words(struct gathering_one *one, uint32_t who)
 		nopal_session_close(one->session);
 }
 
-/* What waits at the hub for a place is discarded with the end. */
+/* Messages that wait at the hub for a place are discarded with the end. */
 TEST(test_a_message_that_waits_when_the_hub_closes_is_unknown)
 {
 	gathering_open(&all, GATHERING("total_order { window = 1B }"), 2, "delay 10ms", 1);

@@ -147,7 +147,7 @@ TEST(test_each_part_works_where_it_is)
 
 /* ------------------------------------------------------------------------- secrets */
 
-/* What is sealed in a layer below is as secret as what is sealed in one's own. */
+/* Bytes that a layer below seals are as secret as those that one's own layer seals. */
 TEST(test_compression_above_a_secret_is_refused)
 {
 	static const char text[] = UPPER WHOLE "%s" LOWER "resize {} " ARQ ORDER "aead {}\n}\n";

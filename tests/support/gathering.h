@@ -36,7 +36,7 @@ enum {
 	" retransmission_timer {} duplicate_ack {} rtt_estimation { timeout_min = 20ms }\n"        \
 	" retransmit { attempts = 6 } checksum {} " order "\n}\n"
 
-/* What came, or, at the hub, was said. */
+/* Messages that came, or, at the hub, were said. */
 struct gathering_entry {
 	uint32_t who, number; /* who said it, and its how manieth that was */
 	uint64_t place, view, sender;

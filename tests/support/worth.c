@@ -96,7 +96,7 @@ static bool costs_less(struct costs *with, const char *text, struct worth_line *
 	return less;
 }
 
-/* What shows the worth of a line that no network here can; NULL: one should. */
+/* The test that shows the worth of a line where no network here can; NULL: one should. */
 static const char *shown_by(const char *config, const struct nopal_microprotocol *microprotocol)
 {
 	static const char *const lines[][3] = {

@@ -147,7 +147,7 @@ TEST(test_judge_of_a_tag_looks_at_its_own_messages)
 	assert_int_equal(verdict(NOPAL_ORDER), JUDGE_BROKEN);
 }
 
-/* What is broken of one class is named by its own promise. */
+/* A broken promise of one class is named by its own words. */
 TEST(test_judgements_of_two_classes_join)
 {
 	struct judgement plain;

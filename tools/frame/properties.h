@@ -63,7 +63,7 @@ struct properties {
 /* The rules of the texts, NULL-ended.  False: a problem was printed. */
 bool properties_parse(const char *const *texts, const struct nopal_plan *plan, uint64_t seed,
 		      struct properties *ret_properties);
-/* Those of the option --with. */
+/* The rules of the option --with. */
 static inline bool properties_read(const struct tool_call *call, const struct nopal_plan *plan,
 				   uint64_t seed, struct properties *ret_properties)
 {

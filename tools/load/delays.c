@@ -35,7 +35,7 @@ struct delays_head {
 	uint64_t number;
 };
 
-/* What came of one flow. */
+/* The arrivals of one flow. */
 struct delays_tally {
 	struct delays_seen seen;
 	uint64_t first, highest; /* numbers of what is counted */

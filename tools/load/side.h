@@ -14,7 +14,7 @@
  *                     side_over(&probe->side);
  *     }
  *
- * It notes progress by side_heard(); an opener without progress for `patience_ns` is over.
+ * A side notes progress by side_heard(); an opener without progress for `patience_ns` is over.
  */
 #ifndef NOPAL_SIDE_H
 #define NOPAL_SIDE_H

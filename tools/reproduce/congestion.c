@@ -40,7 +40,7 @@ enum {
 #define CONGESTION_WINDOW "windowed_cc {}\nresend_copies { copies = 2 }\n"
 #define CONGESTION_BOTH	  CONGESTION_WINDOW "rate_cc {}\n"
 
-/* What a policy goes by, for claims about all of its kind. */
+/* The signs that a policy goes by, for claims about all of its kind. */
 enum congestion_trait {
 	CONGESTION_BY_LOSS = 1 << 0,
 	CONGESTION_BY_DELAY = 1 << 1,

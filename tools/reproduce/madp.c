@@ -121,7 +121,7 @@ static void madp_claim_shares(const struct madp *madp, int column)
 	}
 }
 
-/* Those that hold in virtual time; the last one: "We have not observed any significant improvement"
+/* Claims in virtual time; the last one: "We have not observed any significant improvement"
  * (section III.C). */
 static void madp_claim_ours(const struct madp *madp)
 {

@@ -147,7 +147,7 @@ double madp_throughput(const struct download *download)
 	       MADP_MEGA;
 }
 
-/* What a reader must know of the runs of a cell. */
+/* Notes that a reader must know of the runs of a cell. */
 static void madp_tell(const struct madp *madp, int condition, int column, int made, int cut)
 {
 	int runs = madp_runs(madp);

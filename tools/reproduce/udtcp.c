@@ -26,7 +26,7 @@ enum {
 	UDTCP_RESENT_LATE = 4, /* the deadline of 300 ms: a round trip more */
 	UDTCP_NEAR = 10,       /* per cent from section 5's shares */
 };
-/* What counts as late now and then: the strict half of the claim is about more. */
+/* A share that is late now and then: the strict half of the claim is about more. */
 #define UDTCP_SOMETIMES 1.0
 
 /* -------------------------------------------------------------------- claims */
@@ -153,7 +153,7 @@ static bool udtcp_late_figure(const struct udtcp *simulated, const struct udtcp 
 	return good;
 }
 
-/* What figure 10 has beside figure 7. */
+/* The growth from figure 7 to figure 10. */
 static bool udtcp_growth(const struct udtcp *far, int tcp)
 {
 	struct report *report = far->options->report;

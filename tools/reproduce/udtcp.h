@@ -74,7 +74,7 @@ bool udtcp_measure(const struct udtcp *udtcp, int composition, udtcp_add *add);
 /* Shares that are late by deadline; by delay. */
 udtcp_add udtcp_add_late, udtcp_add_distribution;
 
-/* What was measured, over the runs; NAN: it was not. */
+/* Means over the runs; NAN: it was not measured. */
 struct report_cell udtcp_delay_cell(const struct udtcp *udtcp, int composition, const char *column,
 				    const char *unit);
 double udtcp_mean(const struct udtcp *udtcp, int composition, const char *column);

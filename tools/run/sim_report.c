@@ -24,7 +24,7 @@ enum {
 
 /* ------------------------------------------------------------------- numbers */
 
-/* What streams have in common with their flow: the greatest, as of the last that ended. */
+/* Counters that streams have in common with their flow: the greatest, as of the last that ended. */
 static void counters_join(struct nopal_counters *sum, const struct nopal_counters *one)
 {
 #define OF_MESSAGES(name) (strncmp(#name, "messages_", 9) == 0 || strncmp(#name, "bytes_", 6) == 0)
@@ -343,7 +343,7 @@ static void late_rows(const struct sim_run *run)
 		}
 }
 
-/* What came to one receiver. */
+/* Arrivals at one receiver. */
 static void receiver_row(const struct sim_receiver *receiver)
 {
 	const uint64_t kilo = 1000;

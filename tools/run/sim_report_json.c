@@ -73,7 +73,7 @@ static void put_delays(json_t *object, const struct sim_delays *delays)
 	put(object, "delay_max_ns", delays->max_ns);
 }
 
-/* What came to one receiver. */
+/* Arrivals at one receiver. */
 static void put_receiver(json_t *object, const struct sim_receiver *receiver)
 {
 	struct sim_delays delays = sim_report_delays(receiver);

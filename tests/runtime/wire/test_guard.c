@@ -68,7 +68,7 @@ TEST(test_a_full_table_refuses_and_has_room_when_the_time_is_over)
 	assert_int_equal(ask(102, now + 4 * WINDOW, now + 4 * WINDOW), NOPAL_GUARD_NEW);
 }
 
-/* What found no room is below the floor: no copy of it is admitted when there is room again. */
+/* A number that found no room is below the floor: no copy is admitted when there is room again. */
 TEST(test_a_request_that_found_no_room_stays_refused)
 {
 	for (uint64_t nonce = 1; nonce <= ROOM; nonce++)

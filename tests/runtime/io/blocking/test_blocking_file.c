@@ -305,7 +305,7 @@ TEST(test_a_file_that_shrinks_is_told_and_all_before_arrives)
 	assert_same(talk, 0, 0, 5 * PIECE);
 }
 
-/* What could not be written comes with the next call. */
+/* Bytes that could not be written come with the next call. */
 static void goes_on(struct talk *talk)
 {
 	uint64_t before = talk->done;
