@@ -17,6 +17,15 @@ static const char EARLY[] = BASE "early_data {}\n";
 
 static struct early early;
 
+static int close_early(void **state)
+{
+	(void)state;
+	early_close(&early);
+	return 0;
+}
+
+EACH_TEST(NULL, close_early);
+
 static const struct nopal_endpoint_counters *counters(void)
 {
 	return nopal_endpoint_counters(early.rig.acceptor.endpoint);
@@ -29,12 +38,20 @@ static void once(const char *const *texts, uint32_t count)
 		assert_string_equal(early.rig.acceptor.text[i], texts[i]);
 }
 
+/* One more session, with an early message. */
+static void again(const char *text, int64_t duration_ns)
+{
+	early_again(&early);
+	early_send(&early, text, true);
+	rig_run(&early.rig, duration_ns);
+}
+
 /* ---------------------------------------------------------------- how early */
 
 /* Nanoseconds from the opening to the delivery of a message, at 10 ms one way. */
 static int64_t delivered_after(const char *config, bool marked)
 {
-	int64_t begun_ns, after_ns;
+	int64_t begun_ns;
 
 	early_open(&early, config);
 	begun_ns = nopal_world_now(early.rig.world);
@@ -43,9 +60,7 @@ static int64_t delivered_after(const char *config, bool marked)
 	rig_run(&early.rig, NOPAL_SECOND);
 	once((const char *[]){ "hello" }, 1);
 	assert_int_equal(early.rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 1);
-	after_ns = early.rig.acceptor.delivered_ns[0] - begun_ns;
-	early_close(&early);
-	return after_ns;
+	return early.rig.acceptor.delivered_ns[0] - begun_ns;
 }
 
 /* Request, cookie, request, answer, message: five ways.  With early data: one. */
@@ -60,13 +75,10 @@ TEST(test_an_early_message_arrives_two_round_trips_earlier)
 TEST(test_the_first_session_has_no_ticket)
 {
 	rig_open(&early.rig, EARLY, &(struct rig_options){ .stay_closed = true });
-	early_again(&early);
-	early_send(&early, "hello", true);
-	rig_run(&early.rig, NOPAL_SECOND);
+	again("hello", NOPAL_SECOND);
 	once((const char *[]){ "hello" }, 1);
 	assert_int_equal(early.rig.acceptor.delivered_ns[0] / NOPAL_MILLISECOND, 50);
 	assert_int_equal(counters()->early_admitted, 0);
-	early_close(&early);
 }
 
 /* None overtakes one that was sent before it. */
@@ -84,7 +96,6 @@ TEST(test_messages_behind_one_that_waits_wait_too)
 	once((const char *[]){ "a", "b", "c" }, 3);
 	assert_int_equal((early.rig.acceptor.delivered_ns[0] - begun_ns) / NOPAL_MILLISECOND, 10);
 	assert_true(early.rig.acceptor.delivered_ns[1] - begun_ns >= 30 * NOPAL_MILLISECOND);
-	early_close(&early);
 }
 
 /* As many as the datagram has room for, in their order. */
@@ -101,7 +112,6 @@ TEST(test_what_does_not_fit_follows)
 	assert_int_equal(early.rig.acceptor.delivered, 3);
 	assert_int_equal(early.rig.acceptor.length[1], sizeof(kilobyte));
 	assert_string_equal(early.rig.acceptor.text[2], "c");
-	early_close(&early);
 }
 
 TEST(test_a_message_that_left_early_is_not_withdrawn)
@@ -116,19 +126,15 @@ TEST(test_a_message_that_left_early_is_not_withdrawn)
 	assert_int_equal(nopal_withdraw(early.rig.opener.session, 0), -EALREADY);
 	rig_run(&early.rig, NOPAL_SECOND);
 	once((const char *[]){ "b" }, 1);
-	early_close(&early);
 }
 
 TEST(test_a_ticket_that_is_too_old_is_not_shown)
 {
 	early_open(&early, BASE "early_data { lifetime = 1s }\n");
 	rig_pass(&early.rig, 2 * NOPAL_SECOND);
-	early_again(&early);
-	early_send(&early, "a", true);
-	rig_run(&early.rig, NOPAL_SECOND);
+	again("a", NOPAL_SECOND);
 	once((const char *[]){ "a" }, 1);
 	assert_int_equal(counters()->early_admitted + counters()->early_unknown, 0);
-	early_close(&early);
 }
 
 /* ------------------------------------------------- lost, doubled, reordered */
@@ -151,7 +157,6 @@ static void first_datagrams(const char *config, unsigned step)
 		once(texts, 3);
 		assert_int_equal(early.rig.opener.end, NOPAL_ENDED_WELL);
 		assert_int_equal(early.rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 3);
-		early_close(&early);
 	}
 }
 
@@ -177,7 +182,6 @@ TEST(test_every_fate_delivers_once_where_the_guard_is_full)
 		assert_int_equal(early.rig.acceptor.delivered, 2);
 		assert_string_equal(early.rig.acceptor.text[1], "a");
 		assert_true(counters()->early_full > 0);
-		early_close(&early);
 	}
 }
 
@@ -188,30 +192,37 @@ static void record(const char *config)
 {
 	early_open(&early, config);
 	early_record(&early);
-	early_again(&early);
-	early_send(&early, "hello", true);
-	rig_run(&early.rig, NOPAL_SECOND);
+	again("hello", NOPAL_SECOND);
 	once((const char *[]){ "hello" }, 1);
 	assert_int_equal(counters()->early_admitted, 1);
 	assert_int_equal(early.request.length, 1200);
 }
 
-static void from(struct nopal_address *ret_address, int host, uint16_t port)
+/* One more session, whose request is recorded and does not arrive. */
+static void keep_back(void)
 {
-	nopal_sim_address(host, port, ret_address);
+	early_record(&early);
+	rig_change_both(&early.rig, "delay 10ms loss 100%");
+	again("hello", NOPAL_MILLISECOND);
+}
+
+static void replay_from(int host, uint16_t port)
+{
+	struct nopal_address other;
+
+	nopal_sim_address(host, port, &other);
+	early_replay(&early, &other);
 }
 
 TEST(test_a_request_sent_again_is_counted_and_gets_no_answer)
 {
-	struct nopal_address other;
 	uint64_t replies, replayed;
 
 	record(EARLY);
 	replies = counters()->replies;
 	early_replay(&early, &early.opener); /* while its session lives */
 	assert_int_equal(counters()->early_replayed, 0);
-	from(&other, 0, 7777); /* as behind a NAT, or by somebody else there */
-	early_replay(&early, &other);
+	replay_from(0, 7777); /* as behind a NAT, or by somebody else there */
 	assert_int_equal(counters()->early_replayed, 1);
 	rig_finish(&early.rig);
 	early_replay(&early, &early.opener);
@@ -220,21 +231,16 @@ TEST(test_a_request_sent_again_is_counted_and_gets_no_answer)
 	assert_int_equal(counters()->replies, replies);
 	assert_int_equal(counters()->accepted, 2);
 	once((const char *[]){ "hello" }, 1);
-	early_close(&early);
 }
 
 TEST(test_a_request_from_another_host_is_refused)
 {
-	struct nopal_address other;
-
 	record(EARLY);
 	rig_finish(&early.rig);
-	from(&other, 5, RIG_OPENER_PORT);
-	early_replay(&early, &other);
+	replay_from(5, RIG_OPENER_PORT);
 	assert_int_equal(counters()->early_unknown, 1);
 	assert_int_equal(counters()->accepted, 2);
 	once((const char *[]){ "hello" }, 1);
-	early_close(&early);
 }
 
 /* Whether its nonce is still known or not. */
@@ -251,7 +257,6 @@ TEST(test_a_request_sent_again_later_is_refused)
 	assert_int_equal(counters()->early_replayed + counters()->early_late, 5);
 	assert_int_equal(counters()->accepted, 2);
 	once((const char *[]){ "hello" }, 1);
-	early_close(&early);
 }
 
 TEST(test_nothing_older_than_a_restart_is_admitted)
@@ -263,9 +268,7 @@ TEST(test_nothing_older_than_a_restart_is_admitted)
 	assert_int_equal(counters()->early_unknown, 1);
 	assert_int_equal(counters()->accepted, 0);
 	/* nor after somebody opened a session, and there is a guard */
-	early_again(&early);
-	early_send(&early, "again", true); /* with the ticket from before */
-	rig_run(&early.rig, NOPAL_SECOND);
+	again("again", NOPAL_SECOND); /* with the ticket from before */
 	once((const char *[]){ "hello", "again" }, 2);
 	assert_int_equal(counters()->early_unknown, 2);
 	assert_int_equal(counters()->early_admitted, 0);
@@ -273,7 +276,6 @@ TEST(test_nothing_older_than_a_restart_is_admitted)
 	early_replay(&early, &early.opener);
 	assert_int_equal(counters()->early_unknown, 3);
 	assert_int_equal(early.rig.acceptor.delivered, 2);
-	early_close(&early);
 }
 
 TEST(test_a_flood_fills_the_guard_and_loses_nothing)
@@ -298,7 +300,6 @@ TEST(test_a_flood_fills_the_guard_and_loses_nothing)
 	rig_finish(&early.rig);
 	assert_int_equal(counters()->early_admitted, NONCES + 1);
 	assert_int_equal(early.rig.acceptor.delivered, SESSIONS + 1);
-	early_close(&early);
 }
 
 /* ------------------------------------------------------------------ with keys */
@@ -325,7 +326,6 @@ TEST(test_an_early_message_is_sealed_by_the_key_of_before)
 	early_replay(&early, &early.opener);
 	assert_int_equal(counters()->early_replayed, 1);
 	once((const char *[]){ "hello" }, 1);
-	early_close(&early);
 	unlink(path);
 }
 
@@ -352,11 +352,7 @@ TEST(test_a_ticket_alone_makes_no_early_message)
 
 	keyed(config, sizeof(config), path);
 	early_open(&early, config);
-	early_record(&early);
-	rig_change_both(&early.rig, "delay 10ms loss 100%");
-	early_again(&early);
-	early_send(&early, "hello", true);
-	rig_run(&early.rig, NOPAL_MILLISECOND);
+	keep_back();
 	early_forge(&early);
 	early_replay(&early, &early.opener);
 	assert_int_equal(counters()->early_admitted, 1);
@@ -364,7 +360,6 @@ TEST(test_a_ticket_alone_makes_no_early_message)
 	rig_change_both(&early.rig, "delay 10ms");
 	rig_run(&early.rig, 10 * NOPAL_SECOND);
 	assert_true(early.rig.acceptor.delivered <= 1);
-	early_close(&early);
 	unlink(path);
 }
 
@@ -374,42 +369,27 @@ TEST(test_a_ticket_alone_makes_no_early_message)
  * that follows, and the request that was kept back is worth nothing any more. */
 TEST(test_a_request_kept_back_behind_a_forged_cookie_is_refused)
 {
-	struct nopal_address other;
-
 	early_open(&early, EARLY);
-	early_record(&early);
-	rig_change_both(&early.rig, "delay 10ms loss 100%");
-	early_again(&early);
-	early_send(&early, "hello", true);
-	rig_run(&early.rig, NOPAL_MILLISECOND);
+	keep_back();
 	rig_change_both(&early.rig, "delay 10ms");
 	early_cookie(&early);
 	rig_run(&early.rig, NOPAL_SECOND);
 	once((const char *[]){ "hello" }, 1);
 	assert_int_equal(counters()->early_admitted, 0);
-	from(&other, 0, 7777);
-	early_replay(&early, &other);
+	replay_from(0, 7777);
 	assert_int_equal(counters()->early_replayed, 1);
 	rig_finish(&early.rig);
 	early_replay(&early, &early.opener);
 	assert_int_equal(counters()->early_replayed, 2);
 	once((const char *[]){ "hello" }, 1);
-	early_close(&early);
 }
 
 /* The other way round: the request comes from another port, and its opener is led to open anew. */
 TEST(test_a_session_whose_request_was_admitted_elsewhere_is_refused)
 {
-	struct nopal_address other;
-
 	early_open(&early, EARLY);
-	early_record(&early);
-	rig_change_both(&early.rig, "delay 10ms loss 100%");
-	early_again(&early);
-	early_send(&early, "hello", true);
-	rig_run(&early.rig, NOPAL_MILLISECOND);
-	from(&other, 0, 7777);
-	early_replay(&early, &other);
+	keep_back();
+	replay_from(0, 7777);
 	once((const char *[]){ "hello" }, 1);
 	rig_change_both(&early.rig, "delay 10ms");
 	early_cookie(&early);
@@ -417,7 +397,6 @@ TEST(test_a_session_whose_request_was_admitted_elsewhere_is_refused)
 	assert_int_equal(early.rig.opener.ended, 1);
 	assert_int_equal(early.rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 0);
 	once((const char *[]){ "hello" }, 1);
-	early_close(&early);
 }
 
 /* The bytes of the listener to an opener that says no more are fewer than those of the request. */
@@ -442,7 +421,6 @@ TEST(test_a_silent_opener_gets_less_than_it_sent)
 	early_count_answers(&early);
 	early_replay(&early, &early.opener);
 	assert_true(early.answer_bytes > 0 && early.answer_bytes < 64);
-	early_close(&early);
 }
 
 /* ----------------------------------------------------------------- tampered */
@@ -454,11 +432,7 @@ TEST(test_no_changed_request_is_admitted)
 	uint32_t extension, end;
 
 	early_open(&early, EARLY);
-	early_record(&early);
-	rig_change_both(&early.rig, "delay 10ms loss 100%");
-	early_again(&early);
-	early_send(&early, "hello", true);
-	rig_run(&early.rig, NOPAL_MILLISECOND);
+	keep_back();
 	extension = early_extension(&early);
 	end = extension + 32 + 1 + 1 + 8 + 2 + 2 + 5;
 	assert_memory_equal(early.request.bytes + end - 5, "hello", 5);
@@ -474,7 +448,6 @@ TEST(test_no_changed_request_is_admitted)
 			early_replay_changed(&early, at);
 	assert_true(counters()->early_admitted <= 1);
 	assert_true(early.rig.acceptor.delivered <= 1);
-	early_close(&early);
 }
 
 /* --------------------------------------------------------------- no answer */
@@ -484,13 +457,10 @@ TEST(test_a_cookie_after_the_window_ends_the_session)
 {
 	early_open(&early, BASE "early_data { window = 100ms }\n");
 	rig_change_both(&early.rig, "delay 10ms loss 100%");
-	early_again(&early);
-	early_send(&early, "hello", true);
-	rig_run(&early.rig, 200 * NOPAL_MILLISECOND);
+	again("hello", 200 * NOPAL_MILLISECOND);
 	early_cookie(&early);
 	rig_run(&early.rig, NOPAL_MILLISECOND);
 	assert_int_equal(early.rig.opener.ended, 1);
 	assert_int_equal(early.rig.opener.end, NOPAL_UNREACHABLE);
 	assert_non_null(strstr(early.rig.opener.end_text, "delivered"));
-	early_close(&early);
 }

@@ -8,6 +8,15 @@
 
 static struct gathering all;
 
+static int close_all(void **state)
+{
+	(void)state;
+	gathering_close(&all);
+	return 0;
+}
+
+EACH_TEST(NULL, close_all);
+
 static const char config[] = GATHERING("total_order {} member_view {}");
 static const char alone[] = GATHERING("member_view {}");
 
@@ -43,7 +52,6 @@ TEST(test_each_that_comes_is_a_view_of_all)
 		assert_int_equal(number, 3);
 		assert_int_equal(count, 3);
 	}
-	gathering_close(&all);
 }
 
 /* --------------------------------------------------------------- in line with messages */
@@ -83,19 +91,9 @@ static void check_agrees(uint32_t index)
 	}
 }
 
-enum leaving { LEAVES, LEAVES_AT_ONCE, IS_CUT, LEAVINGS };
-
-static void leave(uint32_t index, enum leaving how)
-{
-	if (how == IS_CUT)
-		gathering_link(&all, index, "loss 100%");
-	else
-		nopal_destination_remove(all.one[0].session, (uint32_t)all.one[index].id,
-					 how == LEAVES_AT_ONCE);
-}
-
 /* Three and the hub speak in turn; one goes, and a fourth comes. */
-static void talk(uint32_t goes, uint32_t when, enum leaving how, uint32_t comes, const char *link)
+static void talk(uint32_t goes, uint32_t when, enum gathering_leaving how, uint32_t comes,
+		 const char *link)
 {
 	gathering_prepare(&all, config, 4, "delay 10ms", 1);
 	for (uint32_t i = 1; i <= 3; i++)
@@ -105,7 +103,7 @@ static void talk(uint32_t goes, uint32_t when, enum leaving how, uint32_t comes,
 		gathering_link(&all, i, link);
 	for (uint32_t i = 0; i < 8; i++) {
 		if (i == when)
-			leave(goes, how);
+			gathering_leave(&all, goes, how);
 		if (i == comes)
 			gathering_add(&all, 4);
 		if (all.one[i % 4].session)
@@ -130,7 +128,6 @@ static void check_talk(uint32_t goes)
 	}
 	gathering_agrees_from(&all, goes % 3 + 1, 0);
 	assert_true(hub->entries >= 6);
-	gathering_close(&all);
 }
 
 TEST(test_those_that_stay_agree_on_views_whoever_goes_and_comes)
@@ -140,9 +137,9 @@ TEST(test_those_that_stay_agree_on_views_whoever_goes_and_comes)
 
 	for (uint32_t goes = 1; goes <= 3; goes++)
 		for (uint32_t when = 0; when < 8; when++)
-			for (int how = 0; how < LEAVINGS; how++)
+			for (int how = 0; how < GATHERING_LEAVINGS; how++)
 				for (uint32_t comes = 0; comes < 8; comes += 3) {
-					talk(goes, when, (enum leaving)how, comes,
+					talk(goes, when, (enum gathering_leaving)how, comes,
 					     links[(when + comes) % 3]);
 					check_talk(goes);
 				}
@@ -175,7 +172,9 @@ static void churn_once(struct draw *from)
 		break;
 	case 1:
 		if (member)
-			leave(index, (enum leaving)draw_below(from, LEAVINGS));
+			gathering_leave(
+				&all, index,
+				(enum gathering_leaving)draw_below(from, GATHERING_LEAVINGS));
 		break;
 	case 2:
 		gathering_link(&all, index, "delay 10ms 5ms loss 10% duplicate 5%");
@@ -230,7 +229,6 @@ TEST(test_those_that_live_agree_however_others_come_and_go)
 				check_life(i);
 				lives++;
 			}
-		gathering_close(&all);
 	}
 	assert_true(lives >= CHURN_SEEDS);
 }
@@ -253,7 +251,6 @@ TEST(test_who_never_answers_comes_and_goes)
 	assert_int_equal(all.one[1].log[0].view, 2);
 	assert_int_equal(all.one[1].log[1].view, 3);
 	check_agrees(1);
-	gathering_close(&all);
 }
 
 TEST(test_who_comes_again_is_another_member)
@@ -271,7 +268,6 @@ TEST(test_who_comes_again_is_another_member)
 	check_view(1, 2, 3, bit(1));
 	check_view(1, 3, 4, bit(1) | bit(2));
 	check_view(2, 0, 4, bit(1) | bit(2));
-	gathering_close(&all);
 }
 
 /* ------------------------------------------------------------------------- by itself */
@@ -292,7 +288,6 @@ TEST(test_views_are_in_line_with_messages_of_the_hub)
 	assert_int_equal(all.one[2].view[2].privately, 5);
 	assert_int_equal(all.one[1].privately, 10);
 	assert_int_equal(all.one[2].privately, 10);
-	gathering_close(&all);
 }
 
 TEST(test_a_group_that_closes_has_no_views_any_more)
@@ -306,5 +301,4 @@ TEST(test_a_group_that_closes_has_no_views_any_more)
 		assert_int_equal(all.one[i].end, NOPAL_ENDED_WELL);
 		assert_int_equal(all.one[i].view[all.one[i].views - 1].number, 3);
 	}
-	gathering_close(&all);
 }

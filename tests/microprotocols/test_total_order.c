@@ -8,6 +8,15 @@
 
 static struct gathering all;
 
+static int close_all(void **state)
+{
+	(void)state;
+	gathering_close(&all);
+	return 0;
+}
+
+EACH_TEST(NULL, close_all);
+
 static const char config[] = GATHERING("total_order {}");
 static const char unordered[] = GATHERING_OVER("", "total_order {}");
 
@@ -16,17 +25,14 @@ TEST(test_messages_of_all_come_to_all_in_one_order)
 	gathering_open(&all, config, 3, "delay 10ms", 1);
 	for (uint32_t i = 0; i <= 3; i++)
 		assert_int_equal(gathering_say(&all, i), 0);
-	gathering_run(&all, NOPAL_SECOND);
-	assert_int_equal(all.one[0].entries, 4);
-	gathering_agrees(&all);
+	gathering_settles(&all, NOPAL_SECOND, 4);
 	for (uint32_t i = 0; i <= 3; i++)
 		assert_int_equal(all.one[i].outcomes[NOPAL_OUTCOME_DELIVERED], 1);
-	gathering_close(&all);
 }
 
 /* ------------------------------------------------------------------ exhaustively */
 
-enum { SENDERS = 3, EACH = 2, SPOKEN = SENDERS * EACH, INTERLEAVINGS = 90 };
+enum { SENDERS = 3, EACH = 2, SPOKEN = SENDERS * EACH, INTERGATHERING_LEAVINGS = 90 };
 
 static void swap(uint32_t *one, uint32_t *other)
 {
@@ -70,12 +76,9 @@ static void hear(const char *text, const uint32_t order[SPOKEN], unsigned mask, 
 		gathering_say(&all, order[i]);
 		gathering_run(&all, apart_ns);
 	}
-	gathering_run(&all, 10 * NOPAL_SECOND);
-	assert_int_equal(all.one[0].entries, SPOKEN);
-	gathering_agrees(&all);
+	gathering_settles(&all, 10 * NOPAL_SECOND, SPOKEN);
 	for (uint32_t i = 1; i <= SENDERS; i++)
 		assert_int_equal(all.one[i].outcomes[NOPAL_OUTCOME_DELIVERED], EACH);
-	gathering_close(&all);
 }
 
 TEST(test_all_interleavings_with_losses_have_one_order)
@@ -89,7 +92,7 @@ TEST(test_all_interleavings_with_losses_have_one_order)
 			     NOPAL_MILLISECOND);
 		orders++;
 	} while (next_order(order));
-	assert_int_equal(orders, INTERLEAVINGS);
+	assert_int_equal(orders, INTERGATHERING_LEAVINGS);
 }
 
 TEST(test_all_losses_have_one_order)
@@ -112,10 +115,7 @@ TEST(test_a_long_talk_through_a_bad_network_has_one_order)
 			assert_int_equal(gathering_say(&all, i * 7 % 5), 0);
 			gathering_run(&all, i * 11 % 5 * NOPAL_MILLISECOND);
 		}
-		gathering_run(&all, 60 * NOPAL_SECOND);
-		assert_int_equal(all.one[0].entries, 200);
-		gathering_agrees(&all);
-		gathering_close(&all);
+		gathering_settles(&all, 60 * NOPAL_SECOND, 200);
 	}
 }
 
@@ -147,10 +147,7 @@ TEST(test_the_order_stands_on_sessions_of_many_kinds)
 			assert_int_equal(gathering_say(&all, m % 4), 0);
 			gathering_run(&all, m % 3 * NOPAL_MILLISECOND);
 		}
-		gathering_run(&all, 100 * NOPAL_SECOND);
-		assert_int_equal(all.one[0].entries, 60);
-		gathering_agrees(&all);
-		gathering_close(&all);
+		gathering_settles(&all, 100 * NOPAL_SECOND, 60);
 	}
 }
 
@@ -171,10 +168,7 @@ TEST(test_who_speaks_while_it_delivers_keeps_the_order)
 	all.on_delivery = answer;
 	answers = 100;
 	gathering_say(&all, 1);
-	gathering_run(&all, 60 * NOPAL_SECOND);
-	assert_int_equal(all.one[0].entries, 101);
-	gathering_agrees(&all);
-	gathering_close(&all);
+	gathering_settles(&all, 60 * NOPAL_SECOND, 101);
 }
 
 TEST(test_long_messages_are_relayed)
@@ -183,10 +177,7 @@ TEST(test_long_messages_are_relayed)
 	all.length = GATHERING_LONGEST;
 	for (uint32_t i = 0; i < 12; i++)
 		assert_int_equal(gathering_say(&all, i % 4), 0);
-	gathering_run(&all, 60 * NOPAL_SECOND);
-	assert_int_equal(all.one[0].entries, 12);
-	gathering_agrees(&all);
-	gathering_close(&all);
+	gathering_settles(&all, 60 * NOPAL_SECOND, 12);
 }
 
 /* ------------------------------------------------------------------- for one alone */
@@ -205,7 +196,6 @@ TEST(test_messages_for_one_alone_have_no_place)
 	assert_int_equal(all.one[0].entries, 2);
 	assert_int_equal(all.one[0].log[1].place, 2);
 	gathering_agrees(&all);
-	gathering_close(&all);
 }
 
 /* ----------------------------------------------------------------- coming and going */
@@ -235,29 +225,17 @@ TEST(test_one_that_comes_starts_at_the_next_place)
 	assert_true(nopal_session_shared(all.one[3].session, "last_place", &last));
 	assert_int_equal(id, all.one[3].id);
 	assert_int_equal(last, 9);
-	gathering_close(&all);
-}
-
-enum leaving { LEAVES, LEAVES_AT_ONCE, IS_CUT, LEAVINGS };
-
-static void leave(uint32_t index, enum leaving how)
-{
-	if (how == IS_CUT)
-		gathering_link(&all, index, "loss 100%");
-	else
-		nopal_destination_remove(all.one[0].session, (uint32_t)all.one[index].id,
-					 how == LEAVES_AT_ONCE);
 }
 
 /* Whatever the one that goes has said: it is in the order of all others, or of none. */
 TEST(test_those_that_stay_agree_whoever_goes_and_when)
 {
 	for (uint32_t when = 0; when < 8; when++)
-		for (int how = 0; how < LEAVINGS; how++) {
+		for (int how = 0; how < GATHERING_LEAVINGS; how++) {
 			gathering_open(&all, config, 3, "delay 10ms", 1);
 			for (uint32_t i = 0; i < 8; i++) {
 				if (i == when)
-					leave(2, (enum leaving)how);
+					gathering_leave(&all, 2, (enum gathering_leaving)how);
 				if (all.one[1 + i % 3].session)
 					gathering_say(&all, 1 + i % 3);
 				gathering_run(&all, 7 * NOPAL_MILLISECOND);
@@ -267,7 +245,6 @@ TEST(test_those_that_stay_agree_whoever_goes_and_when)
 			gathering_agrees_from(&all, 1, 0);
 			gathering_agrees_from(&all, 3, 0);
 			assert_true(all.one[0].entries >= 5);
-			gathering_close(&all);
 		}
 }
 
@@ -286,7 +263,6 @@ TEST(test_a_hub_that_is_gone_takes_the_group_along)
 		assert_int_equal(all.one[i].entries, 1);
 	}
 	assert_int_equal(all.one[1].outcomes[NOPAL_OUTCOME_DELIVERED], 0);
-	gathering_close(&all);
 }
 
 /* ------------------------------------------------------------------------- outcomes */
@@ -303,7 +279,6 @@ TEST(test_a_message_that_does_not_come_back_is_unknown)
 	assert_int_equal(all.one[1].outcomes[NOPAL_OUTCOME_DELIVERED], all.one[1].entries);
 	assert_int_equal(all.one[1].outcomes[NOPAL_OUTCOME_UNKNOWN], 1 - all.one[1].entries);
 	gathering_agrees(&all);
-	gathering_close(&all);
 }
 
 /* A message that expires on its way to the hub has no place, and leaves no gap. */
@@ -333,7 +308,6 @@ TEST(test_a_message_that_expires_before_the_hub_is_lost)
 	assert_int_equal(all.one[1].outcomes[NOPAL_OUTCOME_DELIVERED], 1);
 	assert_int_equal(all.one[0].entries, 2);
 	gathering_agrees(&all);
-	gathering_close(&all);
 }
 
 static void on_last_words(struct gathering_one *one, uint32_t who)
@@ -358,7 +332,6 @@ TEST(test_a_message_that_waits_when_the_hub_closes_is_unknown)
 					 all.one[i].outcomes[NOPAL_OUTCOME_UNKNOWN],
 				 all.one[i].said);
 	assert_true(all.one[1].outcomes[NOPAL_OUTCOME_DELIVERED] >= 1);
-	gathering_close(&all);
 }
 
 /* ---------------------------------------------------------------------------- bounds */
@@ -374,10 +347,7 @@ TEST(test_a_window_keeps_relays_back_until_all_have_the_last)
 	assert_int_equal(all.one[0].entries, 1);
 	gathering_run(&all, 950 * NOPAL_MILLISECOND);
 	assert_in_range(all.one[0].entries, 1, 2);
-	gathering_run(&all, 10 * NOPAL_SECOND);
-	assert_int_equal(all.one[0].entries, 4);
-	gathering_agrees(&all);
-	gathering_close(&all);
+	gathering_settles(&all, 10 * NOPAL_SECOND, 4);
 }
 
 TEST(test_who_sends_more_than_may_wait_leaves)
@@ -395,7 +365,6 @@ TEST(test_who_sends_more_than_may_wait_leaves)
 	gathering_say(&all, 2);
 	gathering_run(&all, 10 * NOPAL_SECOND);
 	gathering_agrees_from(&all, 2, 0);
-	gathering_close(&all);
 }
 
 /* Over sessions without an order: what follows a loss arrives before it. */
@@ -408,7 +377,6 @@ TEST(test_too_many_early_messages_end_the_session)
 	gathering_run(&all, 10 * NOPAL_SECOND);
 	assert_true(all.one[1].ended);
 	assert_int_equal(all.one[1].end, NOPAL_RESOURCE);
-	gathering_close(&all);
 }
 
 /* The order has no gaps: one that would be passed over for a while leaves for good. */
@@ -430,5 +398,4 @@ TEST(test_a_destination_that_would_be_skipped_leaves)
 	gathering_run(&all, NOPAL_SECOND);
 	gathering_agrees_from(&all, 1, 0);
 	assert_int_equal(nopal_destinations(all.one[0].session, NULL, 0), 1);
-	gathering_close(&all);
 }

@@ -16,20 +16,23 @@ enum { AEAD_PUBLIC_BYTES = 32, EARLY_EXTENSION_BYTES = 32, EARLY_PROOF_BYTES = 8
 static const int64_t WAY_NS = 10 * NOPAL_MILLISECOND;
 static const int64_t LATE_NS = 700 * NOPAL_MILLISECOND;
 
+void early_close(struct early *early)
+{
+	if (early->rig.world) {
+		nopal_sim_tap(early->rig.world, NULL, NULL);
+		rig_close(&early->rig);
+	}
+	memset(early, 0, sizeof(*early));
+}
+
 void early_open(struct early *early, const char *config)
 {
-	memset(early, 0, sizeof(*early));
+	early_close(early);
 	rig_open(&early->rig, config, NULL);
 	nopal_endpoint_local(early->rig.opener.endpoint, &early->opener);
 	nopal_endpoint_local(early->rig.acceptor.endpoint, &early->acceptor);
 	rig_finish(&early->rig);
 	assert_int_equal(early->rig.opener.end, NOPAL_ENDED_WELL);
-}
-
-void early_close(struct early *early)
-{
-	nopal_sim_tap(early->rig.world, NULL, NULL);
-	rig_close(&early->rig);
 }
 
 static const struct nopal_callbacks *callbacks_of(struct early *early)

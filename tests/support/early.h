@@ -33,9 +33,10 @@ struct early {
 	uint64_t answer_bytes; /* of the listener, since they are counted */
 };
 
-/* A session opens, gets its ticket, and closes; sides are as new after it. */
+/* A session opens, gets its ticket, and closes; sides are as new after it.  What was open before is
+ * closed. */
 void early_open(struct early *early, const char *config);
-void early_close(struct early *early);
+void early_close(struct early *early); /* where it is open */
 /* One more session from the same endpoint; nothing runs yet. */
 void early_again(struct early *early);
 void early_send(struct early *early, const char *text, bool marked);

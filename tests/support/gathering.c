@@ -153,6 +153,15 @@ void gathering_link(struct gathering *all, uint32_t index, const char *link)
 	gathering_up(all, index, link);
 }
 
+void gathering_leave(struct gathering *all, uint32_t index, enum gathering_leaving how)
+{
+	if (how == GATHERING_CUT)
+		gathering_link(all, index, "loss 100%");
+	else
+		nopal_destination_remove(all->one[0].session, (uint32_t)all->one[index].id,
+					 how == GATHERING_AT_ONCE);
+}
+
 void gathering_run(struct gathering *all, int64_t for_ns)
 {
 	nopal_sim_run(all->world, nopal_world_now(all->world) + for_ns);
@@ -192,12 +201,22 @@ static void gathering_hub(struct gathering *all)
 	assert_non_null(hub->session);
 }
 
+void gathering_close(struct gathering *all)
+{
+	if (!all->world)
+		return;
+	nopal_world_free(all->world);
+	nopal_plan_unref(all->plan);
+	all->world = NULL;
+}
+
 void gathering_prepare(struct gathering *all, const char *config, uint32_t count, const char *link,
 		       uint64_t seed)
 {
 	struct nopal_link forward, reverse;
 
 	assert_true(count <= GATHERING_HOSTS);
+	gathering_close(all);
 	memset(all, 0,
 	       offsetof(struct gathering, one) + (1 + count) * sizeof(struct gathering_one));
 	all->count = count;
@@ -230,12 +249,6 @@ void gathering_open(struct gathering *all, const char *config, uint32_t count, c
 	gathering_run(all, NOPAL_SECOND);
 	for (uint32_t i = 1; i <= count; i++)
 		assert_non_null(all->one[i].session);
-}
-
-void gathering_close(struct gathering *all)
-{
-	nopal_world_free(all->world);
-	nopal_plan_unref(all->plan);
 }
 
 /* -------------------------------------------------------------------- talking */
@@ -304,4 +317,11 @@ void gathering_agrees(const struct gathering *all)
 {
 	for (uint32_t i = 1; i <= all->count; i++)
 		gathering_agrees_from(all, i, 0);
+}
+
+void gathering_settles(struct gathering *all, int64_t after_ns, uint32_t entries)
+{
+	gathering_run(all, after_ns);
+	assert_int_equal(all->one[0].entries, entries);
+	gathering_agrees(all);
 }

@@ -86,10 +86,10 @@ struct gathering {
 /* With a plan of its own: hosts that listen, and a group that has no destination yet. */
 void gathering_prepare(struct gathering *all, const char *config, uint32_t count, const char *link,
 		       uint64_t seed);
-/* All added, and open. */
+/* All added, and open.  Either closes what was open before. */
 void gathering_open(struct gathering *all, const char *config, uint32_t count, const char *link,
 		    uint64_t seed);
-void gathering_close(struct gathering *all);
+void gathering_close(struct gathering *all); /* where it is open */
 
 void gathering_add(struct gathering *all, uint32_t index);
 /* Both ways of its ray from now on, or one of them. */
@@ -97,6 +97,10 @@ void gathering_link(struct gathering *all, uint32_t index, const char *link);
 void gathering_down(struct gathering *all, uint32_t index, const char *link);
 void gathering_up(struct gathering *all, uint32_t index, const char *link);
 void gathering_run(struct gathering *all, int64_t for_ns);
+
+/* The ways in which a member goes. */
+enum gathering_leaving { GATHERING_LEAVES, GATHERING_AT_ONCE, GATHERING_CUT, GATHERING_LEAVINGS };
+void gathering_leave(struct gathering *all, uint32_t index, enum gathering_leaving how);
 
 /* Returns as nopal_send_message(). */
 int gathering_say(struct gathering *all, uint32_t index);
@@ -106,6 +110,8 @@ int gathering_whisper(struct gathering *all, uint32_t index, uint32_t to);
 /* Does the log of each member go on as the hub's, from `from` of the hub's entries, without gap,
  * each with its place and sender?  Fails the test where one does not. */
 void gathering_agrees(const struct gathering *all);
+/* The same after so much time, when the hub has so many entries. */
+void gathering_settles(struct gathering *all, int64_t after_ns, uint32_t entries);
 void gathering_agrees_from(const struct gathering *all, uint32_t index, uint32_t from);
 
 #endif
