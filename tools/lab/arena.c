@@ -340,30 +340,19 @@ void arena_command(struct lab_arena *arena, int number, enum talk_word word, int
 
 /* ---------------------------------------------------------------------- beginning */
 
-/* The config of a host, in which the lab's part is the object of its code. */
+/* The name and the text of a host's config. */
 static char *arena_config(const struct lab_arena *arena, const struct arena_host *host,
 			  size_t *ret_length)
 {
-	const struct lab_bench *bench = arena->bench;
-	const char *folder =
-		bench->configs && host->code == LAB_STUDENT ? bench->configs : bench->handout;
-	char *path = tool_printed("%s/%s", folder, host->config), *text = NULL;
-	char *wanted = tool_printed("\"./%s.so\"", bench->lab->part);
-	char *config = lab_read_file(path, LAB_FILE_MAX), *at;
+	char *path = tool_printed("%s/%s", arena->bench->folder[host->code], host->config);
+	char *config = lab_read_file(path, LAB_FILE_MAX), *text = NULL;
 	FILE *out = tool_need(open_memstream(&text, ret_length));
 
-	fprintf(out, "%s%c", path, '\0');
 	if (!config)
 		lab_fail(arena->trial, 0, "there is no %s, or it is too long", host->config);
-	at = config && bench->object[host->code] ? strstr(config, wanted) : NULL;
-	if (at)
-		fprintf(out, "%.*s\"%s\"%s", (int)(at - config), config, bench->object[host->code],
-			at + strlen(wanted));
-	else if (config)
-		fputs(config, out);
+	fprintf(out, "%s%c%s", path, '\0', config ? config : "");
 	fclose(out);
 	free(config);
-	free(wanted);
 	free(path);
 	return text;
 }
@@ -377,7 +366,7 @@ static bool host_spawn(struct lab_arena *arena, struct arena_host *host)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, talk) < 0)
 		return false;
 	if (pipe2(output, O_CLOEXEC) == 0) {
-		struct spawner_order order = { bench->object[host->code],
+		struct spawner_order order = { bench->folder[host->code],
 					       bench->sanitized[host->code], talk[1], output[1],
 					       -1 };
 

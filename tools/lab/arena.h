@@ -26,11 +26,10 @@ struct lab_limits {
 /* All that trials of one submission have in common. */
 struct lab_bench {
 	const struct lab *lab;
-	char *handout; /* the folder with lab.conf */
-	char *configs; /* LAB_STUDENT's folder of configs, where they are the submission; NULL */
-	/* By code: the shared object with the lab's part (NULL: the lab has none), and the spawner
-	 * of its hosts. */
-	char *object[LAB_CODES];
+	char *handout; /* the folder of what the lab hands out */
+	/* By code: the folder with the host's configs, and PART.so beside them; and the spawner of
+	 * its hosts. */
+	const char *folder[LAB_CODES];
 	struct spawner *spawner[LAB_CODES];
 	bool sanitized[LAB_CODES];
 	uint64_t secret[2];

@@ -3,14 +3,18 @@
 #include "lab/bench.h"
 
 #include <errno.h>
-#include <libgen.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "frame/compiler.h"
 #include "frame/tool.h"
 #include "lab/build.h"
 
@@ -18,7 +22,9 @@ enum {
 	BENCH_PROCESSOR_S = 10,
 	BENCH_MEMORY_BYTES = 512 << 20,
 	BENCH_TURNS = 1000000,
-	BENCH_DATAGRAMS = 200000
+	BENCH_DATAGRAMS = 200000,
+	BENCH_MODE = 0755,
+	BENCH_DEPTH = 8, /* of our folders */
 };
 
 char *lab_read_file(const char *path, size_t longest)
@@ -62,7 +68,7 @@ char *lab_handout(const struct lab *lab)
 		tool_printed("%s/%02d-%s", named ? named : "", lab->number, lab->name),
 		tool_printed("%s/../labs/%02d-%s", nopal_installed(NOPAL_INSTALLED_CONFIGS),
 			     lab->number, lab->name),
-		tool_printed("%s/docs/labs/%02d-%s", NOPAL_BUILT_FROM, lab->number, lab->name),
+		tool_printed("%s/docs/labs/%02d-%s", compiler_sources(), lab->number, lab->name),
 	};
 
 	return bench_first(paths, 3);
@@ -94,6 +100,88 @@ char *lab_object(const struct lab *lab, const char *mutant)
 	return bench_first(paths, 2);
 }
 
+/* ------------------------------------------------------------ folders for hosts */
+
+static bool bench_cannot(const char *path)
+{
+	fprintf(stderr, "nopal: cannot make %s: %s\n  fix: $TMPDIR names a folder with room\n",
+		path, strerror(errno));
+	return false;
+}
+
+/* A copy that others may read, and run. */
+static bool bench_copy(const char *from, const char *to)
+{
+	struct stat status;
+	int source = open(from, O_RDONLY | O_CLOEXEC), target = -1;
+	bool good = source >= 0 && fstat(source, &status) == 0;
+
+	if (good)
+		target = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, BENCH_MODE);
+	good = target >= 0 &&
+	       sendfile(target, source, NULL, (size_t)status.st_size) == (ssize_t)status.st_size &&
+	       fchmod(target, BENCH_MODE) == 0;
+	if (!good)
+		bench_cannot(to);
+	if (source >= 0)
+		close(source);
+	if (target >= 0)
+		close(target);
+	return good;
+}
+
+/* All NAME.conf of a folder. */
+static bool bench_copy_configs(const char *from, const char *to)
+{
+	char *pattern = tool_printed("%s/*.conf", from);
+	glob_t found = { 0 };
+	bool good = true;
+
+	if (glob(pattern, 0, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc && good; i++) {
+			char *target =
+				tool_printed("%s/%s", to, strrchr(found.gl_pathv[i], '/') + 1);
+
+			good = bench_copy(found.gl_pathv[i], target);
+			free(target);
+		}
+	globfree(&found);
+	free(pattern);
+	return good;
+}
+
+/* A folder with configs, and with the object as PART.so where there is one.  NULL: a problem was
+ * printed. */
+static char *bench_folder(const struct bench *bench, const char *name, const char *configs,
+			  const char *object)
+{
+	char *folder = tool_printed("%s/%s", bench->work, name), *target = NULL;
+	bool good = mkdir(folder, BENCH_MODE) == 0 || bench_cannot(folder);
+
+	good = good && bench_copy_configs(configs, folder);
+	if (good && object) {
+		target = tool_printed("%s/%s.so", folder, bench->lab.lab->part);
+		good = bench_copy(object, target);
+	}
+	free(target);
+	if (good)
+		return folder;
+	free(folder);
+	return NULL;
+}
+
+/* Configs that others extend: where this program finds them, or its sources'. */
+static bool bench_stock(struct bench *bench)
+{
+	const char *installed = nopal_installed(NOPAL_INSTALLED_CONFIGS);
+	char *sources = tool_printed("%s/configs", compiler_sources());
+
+	bench->configs = bench_folder(bench, "configs",
+				      access(sources, R_OK) == 0 ? sources : installed, NULL);
+	free(sources);
+	return bench->configs != NULL;
+}
+
 /* ------------------------------------------------------------------- a submission */
 
 /* Without a file of the teacher's own, hidden trials are hidden by nothing but their not being in
@@ -122,32 +210,38 @@ static bool bench_secret(const char *path, uint64_t ret_secret[2])
 
 void bench_use(struct bench *bench, enum bench_build build)
 {
-	bench->lab.object[LAB_STUDENT] = bench->objects[build];
+	bench->lab.folder[LAB_STUDENT] = bench->builds[build];
 	bench->lab.spawner[LAB_STUDENT] = &bench->spawners[build];
 	bench->lab.sanitized[LAB_STUDENT] = build == BENCH_SANITIZED;
 }
 
+bool bench_use_mutant(struct bench *bench, const char *mutant)
+{
+	char *object = lab_object(bench->lab.lab, mutant);
+
+	free(bench->mutant);
+	bench->mutant = NULL;
+	bench_use(bench, BENCH_FAST);
+	bench->lab.folder[LAB_STUDENT] = bench->reference;
+	if (mutant)
+		bench->lab.folder[LAB_STUDENT] = bench->mutant =
+			bench_folder(bench, mutant, bench->lab.handout, object);
+	free(object);
+	return bench->lab.folder[LAB_STUDENT] != NULL;
+}
+
 static bool bench_compile(struct bench *bench, enum bench_build which)
 {
-	static const struct {
-		enum build_kind kind;
-		const char *folder;
-	} builds[] = {
-		[BENCH_SANITIZED] = { BUILD_CHECKED, "checked" },
-		[BENCH_FAST] = { BUILD_QUICK, "quick" },
+	static const enum build_kind kinds[] = {
+		[BENCH_SANITIZED] = BUILD_CHECKED, [BENCH_FAST] = BUILD_QUICK
 	};
-	char *into = tool_printed("%s/%s", bench->work, builds[which].folder);
-	const struct build build = { .kind = builds[which].kind,
+	const struct build build = { .kind = kinds[which],
 				     .folder = bench->folder,
 				     .part = bench->lab.lab->part,
-				     .into = into };
+				     .into = bench->builds[which] };
 	char *said = tool_need(calloc(1, BUILD_SAID_BYTES));
-	enum tool_exit result = TOOL_ENVIRONMENT;
+	enum tool_exit result = build_part(&build, said);
 
-	if (mkdir(into, 0755) == 0)
-		result = build_part(&build, said);
-	bench->objects[which] = tool_printed("%s/%s.so", into, build.part);
-	free(into);
 	if (result == TOOL_FAILED)
 		bench->errors = said;
 	else if (result != TOOL_GOOD)
@@ -157,11 +251,51 @@ static bool bench_compile(struct bench *bench, enum bench_build which)
 	return result == TOOL_GOOD;
 }
 
+/* All folders, and what is compiled into them. */
+static bool bench_make(struct bench *bench)
+{
+	static const char *const names[] = {
+		[BENCH_SANITIZED] = "checked", [BENCH_FAST] = "quick"
+	};
+	const struct lab *lab = bench->lab.lab;
+	char *object = lab->part ? lab_object(lab, NULL) : NULL;
+	bool good = bench_stock(bench);
+
+	if (good)
+		bench->reference = bench_folder(bench, "reference", bench->lab.handout, object);
+	free(object);
+	for (enum bench_build build = 0; bench->reference && build < BENCH_BUILDS; build++) {
+		bench->builds[build] = bench_folder(
+			bench, names[build], lab->part ? bench->lab.handout : bench->folder, NULL);
+		if (!bench->builds[build] || (lab->part && !bench_compile(bench, build)))
+			return false;
+	}
+	return bench->reference != NULL;
+}
+
+static bool bench_start(struct bench *bench)
+{
+	char preload[BUILD_PRELOAD_BYTES], said[BUILD_SAID_BYTES];
+	bool sanitized = bench->lab.lab->part != NULL;
+	int result;
+
+	if (sanitized && !build_preload(preload, said)) {
+		fprintf(stderr, "nopal: %s", said);
+		return false;
+	}
+	result = spawner_start(&bench->spawners[BENCH_SANITIZED], "/proc/self/exe", bench->configs,
+			       sanitized ? preload : NULL);
+	if (result == 0)
+		result = spawner_start(&bench->spawners[BENCH_FAST], "/proc/self/exe",
+				       bench->configs, NULL);
+	if (result < 0)
+		fprintf(stderr, "nopal: cannot start hosts: %s\n", strerror(-result));
+	return result == 0;
+}
+
 bool bench_open(struct bench *bench, const struct lab *lab, const char *folder, const char *secret)
 {
 	const char *temporary = getenv("TMPDIR");
-	char preload[BUILD_PRELOAD_BYTES], said[BUILD_SAID_BYTES];
-	int result;
 
 	*bench = (struct bench){ .folder = folder };
 	bench->lab.lab = lab;
@@ -173,48 +307,35 @@ bool bench_open(struct bench *bench, const struct lab *lab, const char *folder, 
 	if (!bench_secret(secret, bench->lab.secret))
 		return false;
 	bench->work = tool_printed("%s/nopal-lab-XXXXXX", temporary ? temporary : "/tmp");
-	if (!mkdtemp(bench->work)) {
-		fprintf(stderr, "nopal: cannot make %s: %s\n  fix: $TMPDIR names a folder\n",
-			bench->work, strerror(errno));
+	/* Hosts of root's are nobody's: they have to reach what is in it. */
+	if (!mkdtemp(bench->work) || chmod(bench->work, BENCH_MODE) < 0)
+		return bench_cannot(bench->work);
+	if (!bench_make(bench) || !bench_start(bench))
 		return false;
-	}
-	if (lab->part)
-		bench->lab.object[LAB_REFERENCE] = lab_object(lab, NULL);
-	else
-		bench->lab.configs = tool_need(strdup(folder));
-	for (enum bench_build build = 0; lab->part && build < BENCH_BUILDS; build++)
-		if (!bench_compile(bench, build))
-			return false;
-	if (lab->part && !build_preload(preload, said)) {
-		fprintf(stderr, "nopal: %s", said);
-		return false;
-	}
-	result = spawner_start(&bench->spawners[BENCH_SANITIZED], "/proc/self/exe",
-			       lab->part ? preload : NULL);
-	if (result == 0)
-		result = spawner_start(&bench->spawners[BENCH_FAST], "/proc/self/exe", NULL);
-	if (result < 0)
-		fprintf(stderr, "nopal: cannot start hosts: %s\n", strerror(-result));
+	bench->lab.folder[LAB_REFERENCE] = bench->reference;
 	bench->lab.spawner[LAB_REFERENCE] = &bench->spawners[BENCH_FAST];
 	bench_use(bench, BENCH_SANITIZED);
-	return result == 0;
+	return true;
+}
+
+static int bench_remove(const char *path, const struct stat *status, int kind, struct FTW *where)
+{
+	(void)status, (void)kind, (void)where;
+	return remove(path);
 }
 
 void bench_close(struct bench *bench)
 {
 	for (enum bench_build build = 0; build < BENCH_BUILDS; build++) {
 		spawner_stop(&bench->spawners[build]);
-		if (bench->objects[build]) {
-			unlink(bench->objects[build]);
-			rmdir(dirname(bench->objects[build]));
-		}
-		free(bench->objects[build]);
+		free(bench->builds[build]);
 	}
 	if (bench->work)
-		rmdir(bench->work);
+		nftw(bench->work, bench_remove, BENCH_DEPTH, FTW_DEPTH | FTW_PHYS);
 	free(bench->work);
+	free(bench->reference);
+	free(bench->mutant);
+	free(bench->configs);
 	free(bench->errors);
-	free(bench->lab.object[LAB_REFERENCE]);
 	free(bench->lab.handout);
-	free(bench->lab.configs);
 }

@@ -19,8 +19,10 @@ enum bench_build { BENCH_SANITIZED, BENCH_FAST, BENCH_BUILDS };
 
 struct bench {
 	const char *folder; /* of the submission */
-	char *work;	    /* a folder of our own, removed at the end */
-	char *objects[BENCH_BUILDS];
+	/* A folder of our own, removed at the end, with folders for hosts: each has the configs of
+	 * the hand-out (those of the submission, where it is configs), and PART.so. */
+	char *work;
+	char *builds[BENCH_BUILDS], *reference, *mutant, *configs;
 	struct spawner spawners[BENCH_BUILDS]; /* the fast one is the reference's, too */
 	struct lab_bench lab;
 	char *errors; /* the compiler's, or NULL */
@@ -32,6 +34,9 @@ struct bench {
 bool bench_open(struct bench *bench, const struct lab *lab, const char *folder, const char *secret);
 /* Trials from now on run the submission as it was built so. */
 void bench_use(struct bench *bench, enum bench_build build);
+/* Trials from now on run a mutant of the reference in the submission's place; NULL: the reference
+ * itself.  False: a problem was printed. */
+bool bench_use_mutant(struct bench *bench, const char *mutant);
 void bench_close(struct bench *bench);
 
 #endif

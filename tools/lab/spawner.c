@@ -24,7 +24,6 @@ enum {
 	SPAWNER_FDS = 3,
 	SPAWNER_REFUSED = 70,
 	SPAWNER_HOSTS = 256, /* at once */
-	SPAWNER_FOLDERS = 16,
 	SPAWNER_MEMORY_BYTES = 1 << 30,
 	SPAWNER_TRACE_BYTES = 64 << 20,
 	SPAWNER_PROCESSOR_S = 60,
@@ -41,12 +40,13 @@ struct spawner_packet {
 	enum spawner_word word;
 	pid_t pid; /* SPAWNER_WAIT */
 	bool sanitized, traced;
-	char object[PATH_MAX];
+	char folder[PATH_MAX];
 };
 
 /* ------------------------------------------------------------------- the grader's side */
 
-int spawner_start(struct spawner *spawner, const char *program, const char *preload)
+int spawner_start(struct spawner *spawner, const char *program, const char *configs,
+		  const char *preload)
 {
 	int pair[2];
 
@@ -61,6 +61,7 @@ int spawner_start(struct spawner *spawner, const char *program, const char *prel
 	if (spawner->pid == 0) {
 		if (preload)
 			setenv("LD_PRELOAD", preload, 1);
+		setenv("NOPAL_CONFIGS", configs, 1);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (dup2(pair[1], SPAWNER_FD) >= 0)
 			execl(program, "nopal", "lab", "spawn", (char *)NULL);
@@ -116,8 +117,7 @@ pid_t spawner_fork(struct spawner *spawner, const struct spawner_order *order)
 					 .sanitized = order->sanitized,
 					 .traced = order->trace_fd >= 0 };
 
-	if (order->object)
-		snprintf(packet.object, sizeof(packet.object), "%s", order->object);
+	snprintf(packet.folder, sizeof(packet.folder), "%s", order->folder);
 	return spawner_ask(spawner, &packet, fds, packet.traced ? 3 : 2).number;
 }
 
@@ -138,26 +138,10 @@ static struct {
 	volatile int32_t *calls;
 } spawner_hosts;
 
-/* Where a config may extend another one. */
-static void spawner_readable(const struct spawner_packet *packet,
-			     const char *ret_paths[SPAWNER_FOLDERS])
-{
-	char *named = getenv("NOPAL_CONFIGS"), *rest = named ? strdup(named) : NULL, *folder;
-	int count = 0;
-
-	if (*packet->object)
-		ret_paths[count++] = packet->object;
-	ret_paths[count++] = nopal_installed(NOPAL_INSTALLED_CONFIGS);
-	ret_paths[count++] = "./configs";
-	while ((folder = strsep(&rest, ":")) && count < SPAWNER_FOLDERS - 1)
-		ret_paths[count++] = folder;
-	ret_paths[count] = NULL;
-}
-
 /* What a host prints goes to the grader's pipe; a refusal, too. */
 static void spawner_host(const struct spawner_packet *packet, const int *fds, int slot)
 {
-	const char *readable[SPAWNER_FOLDERS];
+	const char *const readable[] = { packet->folder, getenv("NOPAL_CONFIGS"), NULL };
 	const int descriptors[] = { STDOUT_FILENO, STDERR_FILENO, fds[0], fds[2] };
 	const struct sandbox sandbox = {
 		.readable = readable,
@@ -174,7 +158,6 @@ static void spawner_host(const struct spawner_packet *packet, const int *fds, in
 	dup2(fds[1], STDOUT_FILENO);
 	dup2(fds[1], STDERR_FILENO);
 	tool_watch_crashes();
-	spawner_readable(packet, readable);
 	if (sandbox_enter(&sandbox, why, sizeof(why)) < 0) {
 		fprintf(stderr, "%s\n", why);
 		_exit(SPAWNER_REFUSED);

@@ -20,14 +20,15 @@ struct spawner {
 
 /* A host to fork.  Descriptors stay the caller's. */
 struct spawner_order {
-	const char *object; /* a file that the host may read, beside the system's; NULL: none */
+	const char *folder; /* that the host may read, beside all configs of the spawner's */
 	bool sanitized;
 	int talk_fd, output_fd, trace_fd; /* trace_fd -1: no trace */
 };
 
-/* `program`: that of `nopal`.  `preload`: libraries for LD_PRELOAD, or NULL.  Negative: errno
- * value. */
-int spawner_start(struct spawner *spawner, const char *program, const char *preload);
+/* `program`: that of `nopal`.  `configs`: the folder with those that a config may extend.
+ * `preload`: libraries for LD_PRELOAD, or NULL.  Negative: errno value. */
+int spawner_start(struct spawner *spawner, const char *program, const char *configs,
+		  const char *preload);
 void spawner_stop(struct spawner *spawner);
 /* The host's process, or a negative errno value. */
 pid_t spawner_fork(struct spawner *spawner, const struct spawner_order *order);
