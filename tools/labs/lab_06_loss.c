@@ -220,7 +220,7 @@ static const char arq_earlier[] = "case \"lab 3: a lost message is sent again af
 				  "	link      delay 20ms fwd: loss mask 1\n"
 				  "	sender    student\n"
 				  "	receiver  reference\n"
-				  "	messages  1 every 0ms size 100..100\n"
+				  "	messages  1 every 0ms size 100\n"
 				  "	within    5s\n"
 				  "	expect    all once ordered intact\n"
 				  "	expect    resend at 200ms 2us\n"
