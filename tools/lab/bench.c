@@ -27,22 +27,35 @@ enum {
 	BENCH_DEPTH = 8, /* of our folders */
 };
 
+/* A regular file, and no link to one: a submission's may lead anywhere. */
+static int bench_file(const char *path, struct stat *ret_status)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (file >= 0 && fstat(file, ret_status) == 0 && S_ISREG(ret_status->st_mode))
+		return file;
+	if (file >= 0)
+		close(file);
+	return -1;
+}
+
 char *lab_read_file(const char *path, size_t longest)
 {
-	FILE *file = fopen(path, "r");
-	char *text;
+	struct stat status;
+	int file = bench_file(path, &status);
+	FILE *in = file >= 0 ? fdopen(file, "r") : NULL;
+	char *text = NULL;
 	size_t length;
 
-	if (!file)
+	if (!in)
 		return NULL;
-	text = tool_need(malloc(longest + 2));
-	length = fread(text, 1, longest + 1, file);
-	fclose(file);
-	text[length] = '\0';
-	if (length <= longest)
-		return tool_need(realloc(text, length + 1));
-	free(text);
-	return NULL;
+	if ((size_t)status.st_size <= longest) {
+		text = tool_need(calloc(1, longest + 1));
+		length = fread(text, 1, longest, in);
+		text = tool_need(realloc(text, length + 1));
+	}
+	fclose(in);
+	return text;
 }
 
 /* ---------------------------------------------------------------------- places */
@@ -113,10 +126,10 @@ static bool bench_cannot(const char *path)
 static bool bench_copy(const char *from, const char *to)
 {
 	struct stat status;
-	int source = open(from, O_RDONLY | O_CLOEXEC), target = -1;
-	bool good = source >= 0 && fstat(source, &status) == 0;
+	int source = bench_file(from, &status), target = -1;
+	bool good;
 
-	if (good)
+	if (source >= 0)
 		target = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, BENCH_MODE);
 	good = target >= 0 &&
 	       sendfile(target, source, NULL, (size_t)status.st_size) == (ssize_t)status.st_size &&

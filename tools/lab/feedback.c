@@ -152,10 +152,10 @@ static bool feedback_copy(int from, FILE *out)
 	return good;
 }
 
-/* Writes one file by `write`; a problem is printed. */
+/* Writes the page or the trace, in place of what was there; a problem is printed. */
 static bool feedback_file(const char *path, const struct lab_page *page, int trace_fd)
 {
-	FILE *out = fopen(path, "w");
+	FILE *out = unlink(path) == 0 || errno == ENOENT ? fopen(path, "wx") : NULL;
 	bool good = out != NULL;
 
 	if (good && page)

@@ -145,8 +145,10 @@ bool grade_submission(const struct lab *lab, const char *folder,
 	unsigned planned = 0;
 
 	*ret_grade = (struct grade){ .lab = lab };
-	for (const struct lab_item *item = lab->items; item->name; item++)
+	for (const struct lab_item *item = lab->items; item->name; item++) {
 		planned += item->seeds;
+		ret_grade->possible += item->hidden && !options->hidden ? 0 : item->points;
+	}
 	for (const struct lab_item *item = lab->items; item->name && good; item++) {
 		struct grade_result result = { .item = item };
 		struct grade_work work = { &bench, &result, item->seeds };
@@ -161,7 +163,6 @@ bool grade_submission(const struct lab *lab, const char *folder,
 			ret_grade->results, (ret_grade->count + 1) * sizeof(*ret_grade->results)));
 		ret_grade->results[ret_grade->count++] = result;
 		ret_grade->points += result.passed ? item->points : 0;
-		ret_grade->possible += item->points;
 		ret_grade->trials += result.trials;
 	}
 	if (!good && bench.errors) {

@@ -12,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 
 #include "frame/tool.h"
+#include "lab/class.h"
 #include "lab/feedback.h"
 #include "lab/grade.h"
 #include "lab/spawner.h"
@@ -166,11 +168,56 @@ static void grade_explain(const struct lab *lab, const struct grade *grade, cons
 		       folder, folder);
 }
 
+/* Opens the file of an option; NULL and false: a problem was printed. */
+static bool labs_out(const struct tool_call *call, const char *option, FILE **ret_out)
+{
+	const char *path = tool_value(call, option);
+
+	*ret_out = path ? fopen(path, "w") : NULL;
+	if (!path || *ret_out)
+		return true;
+	fprintf(stderr,
+		"nopal: cannot write %s: %s\n  fix: --%s names a file in a folder of yours\n", path,
+		strerror(errno), option);
+	return false;
+}
+
+static enum tool_exit labs_closed(FILE *out, const char *path, enum tool_exit result)
+{
+	if (!out || fclose(out) == 0)
+		return result;
+	fprintf(stderr, "nopal: cannot write %s: %s\n  fix: make room there\n", path,
+		strerror(errno));
+	return TOOL_ENVIRONMENT;
+}
+
+/* The forms for other programs. */
+static enum tool_exit grade_files(const struct tool_call *call, const struct grade *grade,
+				  enum tool_exit result)
+{
+	FILE *json, *junit;
+	json_t *results;
+
+	if (!labs_out(call, "out", &json) || !labs_out(call, "junit", &junit))
+		return TOOL_ENVIRONMENT;
+	if (json) {
+		results = results_json(grade);
+		json_dumpf(results, json, JSON_INDENT(2));
+		fputc('\n', json);
+		json_decref(results);
+	}
+	if (junit)
+		results_junit(grade, junit);
+	result = labs_closed(json, tool_value(call, "out"), result);
+	return labs_closed(junit, tool_value(call, "junit"), result);
+}
+
 static enum tool_exit labs_grade(const struct tool_call *call, bool hidden)
 {
 	const char *folder = call->word_count > 1 ? call->words[1] : ".";
 	const struct lab *lab = labs_of(folder);
 	struct grade_options options = { .secret = tool_value(call, "secret"), .hidden = hidden };
+	enum tool_exit result;
 	int64_t seeds = 0;
 	struct grade grade;
 
@@ -183,9 +230,56 @@ static enum tool_exit labs_grade(const struct tool_call *call, bool hidden)
 	grade_print(&grade);
 	if (!hidden)
 		grade_explain(lab, &grade, folder);
-	hidden = grade.points == grade.possible && !grade.errors;
+	result = grade.points == grade.possible ? TOOL_GOOD : TOOL_FAILED;
+	result = grade_files(call, &grade, result);
 	grade_fini(&grade);
-	return hidden ? TOOL_GOOD : TOOL_FAILED;
+	return result;
+}
+
+static enum tool_exit labs_report(const struct tool_call *call)
+{
+	struct grade_options options = { .secret = tool_value(call, "secret"), .hidden = true };
+	struct class class = { .count = (size_t)call->word_count - 1 };
+	int64_t seeds = 0, jobs = get_nprocs();
+	enum tool_exit result = TOOL_GOOD;
+	FILE *html, *csv;
+
+	if (!class.count || !tool_quantity(call, "seeds", NOPAL_COUNT, 0, &seeds) ||
+	    !tool_quantity(call, "jobs", NOPAL_COUNT, jobs, &jobs)) {
+		fputs("nopal: nothing to report\n  fix: nopal lab report FOLDER...\n", stderr);
+		return TOOL_BAD_INPUT;
+	}
+	options.seeds = (unsigned)seeds;
+	class.submissions = tool_need(calloc(class.count, sizeof(*class.submissions)));
+	for (size_t i = 0; i < class.count; i++) {
+		const struct lab *lab = labs_of(call->words[i + 1]);
+
+		class.submissions[i].folder = call->words[i + 1];
+		if (lab && class.lab && lab != class.lab)
+			fprintf(stderr,
+				"nopal: %s is of another lab than %s\n  fix: report a lab "
+				"at a time\n",
+				call->words[i + 1], call->words[1]);
+		if (!lab || (class.lab && lab != class.lab)) {
+			class_fini(&class);
+			return TOOL_BAD_INPUT;
+		}
+		class.lab = lab;
+	}
+	if (labs_out(call, "html", &html) && labs_out(call, "csv", &csv)) {
+		class_grade(&class, &options, (int)jobs);
+		class_print(&class, stdout);
+		if (html)
+			class_page(&class, html);
+		if (csv)
+			class_csv(&class, csv);
+		result = labs_closed(html, tool_value(call, "html"), result);
+		result = labs_closed(csv, tool_value(call, "csv"), result);
+	} else {
+		result = TOOL_ENVIRONMENT;
+	}
+	class_fini(&class);
+	return result;
 }
 
 static enum tool_exit labs_run(const struct tool_call *call)
@@ -200,9 +294,12 @@ static enum tool_exit labs_run(const struct tool_call *call)
 		return labs_grade(call, false);
 	if (strcmp(word, "grade") == 0)
 		return labs_grade(call, true);
+	if (strcmp(word, "report") == 0)
+		return labs_report(call);
 	if (strcmp(word, "spawn") == 0)
 		return (enum tool_exit)spawner_serve();
-	fprintf(stderr, "nopal: lab does not know `%s`\n  fix: list, start, try or grade\n", word);
+	fprintf(stderr, "nopal: lab does not know `%s`\n  fix: list, start, try, grade or report\n",
+		word);
 	return TOOL_BAD_INPUT;
 }
 
@@ -210,12 +307,17 @@ static const struct tool_option labs_options[] = {
 	{ "id", 0, "ID", "the student, for whom questions are drawn" },
 	{ "seeds", 0, "N", "trials in all (default: those of the rubric)" },
 	{ "secret", 0, "FILE", "seeds hidden trials with the bytes of a file" },
+	{ "out", 0, "FILE", "grade: the results as Gradescope reads them" },
+	{ "junit", 0, "FILE", "grade: the results as JUnit's XML" },
+	{ "jobs", 'j', "N", "report: so many at a time (default: one a processor)" },
+	{ "html", 0, "FILE", "report: one page for the class" },
+	{ "csv", 0, "FILE", "report: a row a submission" },
 	{ 0 },
 };
 
 const struct tool tool_lab = {
 	.name = "lab",
-	.words = "list|start|try|grade ...",
+	.words = "list|start|try|grade|report ...",
 	.summary = "a course in transport protocols that grades itself",
 	.help = "A lab is a folder with a hand-out, a skeleton of one microprotocol and cases to "
 		"try it with.\n\n"
@@ -223,9 +325,10 @@ const struct tool tool_lab = {
 		"  nopal lab start 6 my-lab --id ID    a folder to work in\n"
 		"  nopal lab try my-lab                visible cases, with the steps of the first "
 		"failure\n"
-		"  nopal lab grade my-lab              all cases, and points",
+		"  nopal lab grade my-lab              all cases, and points\n"
+		"  nopal lab report class/*            for the teacher: a whole class",
 	.min_words = 1,
-	.max_words = 3,
+	.max_words = -1,
 	.options = labs_options,
 	.run = labs_run,
 };
