@@ -37,8 +37,9 @@ struct lab_bench {
 	bool traced;
 };
 
-/* bench.c: the bytes of a file, and a 0 behind them; NULL: it is not there, or longer.  The caller
- * frees it. */
+/* bench.c: the bytes of a file, and a 0 behind them, which the caller frees.  NULL: it is not there,
+ * it is longer, a link, or no file at all: a submission could name the grader's own files by
+ * one. */
 enum { LAB_FILE_MAX = 1 << 20 };
 char *lab_read_file(const char *path, size_t longest);
 
@@ -88,6 +89,8 @@ struct lab_trial *lab_trial_new(const struct lab_bench *bench, const char *name,
 void lab_trial_free(struct lab_trial *trial);
 /* Sorts the steps by time and ends all hosts; facts, traces and output stay. */
 void lab_trial_finish(struct lab_trial *trial);
+/* Why it failed: the text of that step; "": it did not. */
+const char *lab_trial_reason(const struct lab_trial *trial);
 enum lab_code lab_host_code(const struct lab_trial *trial, int host);
 /* The descriptor of its trace, or -1. */
 int lab_host_trace(const struct lab_trial *trial, int host);

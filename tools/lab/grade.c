@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "frame/tool.h"
+#include "lab/own.h"
 #include "lab/feedback.h"
 
 enum {
@@ -19,6 +20,7 @@ enum {
 struct grade_work {
 	struct bench *bench;
 	struct grade_result *result;
+	struct own *own; /* the student's cases */
 	unsigned seeds;
 };
 
@@ -42,14 +44,6 @@ static struct lab_trial *grade_try(const struct grade_work *work, const struct g
 	return trial;
 }
 
-static const char *grade_reason(const struct lab_trial *trial)
-{
-	for (size_t i = 0; i < trial->step_count; i++)
-		if (trial->steps[i].failed)
-			return trial->steps[i].text;
-	return "";
-}
-
 /* The failed trial once more, with all that helps to understand it. */
 static void grade_failed(const struct grade_work *work, const struct grade_case *what,
 			 uint64_t seed)
@@ -62,7 +56,7 @@ static void grade_failed(const struct grade_work *work, const struct grade_case 
 	result->passed = false;
 	result->seed = seed;
 	result->case_name = tool_need(strdup(what->name));
-	result->reason = tool_need(strdup(grade_reason(result->trial)));
+	result->reason = tool_need(strdup(lab_trial_reason(result->trial)));
 	for (int host = 0; host < result->trial->host_count && !result->holders; host++)
 		if (lab_host_code(result->trial, host) == LAB_STUDENT)
 			result->holders = lab_holders(result->trial, host);
@@ -118,6 +112,37 @@ static void grade_scenarios(struct grade_work *work, const char *text, const cha
 	nopal_problems_fini(&problems);
 }
 
+/* A mutant that the student's own cases are to notice.  What the reference does with them is found
+ * out once, and the first result of them has that trial. */
+static void grade_mutant(struct grade_work *work)
+{
+	struct grade_result *result = work->result;
+	struct own *own = work->own;
+	unsigned before;
+
+	if (!own->is_open)
+		own_open(own, work->bench);
+	before = own->trials;
+	result->passed = false;
+	if (own->fault) {
+		result->reason = tool_need(strdup(own->fault));
+	} else if (own->broken) {
+		result->case_name = tool_need(strdup(own->broken->name));
+		result->reason =
+			tool_printed("with a right part, too, the case fails: %s", own->reason);
+		result->trial = own->trial;
+		own->trial = NULL;
+	} else {
+		result->passed = own_catches(own, work->bench, result->item->mutant);
+		if (!result->passed)
+			result->reason = tool_printed("with such a part all %zu cases hold",
+						      own->cases.count);
+	}
+	result->trials = own->trials - before;
+	if (!result->passed && !result->case_name)
+		result->case_name = tool_need(strdup("my_cases.txt"));
+}
+
 static void grade_item(struct grade_work *work)
 {
 	const struct lab_item *item = work->result->item;
@@ -134,6 +159,8 @@ static void grade_item(struct grade_work *work)
 		free(path);
 	} else if (item->run) {
 		grade_case(work, &(struct grade_case){ NULL, item->name, 0 });
+	} else if (item->mutant) {
+		grade_mutant(work);
 	}
 }
 
@@ -142,6 +169,7 @@ bool grade_submission(const struct lab *lab, const char *folder,
 {
 	struct bench bench;
 	bool good = bench_open(&bench, lab, folder, options->secret);
+	struct own own = { .is_open = false };
 	unsigned planned = 0;
 
 	*ret_grade = (struct grade){ .lab = lab };
@@ -151,7 +179,7 @@ bool grade_submission(const struct lab *lab, const char *folder,
 	}
 	for (const struct lab_item *item = lab->items; item->name && good; item++) {
 		struct grade_result result = { .item = item };
-		struct grade_work work = { &bench, &result, item->seeds };
+		struct grade_work work = { &bench, &result, &own, item->seeds };
 
 		if (item->hidden && !options->hidden)
 			continue;
@@ -170,6 +198,7 @@ bool grade_submission(const struct lab *lab, const char *folder,
 		bench.errors = NULL;
 		good = true;
 	}
+	own_close(&own);
 	bench_close(&bench);
 	return good;
 }

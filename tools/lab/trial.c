@@ -261,6 +261,14 @@ void lab_fail(struct lab_trial *trial, int64_t at_ns, const char *format, ...)
 	trial->failed = true;
 }
 
+const char *lab_trial_reason(const struct lab_trial *trial)
+{
+	for (size_t i = 0; i < trial->step_count; i++)
+		if (trial->steps[i].failed)
+			return trial->steps[i].text;
+	return "";
+}
+
 void lab_say(struct lab_trial *trial, int64_t at_ns, const char *format, ...)
 {
 	va_list arguments;
