@@ -73,10 +73,9 @@ static char *own_read(struct own *own, const char *folder)
 {
 	char *path = tool_printed("%s/%s", folder, own_file);
 	char *text = lab_read_file(path, OWN_FILE_MAX), *fault;
-
-	free(path);
 	struct nopal_problems problems = { 0 };
 
+	free(path);
 	if (!text)
 		return tool_printed("there is no %s of at most %d KiB", own_file,
 				    OWN_FILE_MAX >> 10);
