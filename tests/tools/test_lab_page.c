@@ -2,8 +2,7 @@
 /*
  * test_lab_page -- the ladder of a trial as text, and its page.
  *
- * With $NOPAL_LAB_PAGES the pages of these tests are kept in that folder: the test `browser` opens
- * them.
+ * With $NOPAL_LAB_PAGES the pages of these tests are kept in that folder: lab_pages.sh opens them.
  */
 #include <stdlib.h>
 #include <string.h>
