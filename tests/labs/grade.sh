@@ -21,7 +21,7 @@ submission() {
 	"$nopal" lab grade "$folder/$1" >"$folder/out" 2>&1 || [ $? -eq 1 ] ||
 		{ cat "$folder/out"; exit 1; }
 	echo "== $1"
-	sed -n '/^  FAILED/,/hint:/{/hint:/d;p;}; / of .* points/p' "$folder/out" | sed 's/, [0-9]* trials$//'
+	sed -n '/^  FAILED/,/hint:/{/hint:\|case:/d;p;}; s/\( of .* points\), .*/\1/p' "$folder/out"
 }
 
 {

@@ -121,7 +121,7 @@ static const char sum32_earlier[] =
 	"case \"lab 3: a lost message is sent again after 200 ms\"\n"
 	"	link      delay 20ms fwd: loss mask 1\n"
 	"	sender    student\n"
-	"	receiver  reference\n"
+	"	receiver  student\n"
 	"	messages  1 every 0ms size 100\n"
 	"	within    5s\n"
 	"	expect    all once ordered intact\n"
