@@ -14,7 +14,7 @@
 #include "file/file_hash.h"
 #include <nopal/microprotocol.h>
 #include "transfer/recv_session.h"
-#include "transfer/recv_loops.h"
+#include "transfer/recv_session.h"
 
 enum {
 	FILE_BYTES = 300000,

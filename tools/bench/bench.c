@@ -179,24 +179,6 @@ static bool bench_read(const struct tool_call *call, struct bench *bench)
 
 /* --------------------------------------------------------------------- frame */
 
-/* False: it was said what is wrong with the config. */
-static bool bench_add_row(struct bench *bench, const char *name)
-{
-	const char *const *plain = bench->measurement->plain;
-	struct bench_row *row = &bench->rows[bench->row_count];
-
-	if (bench->row_count == BENCH_ROWS)
-		return tool_error("more than %d rows\n  fix: name fewer", BENCH_ROWS);
-	*row = (struct bench_row){ .name = name, .plain = -1 };
-	for (int i = 0; plain && plain[i]; i++)
-		if (strcmp(plain[i], name) == 0)
-			row->plain = i;
-	if (row->plain < 0)
-		row->plan = bench_plan(name);
-	bench->row_count += row->plain >= 0 || row->plan;
-	return row->plain >= 0 || row->plan;
-}
-
 /* Rows: the configs that are named, else `words`, which are those of --rows, or the default ones. */
 static enum tool_exit bench_run_rows(struct bench *bench, char **words)
 {
@@ -205,9 +187,24 @@ static enum tool_exit bench_run_rows(struct bench *bench, char **words)
 	enum tool_exit code = TOOL_GOOD;
 
 	for (int i = 0; measurement->rows && (named ? i < bench->word_count : words[i] != NULL);
-	     i++)
-		if (!bench_add_row(bench, named ? bench->words[i] : words[i]))
+	     i++) {
+		struct bench_row *row = &bench->rows[bench->row_count];
+		const char *name = named ? bench->words[i] : words[i];
+
+		if (bench->row_count == BENCH_ROWS) {
+			tool_error("more than %d rows\n  fix: name fewer", BENCH_ROWS);
 			return TOOL_BAD_INPUT;
+		}
+		*row = (struct bench_row){ .name = name, .plain = -1 };
+		for (int at = 0; measurement->plain && measurement->plain[at]; at++)
+			if (strcmp(measurement->plain[at], name) == 0)
+				row->plain = at;
+		if (row->plain < 0)
+			row->plan = bench_plan(name);
+		if (row->plain < 0 && !row->plan)
+			return TOOL_BAD_INPUT;
+		bench->row_count++;
+	}
 	for (int i = 0; measurement->columns[i].name; i++)
 		report_column(bench->report, measurement->columns[i].name,
 			      measurement->columns[i].unit, measurement->columns[i].better);

@@ -214,25 +214,6 @@ static bool condition_parse(const struct rule_text *text, char **at, struct prop
 	return true;
 }
 
-static bool assignment_parse(const struct rule_text *text, struct properties *properties,
-			     char *word, const struct property_rule *condition)
-{
-	struct property_rule *rule = &properties->rules[properties->rule_count];
-	char *equals = strchr(word, '=');
-
-	if (!equals || equals == word || !equals[1])
-		return refuse(text, RULE_FIX, "`%s` is not NAME=VALUE", word);
-	if (properties->rule_count == PROPERTIES_RULES)
-		return refuse(text, "give fewer", "more than %d rules", PROPERTIES_RULES);
-	*equals = '\0';
-	*rule = *condition;
-	if (!bit_of(text, properties, word, &rule->bit) ||
-	    !value_parse(text, word, equals + 1, rule))
-		return false;
-	properties->rule_count++;
-	return true;
-}
-
 bool properties_parse(const char *const *texts, const struct nopal_plan *plan, uint64_t seed,
 		      struct properties *ret_properties)
 {
@@ -251,9 +232,23 @@ bool properties_parse(const char *const *texts, const struct nopal_plan *plan, u
 		if (!condition_parse(&text, &at, &condition))
 			return false;
 		for (word = strtok_r(assignments, ",", &comma); word;
-		     word = strtok_r(NULL, ",", &comma))
-			if (!assignment_parse(&text, ret_properties, word, &condition))
+		     word = strtok_r(NULL, ",", &comma)) {
+			unsigned count = ret_properties->rule_count;
+			struct property_rule *rule = &ret_properties->rules[count];
+			char *equals = strchr(word, '=');
+
+			if (!equals || equals == word || !equals[1])
+				return refuse(&text, RULE_FIX, "`%s` is not NAME=VALUE", word);
+			if (count == PROPERTIES_RULES)
+				return refuse(&text, "give fewer", "more than %d rules",
+					      PROPERTIES_RULES);
+			*equals = '\0';
+			*rule = condition;
+			if (!bit_of(&text, ret_properties, word, &rule->bit) ||
+			    !value_parse(&text, word, equals + 1, rule))
 				return false;
+			ret_properties->rule_count++;
+		}
 	}
 	return true;
 }

@@ -329,34 +329,13 @@ static void delays_answer(void *user, int fd)
 	}
 }
 
-/* One flow, in a process of its own. */
-static void delays_flow(struct delays_run *run, int flow, const struct bench_place *pair)
-{
-	struct side_place place = { .live = true, .pair = *pair };
-	struct delays_end *from = &run->from[flow];
-	int64_t stagger_ns = delays_stagger(run->delays, flow);
-	struct side_work work = {
-		.protocol = run->delays->plan ? SIDE_CONFIG : SIDE_TCP,
-		.plan = run->delays->plan,
-		.opener = &from->side,
-		.listener = &run->to[flow].side,
-		.ask = delays_ask,
-		.answer = delays_answer,
-	};
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	poll(NULL, 0, (int)(stagger_ns / NOPAL_MILLISECOND));
-	from->writes = true;
-	from->side.patience_ns = run->until_ns - clock_now_ns() + DELAYS_GRACE_NS;
-	_exit(side_work(&work, &place) && !from->ended ? 0 : 1);
-}
-
 bool delays_run_live(struct delays *delays, const struct bench_place *pair)
 {
 	struct delays_run run = {
 		.delays = delays,
 		.from_ns = clock_now_ns() + delays->stagger_ns + delays->warm_ns,
 	};
+	const struct side_place place = { .live = true, .pair = *pair };
 	pid_t flows[DELAYS_FLOWS] = { 0 };
 	bool good = delays_begin(&run);
 	int status;
@@ -365,9 +344,25 @@ bool delays_run_live(struct delays *delays, const struct bench_place *pair)
 		return false;
 	run.until_ns = run.from_ns + delays->run_ns;
 	for (int i = 0; i < delays->flows; i++) {
+		struct delays_end *from = &run.from[i];
+		struct side_work work = {
+			.protocol = delays->plan ? SIDE_CONFIG : SIDE_TCP,
+			.plan = delays->plan,
+			.opener = &from->side,
+			.listener = &run.to[i].side,
+			.ask = delays_ask,
+			.answer = delays_answer,
+		};
+
 		flows[i] = fork();
-		if (flows[i] == 0)
-			delays_flow(&run, i, pair);
+		if (flows[i] != 0)
+			continue;
+		/* One flow, in a process of its own. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		poll(NULL, 0, (int)(delays_stagger(delays, i) / NOPAL_MILLISECOND));
+		from->writes = true;
+		from->side.patience_ns = run.until_ns - clock_now_ns() + DELAYS_GRACE_NS;
+		_exit(side_work(&work, &place) && !from->ended ? 0 : 1);
 	}
 	for (int i = 0; i < delays->flows; i++)
 		good = flows[i] > 0 && waitpid(flows[i], &status, 0) == flows[i] && status == 0 &&

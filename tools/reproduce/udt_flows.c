@@ -208,26 +208,6 @@ static bool flows_rows(const struct flows *flows, enum flows_table table, flows_
 	return good;
 }
 
-static bool flows_join(const struct flows *flows, int run)
-{
-	struct parallel_joining joining = {
-		.plan = flows->plan[FLOWS_OWN],
-		.place = { .seed = flows->options->seed + (uint64_t)run },
-	};
-	struct side_place *place = &joining.place;
-
-	if (!bench_link(FLOWS_JOIN_LINK, &place->forward, &place->reverse) ||
-	    !parallel_join(&joining))
-		return false;
-	flows_add_joining(flows, FLOWS_FIRST, &joining, 0);
-	flows_add_joining(flows, FLOWS_SECOND_OWN, &joining, 1);
-	joining.plan = flows->plan[FLOWS_SHARED];
-	if (!parallel_join(&joining))
-		return false;
-	flows_add_joining(flows, FLOWS_SECOND_JOIN, &joining, 1);
-	return true;
-}
-
 /* --------------------------------------------------------------------- claims */
 
 static void flows_claims_shared(const struct flows *flows)
@@ -305,8 +285,24 @@ int reproduce_udt_flows(const struct reproduce_options *options)
 	good = flows.plan[FLOWS_SHARED] && flows.plan[FLOWS_OWN] &&
 	       flows_rows(&flows, FLOWS_CONTROL, flows_control, flows_sizes, FLOWS_SIZES) &&
 	       flows_rows(&flows, FLOWS_FOREIGN, flows_foreign, flows_beside, FLOWS_BESIDE);
-	for (int run = 0; good && run < options->runs; run++)
-		good = flows_join(&flows, run);
+	for (int run = 0; good && run < options->runs; run++) {
+		struct parallel_joining joining = {
+			.plan = flows.plan[FLOWS_OWN],
+			.place = { .seed = options->seed + (uint64_t)run },
+		};
+
+		good = bench_link(FLOWS_JOIN_LINK, &joining.place.forward,
+				  &joining.place.reverse) &&
+		       parallel_join(&joining);
+		if (!good)
+			break;
+		flows_add_joining(&flows, FLOWS_FIRST, &joining, 0);
+		flows_add_joining(&flows, FLOWS_SECOND_OWN, &joining, 1);
+		joining.plan = flows.plan[FLOWS_SHARED];
+		good = parallel_join(&joining);
+		if (good)
+			flows_add_joining(&flows, FLOWS_SECOND_JOIN, &joining, 1);
+	}
 	/* Two-way, says the paper; how many ways the first has is no matter of round trips. */
 	if (good)
 		report_paper(report, flows_joining(FLOWS_SECOND_JOIN, "may send", "RTT"),

@@ -14,7 +14,7 @@
 
 #include <nopal/microprotocol.h>
 #include "frame/tool.h"
-#include "run/sim_series.h"
+#include "run/sim_report.h"
 
 enum { SIM_PORT = 9000 };
 
@@ -91,32 +91,14 @@ static void pair_open_late(void *user)
 	pair_open(listener->run, listener->pair);
 }
 
-static bool pair_begin(struct sim_run *run, unsigned pair)
-{
-	const struct sim_load *load = &run->loads[pair % run->load_count];
-	struct sim_listener *listeners = &run->listeners[pair * sim_places(run)];
-
-	for (unsigned place = 0; place < sim_places(run); place++) {
-		bool leaves = run->options.topology == SIM_STAR || run->options.destinations;
-		int host = leaves ? (int)(pair + place) + 1 : 2 * (int)pair + 1;
-		bool direct = run->options.topology == SIM_DIRECT && !run->options.destinations;
-
-		listeners[place].endpoint =
-			direct ? nopal_sim_endpoint(run->world, 1, (uint16_t)(SIM_PORT + pair))
-			       : nopal_sim_endpoint(run->world, host, SIM_PORT);
-		if (!sim_receive_listen(&listeners[place], load->plan))
-			return tool_error("host %d cannot listen\n  fix: is there enough memory?",
-					  host);
-	}
-	if (load->start_ns)
-		return nopal_sim_at(run->world, load->start_ns, pair_open_late, listeners) == 0;
-	return pair_open(run, pair);
-}
-
-/* False: a problem was told. */
+/* Listens for the sessions of each pair, and opens them or lets them open later.  False: a problem was
+ * told. */
 static bool begin(struct sim_run *run)
 {
 	int error = nopal_trace_start(run->world, run->options.trace, run->options.detail);
+	bool direct = run->options.topology == SIM_DIRECT && !run->options.destinations;
+	bool leaves = run->options.topology == SIM_STAR || run->options.destinations;
+	unsigned places = sim_places(run);
 
 	if (error)
 		return tool_error("the trace %s: %s\n"
@@ -125,9 +107,28 @@ static bool begin(struct sim_run *run)
 	if (run->options.watch && nopal_watch_start(run->world, run->loads[0].plan, true))
 		return tool_error("the run cannot be watched\n  fix: is there enough memory?");
 	run->senders_left = run->options.flows;
-	for (unsigned pair = 0; pair < (unsigned)run->options.pairs; pair++)
-		if (!pair_begin(run, pair))
+	for (unsigned pair = 0; pair < (unsigned)run->options.pairs; pair++) {
+		const struct sim_load *load = &run->loads[pair % run->load_count];
+		struct sim_listener *listeners = &run->listeners[pair * places];
+
+		for (unsigned place = 0; place < places; place++) {
+			int host = direct   ? 1
+				   : leaves ? (int)(pair + place) + 1
+					    : 2 * (int)pair + 1;
+
+			listeners[place].endpoint = nopal_sim_endpoint(
+				run->world, host, (uint16_t)(SIM_PORT + (direct ? pair : 0)));
+			if (!sim_receive_listen(&listeners[place], load->plan))
+				return tool_error(
+					"host %d cannot listen\n  fix: is there enough memory?",
+					host);
+		}
+		if (load->start_ns &&
+		    nopal_sim_at(run->world, load->start_ns, pair_open_late, listeners))
 			return false;
+		if (!load->start_ns && !pair_open(run, pair))
+			return false;
+	}
 	return true;
 }
 

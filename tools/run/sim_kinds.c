@@ -48,12 +48,6 @@ static void kind_add(struct sim_kinds *kinds, const struct nopal_plan *plan, uns
 	kind->patience_ns = judge_bound(plan, &kind->promised.quality[NOPAL_ORDER]);
 }
 
-bool sim_kinds_read(const struct tool_call *call, const struct nopal_plan *plan,
-		    struct sim_kinds *kinds)
-{
-	return properties_read(call, plan, 0, &kinds->with);
-}
-
 bool sim_kinds_find(struct sim_kinds *kinds, const struct nopal_plan *plan, uint64_t seed,
 		    uint64_t messages)
 {

@@ -45,10 +45,8 @@ struct sim_tag {
 	uint64_t tag, beyond;
 };
 
-/* Reads --with.  False: a problem was printed; so of the next one, which finds the kinds of so many
- * messages in the run with this seed. */
-bool sim_kinds_read(const struct tool_call *call, const struct nopal_plan *plan,
-		    struct sim_kinds *kinds);
+/* Finds the kinds of so many messages, whose rules are in `with`, in the run with this seed.  False:
+ * a problem was printed. */
 bool sim_kinds_find(struct sim_kinds *kinds, const struct nopal_plan *plan, uint64_t seed,
 		    uint64_t messages);
 /* The kind of a message, by its index. */

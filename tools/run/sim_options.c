@@ -94,7 +94,7 @@ bool sim_load_read(const struct tool_call *call, struct sim_load *load)
 	if (tool_value(call, "streams") && load->size < SIM_HEAD_BYTES)
 		return tool_error("messages of streams have room for their number\n"
 				  "  fix: give --size 16B or more");
-	return sim_kinds_read(call, load->plan, &load->kinds);
+	return properties_read(call, load->plan, 0, &load->kinds.with);
 }
 
 /* ------------------------------------------------------------------- the run */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
-#include "run/sim_series.h"
+#include "run/sim_report.h"
 
 enum {
 	PERCENT = 100,

@@ -84,34 +84,6 @@ static void put_receiver(json_t *object, const struct sim_receiver *receiver)
 	put_delays(object, &delays);
 }
 
-static void put_result(json_t *object, const struct sim_run *run, const struct sim_totals *totals)
-{
-	put(object, "duration_ns", totals->duration_ns);
-	put(object, "sent_messages", totals->messages_sent);
-	put(object, "sent_bytes", totals->sent_bytes);
-#define PUT(name) put(object, #name, totals->tally.name);
-	SIM_TALLY(PUT)
-#undef PUT
-	json_object_set_new(
-		object, "verified",
-		json_boolean(totals->tally.delivered_bytes && !totals->tally.wrong_bytes));
-	/* Where two must have a message, a single receiver that has all is not enough. */
-	json_object_set_new(
-		object, "complete",
-		json_boolean(totals->all_delivered && totals->sender.messages_missing == 0));
-	put_goodput(object, totals->tally.delivered_bytes, totals->goodput_bps);
-	put(object, "fairness_ppm", totals->fairness_ppm);
-	put(object, "datagrams", totals->sender.datagrams_out);
-	put(object, "resends", totals->sender.resends);
-	put(object, "lost", totals->sender.segments_lost);
-	put(object, "timeouts", totals->sender.segments_timeout);
-	put(object, "overhead_ppm", totals->overhead_ppm);
-	put_delays(object, &totals->delays);
-	put(object, "queue_delay_peak_ns", totals->link.queue_delay_peak_ns);
-	put(object, "queue_delay_mean_ns", sim_report_queue_ns(&totals->link));
-	put_hex(object, "trace_hash", run->trace_hash);
-}
-
 static void json_line(json_t *object, size_t flags)
 {
 	json_dumpf(object, stdout, flags | JSON_ENSURE_ASCII);
@@ -204,7 +176,30 @@ void sim_report_json(const struct sim_run *run, const struct sim_totals *totals)
 	put(object, "seed", options->seed);
 	put(object, "message_bytes", run->loads[0].size);
 	put(object, "interval_ns", run->loads[0].interval_ns);
-	put_result(object, run, totals);
+	put(object, "duration_ns", totals->duration_ns);
+	put(object, "sent_messages", totals->messages_sent);
+	put(object, "sent_bytes", totals->sent_bytes);
+#define PUT(name) put(object, #name, totals->tally.name);
+	SIM_TALLY(PUT)
+#undef PUT
+	json_object_set_new(
+		object, "verified",
+		json_boolean(totals->tally.delivered_bytes && !totals->tally.wrong_bytes));
+	/* Where two must have a message, a single receiver that has all is not enough. */
+	json_object_set_new(
+		object, "complete",
+		json_boolean(totals->all_delivered && totals->sender.messages_missing == 0));
+	put_goodput(object, totals->tally.delivered_bytes, totals->goodput_bps);
+	put(object, "fairness_ppm", totals->fairness_ppm);
+	put(object, "datagrams", totals->sender.datagrams_out);
+	put(object, "resends", totals->sender.resends);
+	put(object, "lost", totals->sender.segments_lost);
+	put(object, "timeouts", totals->sender.segments_timeout);
+	put(object, "overhead_ppm", totals->overhead_ppm);
+	put_delays(object, &totals->delays);
+	put(object, "queue_delay_peak_ns", totals->link.queue_delay_peak_ns);
+	put(object, "queue_delay_mean_ns", sim_report_queue_ns(&totals->link));
+	put_hex(object, "trace_hash", run->trace_hash);
 	json_object_set_new(object, "link_counters", link_json(&totals->link));
 	json_object_set_new(object, "sender", counters_json(&totals->sender));
 	json_object_set_new(object, "receiver", counters_json(&totals->receiver));

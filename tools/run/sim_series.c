@@ -4,7 +4,7 @@
  *
  * Each run gives the same figures in the same order; the first run names them.
  */
-#include "run/sim_series.h"
+#include "run/sim_report.h"
 
 #include <inttypes.h>
 #include <jansson.h>

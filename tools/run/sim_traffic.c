@@ -178,28 +178,10 @@ static const struct nopal_callbacks sender_callbacks = {
 	.ended = sender_ended,
 };
 
-static bool flow_prepare(struct sim_run *run, unsigned index)
-{
-	struct sim_flow *flow = &run->flows[index];
-	unsigned streams = (unsigned)run->options.streams;
-
-	*flow = (struct sim_flow){ .run = run,
-				   .load = &run->loads[index / streams % run->load_count],
-				   .index = index,
-				   .pair = index / streams,
-				   .stream = index % streams };
-	flow->receiver_count = sim_places(run);
-	if (run->options.destinations)
-		flow->destination = nopal_property(flow->load->plan, "destination");
-	flow->told = calloc(flow->load->messages / BYTE_BITS + 1, 1);
-	flow->given_up = calloc(flow->load->messages / BYTE_BITS + 1, 1);
-	flow->sent_ns = calloc(flow->load->messages, sizeof(*flow->sent_ns));
-	return sim_receive_prepare(flow) && flow->told && flow->given_up && flow->sent_ns;
-}
-
 bool sim_traffic_prepare(struct sim_run *run)
 {
 	unsigned places = sim_places(run), count = (unsigned)run->options.pairs * places;
+	unsigned streams = (unsigned)run->options.streams;
 	uint64_t size = 0;
 
 	for (unsigned i = 0; i < run->load_count; i++)
@@ -216,9 +198,26 @@ bool sim_traffic_prepare(struct sim_run *run)
 	for (unsigned i = 0; i < count; i++)
 		run->listeners[i] =
 			(struct sim_listener){ run, i / places, i % places, NULL, NULL };
-	for (int i = 0; i < run->options.flows; i++)
-		if (!flow_prepare(run, (unsigned)i))
+	for (unsigned i = 0; i < (unsigned)run->options.flows; i++) {
+		struct sim_flow *flow = &run->flows[i];
+		const struct sim_load *load = &run->loads[i / streams % run->load_count];
+
+		*flow = (struct sim_flow){
+			.run = run,
+			.load = load,
+			.index = i,
+			.pair = i / streams,
+			.stream = i % streams,
+			.receiver_count = places,
+			.told = calloc(load->messages / BYTE_BITS + 1, 1),
+			.given_up = calloc(load->messages / BYTE_BITS + 1, 1),
+			.sent_ns = calloc(load->messages, sizeof(*flow->sent_ns)),
+		};
+		if (run->options.destinations)
+			flow->destination = nopal_property(load->plan, "destination");
+		if (!sim_receive_prepare(flow) || !flow->told || !flow->given_up || !flow->sent_ns)
 			return false;
+	}
 	return true;
 }
 

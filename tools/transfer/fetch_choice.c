@@ -3,7 +3,7 @@
  * fetch_choice.c -- one file from several servers: the choice among the files that they announce,
  * and the list of its blocks' hashes.
  */
-#include "transfer/fetch_choice.h"
+#include "transfer/fetch_talk.h"
 
 #define CHOICE_WAIT_NS (1 * NOPAL_SECOND)  /* for others, since the first */
 #define CHOICE_LIST_NS (10 * NOPAL_SECOND) /* for some of the list */

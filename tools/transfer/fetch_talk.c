@@ -8,7 +8,7 @@
 
 #include "file/file_hash.h"
 #include "frame/tool.h"
-#include "transfer/fetch_choice.h"
+#include "transfer/fetch_talk.h"
 
 enum {
 	FETCH_FILE = 1, /* number of the file in every session */

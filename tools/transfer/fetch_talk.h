@@ -88,8 +88,15 @@ void fetch_close(struct fetch *fetch);
 /* When the world has ended. */
 void fetch_fini(struct fetch *fetch);
 
-/* For the choice of the file (fetch_choice.c). */
+/* ------------------------------------------------ fetch_choice.c: the file that most announce */
 
+/* A server that has offered it announces this file. */
+void fetch_announced(struct fetch *fetch, struct destination *one, const struct transfer_note *end);
+void fetch_listed(struct fetch *fetch, struct destination *one, const struct nopal_message *message,
+		  const struct transfer_note *note);
+/* A server answered, left, or is silent: chooses a file, where none is known yet. */
+void fetch_choose(struct fetch *fetch);
+/* Calls of the choice to fetch_talk.c. */
 int64_t fetch_now(const struct fetch *fetch);
 void fetch_say(struct destination *one, struct transfer_note *note);
 void fetch_leave_out(struct fetch *fetch, struct destination *one, enum table_state state,

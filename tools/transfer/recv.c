@@ -15,8 +15,7 @@
 #include "file/transfer.h"
 #include "peer/listen.h"
 #include "peer/rendezvous.h"
-#include "transfer/recv_claim.h"
-#include "transfer/recv_loops.h"
+#include "transfer/recv_session.h"
 
 enum {
 	RECV_FOLDER_MODE = 0777,

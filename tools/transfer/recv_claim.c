@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
-#include "transfer/recv_claim.h"
 #include "transfer/recv_session.h"
 
 enum { CLAIM_TENTHS = 9, CLAIM_OF = 10 }; /* of the free disk: the default */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include <nopal/microprotocol.h>
-#include "transfer/recv_judge.h"
+#include "transfer/recv_session.h"
 
 void recv_judge_begin(struct incoming *incoming)
 {

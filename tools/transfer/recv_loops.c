@@ -9,7 +9,7 @@
 #include <sys/eventfd.h>
 
 #include <nopal/microprotocol.h>
-#include "transfer/recv_loops.h"
+#include "transfer/recv_session.h"
 
 static void loops_call(const struct receiver *receiver)
 {

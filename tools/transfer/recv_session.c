@@ -19,9 +19,6 @@
 
 #include <nopal/microprotocol.h>
 #include "peer/rendezvous.h"
-#include "transfer/recv_claim.h"
-#include "transfer/recv_judge.h"
-#include "transfer/recv_loops.h"
 #include "transfer/recv_session.h"
 
 #define RECV_PING_NS   (5 * NOPAL_SECOND) /* of silence, between files */
@@ -228,21 +225,6 @@ static void recv_on_offer(struct incoming *incoming, const struct transfer_note 
 	}
 }
 
-static void recv_on_start(struct incoming *incoming, const struct transfer_note *note)
-{
-	if (incoming->state != RECV_ANSWERED)
-		return;
-	if (!part_start(incoming->part, note->offset, incoming->error)) {
-		recv_result(incoming, incoming->error);
-		return;
-	}
-	incoming->state = RECV_TAKING;
-	incoming->file.resumed_bytes = note->offset;
-	incoming->file.bytes = incoming->part->whole;
-	recv_try_share(incoming); /* it may have come first, as the END may */
-	recv_try_finish(incoming);
-}
-
 static void recv_on_data(struct incoming *incoming, const struct nopal_message *message,
 			 const struct transfer_note *note)
 {
@@ -363,8 +345,16 @@ static void recv_on_received(struct nopal_session *session, struct nopal_message
 	}
 	if (note.file != incoming->offer.file || !incoming->part)
 		return;
-	if (note.type == TRANSFER_START) {
-		recv_on_start(incoming, &note);
+	if (note.type == TRANSFER_START && incoming->state == RECV_ANSWERED) {
+		if (!part_start(incoming->part, note.offset, incoming->error)) {
+			recv_result(incoming, incoming->error);
+			return;
+		}
+		incoming->state = RECV_TAKING;
+		incoming->file.resumed_bytes = note.offset;
+		incoming->file.bytes = incoming->part->whole;
+		recv_try_share(incoming); /* it may have come first, as the END may */
+		recv_try_finish(incoming);
 	} else if (note.type == TRANSFER_DATA) {
 		recv_on_data(incoming, message, &note);
 	} else if (note.type == TRANSFER_END &&

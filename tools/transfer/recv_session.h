@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recv_session.h -- the sessions of `nopal recv`, on one loop or several.
+ * recv_session.h -- `nopal recv`: its sessions, on one loop or several, their promises, and the bytes
+ * that one address may have unfinished in the folder.
  *
  * A receiver is one loop with its sessions, and belongs to its own thread alone.  All receivers
  * share the group: its plan, folder and progress never change hands, the rest is under its lock.
@@ -85,6 +86,8 @@ struct incoming {
 	char error[TRANSFER_TEXT_ROOM];
 };
 
+/* -------------------------------------------------------------------- recv_session.c */
+
 /* For nopal_endpoint_allow, with the receiver as its user. */
 extern const struct nopal_callbacks recv_session_callbacks;
 /* Opens towards a sender that opens towards the receiver.  False: no session. */
@@ -94,5 +97,43 @@ bool recv_session_rendezvous(struct receiver *receiver, const struct nopal_addre
 void recv_session_ping(void *user);
 /* Ends the session that has this file, where its peer says nothing. */
 void recv_session_give_up(struct receiver *receiver, uint64_t id);
+
+/* -------------------------- recv_loops.c: loops, each in a thread of its own, and their calls */
+
+/* Opens as many loops as the group (`user`) wants, with their endpoints on `local`: a listen_call.
+ * False: a problem was printed or added. */
+bool recv_loops_open(const struct nopal_address *local, void *user,
+		     struct nopal_problems *problems);
+/* Runs them until recv_loops_stop: the first in this thread. */
+void recv_loops_run(struct recv_group *group);
+void recv_loops_close(struct recv_group *group);
+/* All of them end; the first `exit` counts.  From any loop. */
+void recv_loops_stop(struct recv_group *group, enum tool_exit exit);
+/* The others give up this file, if they have it and its peer is silent. */
+void recv_loops_want(struct receiver *receiver, uint64_t id);
+
+/* --------------------------------------------------------------------- recv_judge.c */
+
+void recv_judge_begin(struct incoming *incoming);
+void recv_judge_note(struct incoming *incoming, const struct nopal_message *message,
+		     const struct transfer_note *note);
+/* A file is over, and all of it is known to have come or not. */
+void recv_judge_file(struct incoming *incoming);
+/* Called from time to time.  Not NULL: the error with which the file is to end. */
+const char *recv_judge_look(struct incoming *incoming);
+/* True: a promise was broken. */
+bool recv_judge_ended(struct incoming *incoming, const struct nopal_session *session,
+		      enum nopal_end end, const char *text);
+
+/* --------------------------------------------------------------------- recv_claim.c */
+
+/* Removes empty parts, and counts the others for their owners.  `bytes_each` 0: an address may have
+ * nine tenths of the free disk unfinished. */
+void recv_claims_find(struct recv_group *group, uint64_t bytes_each);
+/* Counts the part that is open for the session's address.  False: `error` says why that may not
+ * be. */
+bool recv_claim(struct incoming *incoming);
+/* So many bytes of it stay on disk, unfinished. */
+void recv_unclaim(struct incoming *incoming, uint64_t kept);
 
 #endif

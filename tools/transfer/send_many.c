@@ -500,30 +500,6 @@ static bool send_many_rows(struct many *many, char *const *names, const struct n
 	return true;
 }
 
-static enum tool_exit send_many_run(struct many *many, const struct tool_call *call,
-				    const struct nopal_address *peers)
-{
-	struct loop *loop = many->loop = loop_new(tool_value(call, "trace"));
-
-	many->infos = calloc(many->streams, sizeof(*many->infos));
-	if (!loop || !many->infos || !live_judge_watch(&many->judges, loop_world(loop), many->plan))
-		return TOOL_ENVIRONMENT;
-	many->step = loop_event_new(loop, LOOP_TIMER, -1, send_many_step, many);
-	many->tick = loop_event_new(loop, LOOP_TIMER, -1, send_many_tick, many);
-	if (!many->step || !many->tick || !loop_on_interrupt(loop, send_many_on_interrupt, many))
-		return TOOL_ENVIRONMENT;
-	many->endpoint = loop_endpoint_to_all(loop, peers, many->streams);
-	if (!many->endpoint)
-		return TOOL_ENVIRONMENT;
-	send_many_note_family(many, peers);
-	reader_init(&many->reader, loop_world(loop), transfer_chunk_bytes(many->plan));
-	send_many_begin(many);
-	loop_event_start(many->tick, SEND_TICK_NS);
-	loop_run(loop);
-	reader_close(&many->reader);
-	return many->exit;
-}
-
 enum tool_exit send_many(const struct tool_call *call, struct nopal_plan *plan, int files,
 			 const struct nopal_address *peers, int64_t rate_bps,
 			 const struct properties *with)
@@ -536,18 +512,40 @@ enum tool_exit send_many(const struct tool_call *call, struct nopal_plan *plan, 
 		.path_count = files,
 		.reader = { .pace.rate_bps = rate_bps, .with = with },
 	};
-	enum tool_exit exit;
+	enum tool_exit exit = TOOL_BAD_INPUT;
+	struct loop *loop = NULL;
+	bool started;
 
 	progress_init(&many.table.progress, call);
 	if (!send_many_rows(&many, call->words + files, peers))
 		return TOOL_ENVIRONMENT;
-	exit = TOOL_BAD_INPUT;
-	if (send_many_rule(&many) && live_judge_read(call, &many.judges))
-		exit = send_many_run(&many, call, peers);
+	if (send_many_rule(&many) && live_judge_read(call, &many.judges)) {
+		exit = TOOL_ENVIRONMENT;
+		many.infos = calloc(many.streams, sizeof(*many.infos));
+		many.loop = loop = loop_new(tool_value(call, "trace"));
+	}
+	started = loop && many.infos && live_judge_watch(&many.judges, loop_world(loop), plan);
+	if (started) {
+		many.step = loop_event_new(loop, LOOP_TIMER, -1, send_many_step, &many);
+		many.tick = loop_event_new(loop, LOOP_TIMER, -1, send_many_tick, &many);
+		started = many.step && many.tick &&
+			  loop_on_interrupt(loop, send_many_on_interrupt, &many);
+	}
+	if (started)
+		many.endpoint = loop_endpoint_to_all(loop, peers, many.streams);
+	if (many.endpoint) {
+		send_many_note_family(&many, peers);
+		reader_init(&many.reader, loop_world(loop), transfer_chunk_bytes(plan));
+		send_many_begin(&many);
+		loop_event_start(many.tick, SEND_TICK_NS);
+		loop_run(loop);
+		reader_close(&many.reader);
+		exit = many.exit;
+	}
 	loop_event_free(many.step);
 	loop_event_free(many.tick);
-	if (many.loop)
-		loop_free(many.loop);
+	if (loop)
+		loop_free(loop);
 	for (unsigned i = 0; many.ones && i < many.count; i++)
 		many_forget_held(&many.ones[i]);
 	table_fini(&many.table);

@@ -321,42 +321,37 @@ void many_on_held(struct many *many, struct destination *one, const struct nopal
 		one->phase = PHASE_TAKING;
 }
 
-/* The ranges that remaining receivers hold together, in order.  False: no memory. */
-static bool many_unite(struct many *many)
-{
-	size_t count = 0;
-	struct range *held;
-
-	for (unsigned i = 0; i < many->count; i++)
-		count += many->ones[i].held_count + 1;
-	held = realloc(many->held, count * sizeof(*held));
-	if (!held)
-		return false;
-	many->held = held;
-	many->held_count = 0;
-	for (unsigned i = 0; i < many->count; i++) {
-		const struct destination *one = &many->ones[i];
-
-		if (destination_is_whole(one) && many->reader.source.size)
-			held[many->held_count++] =
-				(struct range){ .end = many->reader.source.size };
-		if (one->phase == PHASE_TAKING && one->held_count)
-			memcpy(held + many->held_count, one->held, one->held_count * sizeof(*held));
-		if (one->phase == PHASE_TAKING)
-			many->held_count += one->held_count;
-	}
-	ranges_sort(held, many->held_count);
-	many->table.union_bytes = ranges_bytes(held, many->held_count);
-	return true;
-}
-
 /* ------------------------------------------------------------------- next stage */
 
 /* Every byte is at a receiver, or is sent to the receivers that are left; else the file ends. */
 static void many_judge_shares(struct many *many)
 {
-	if (many_unite(many) && many_any(many, PHASE_TAKING) &&
-	    many->table.union_bytes != many->reader.source.size && many->rounds < MANY_ROUNDS_MAX) {
+	uint64_t size = many->reader.source.size;
+	size_t count = 0;
+	struct range *held;
+
+	/* The ranges that remaining receivers hold together, in order. */
+	for (unsigned i = 0; i < many->count; i++)
+		count += many->ones[i].held_count + 1;
+	held = realloc(many->held, count * sizeof(*held));
+	many->held = held ? held : many->held;
+	many->held_count = 0;
+	for (unsigned i = 0; held && i < many->count; i++) {
+		const struct destination *one = &many->ones[i];
+
+		if (destination_is_whole(one) && size)
+			held[many->held_count++] = (struct range){ .end = size };
+		if (one->phase == PHASE_TAKING && one->held_count)
+			memcpy(held + many->held_count, one->held, one->held_count * sizeof(*held));
+		if (one->phase == PHASE_TAKING)
+			many->held_count += one->held_count;
+	}
+	if (held) {
+		ranges_sort(held, many->held_count);
+		many->table.union_bytes = ranges_bytes(held, many->held_count);
+	}
+	if (held && many_any(many, PHASE_TAKING) && many->table.union_bytes != size &&
+	    many->rounds < MANY_ROUNDS_MAX) {
 		many->rounds++;
 		many->stage = MANY_SENDING;
 		reader_range(&many->reader, 0, 0);

@@ -98,28 +98,6 @@ static void table_clear(struct table *table)
 	table->progress.line_open = false;
 }
 
-static void table_print_row(const struct destination *row)
-{
-	char size[PROGRESS_RATE_ROOM];
-
-	fprintf(stderr, "  %-24s %-10s %10s %8.2f s", row->peer, table_word(row->state),
-		progress_size((double)row->bytes, size), (double)row->took_ns / TABLE_NS_PER_S);
-	if (row->streams > 1)
-		fprintf(stderr, "  by %u streams", row->streams);
-	if (row->why) {
-		const char *why = row->why;
-		int length = (int)strcspn(why, "\n");
-
-		/* The first line alone: the next ones list how two compositions differ. */
-		while (length > 0 && why[length - 1] == ':')
-			length--;
-		fprintf(stderr, "  %.*s", length, row->why);
-	}
-	if (row->fix)
-		fprintf(stderr, "; fix: %s", row->fix);
-	fputc('\n', stderr);
-}
-
 static bool table_is_same(const struct destination *a, const struct destination *b)
 {
 	return a->why && b->why && strcmp(a->why, b->why) == 0;
@@ -174,8 +152,27 @@ static void table_print(const struct table *table, const char *error, int64_t du
 				progress_size((double)table->file.resumed_bytes, size));
 		fprintf(stderr, ", hash %016llx\n", (unsigned long long)table->file.hash);
 	}
-	for (unsigned i = 0; i < table->count; i++)
-		table_print_row(&table->rows[i]);
+	for (unsigned i = 0; i < table->count; i++) {
+		const struct destination *row = &table->rows[i];
+
+		fprintf(stderr, "  %-24s %-10s %10s %8.2f s", row->peer, table_word(row->state),
+			progress_size((double)row->bytes, size),
+			(double)row->took_ns / TABLE_NS_PER_S);
+		if (row->streams > 1)
+			fprintf(stderr, "  by %u streams", row->streams);
+		if (row->why) {
+			const char *why = row->why;
+			int length = (int)strcspn(why, "\n");
+
+			/* The first line alone: the next ones list how two compositions differ. */
+			while (length > 0 && why[length - 1] == ':')
+				length--;
+			fprintf(stderr, "  %.*s", length, row->why);
+		}
+		if (row->fix)
+			fprintf(stderr, "; fix: %s", row->fix);
+		fputc('\n', stderr);
+	}
 	for (unsigned i = 0; i < table->count; i++) {
 		const char *why = table->rows[i].why;
 		const char *rest = why ? strchr(why, '\n') : NULL;
