@@ -19,14 +19,6 @@ static const char LONG[] =
 	"ack_aggregation {} queue_drain {} marked_drain {}\n"
 	"reliable_fifo {}\n";
 
-/* Open, with nothing outstanding. */
-static void begin(struct rig *rig, const char *config, const char *link)
-{
-	rig_open(rig, config, &(struct rig_options){ .link = link });
-	assert_int_equal(rig_send(rig, "first"), 0);
-	rig_run(rig, NOPAL_SECOND);
-}
-
 /* Of numbers 2 to 9 that are away: what a part says, and what is none. */
 TEST(test_a_part_of_a_report)
 {
@@ -49,7 +41,7 @@ TEST(test_a_part_of_a_report)
 	uint32_t received;
 	struct rig rig;
 
-	begin(&rig, SHORT, "delay 10ms");
+	rig_open_spoken(&rig, SHORT, "delay 10ms");
 	rig_change(&rig, "delay 10ms loss 100%");
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(rig_send(&rig, "x"), 0);
@@ -78,7 +70,7 @@ TEST(test_a_report_that_does_not_fit_is_told_in_parts)
 	struct rig rig;
 	const struct nopal_counters *sent;
 
-	begin(&rig, LONG, "rate 100mbit delay 100ms limit 3000 loss 1%");
+	rig_open_spoken(&rig, LONG, "rate 100mbit delay 100ms limit 3000 loss 1%");
 	for (int i = 0; i < SECONDS * 1000; i++) {
 		while (rig_send_bytes(&rig, SIZE) == 0)
 			continue;

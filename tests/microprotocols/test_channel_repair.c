@@ -8,30 +8,6 @@ static struct many many;
 
 #define ALL "fan_out {}"
 
-static void begin(const char *config, uint32_t count, const char *link)
-{
-	many_open(&many, config, count, "delay 5ms", 1);
-	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many_hearing(&many), count);
-	for (uint32_t i = 0; i < count; i++)
-		many_link(&many, i, link);
-}
-
-/* Messages of so many bytes, one every 2 ms. */
-static void talk(uint32_t count, size_t bytes)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		assert_int_equal(many_send_bytes(&many, bytes, 0), 0);
-		many_run(&many, 2 * NOPAL_MILLISECOND);
-	}
-}
-
-static void all_have_all(void)
-{
-	for (uint32_t i = 0; i < many.count; i++)
-		assert_true(many_has(&many, i, 0, many.sent));
-}
-
 static uint32_t had_it[MANY_MESSAGES];
 
 static void note_who_has_it(struct many *all, uint32_t message)
@@ -49,9 +25,9 @@ static void check_losses(const char *link, uint64_t seed)
 	many_run(&many, NOPAL_SECOND);
 	for (uint32_t i = 0; i < 5; i++)
 		many_link(&many, i, link);
-	talk(200, 5000);
+	many_send_some(&many, 200, 5000, 2 * NOPAL_MILLISECOND);
 	many_run(&many, 20 * NOPAL_SECOND);
-	all_have_all();
+	many_all_have_all(&many);
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 200);
 	assert_int_equal(many_hearing(&many), 5);
 	assert_true(many_sum(&many, "channel_naks") > 0);
@@ -77,12 +53,12 @@ TEST(test_losses_are_repaired)
 /* Nothing comes after the last: what is missing of it is heard of all the same. */
 TEST(test_the_last_one_is_repaired)
 {
-	begin(MANY_CHANNEL("", "", ALL), 3, "delay 5ms");
+	many_hear(&many, MANY_CHANNEL("", "", ALL), 3, "delay 5ms", "delay 5ms");
 	many_deafen(&many, 1, true);
-	talk(1, 100);
+	many_send_some(&many, 1, 100, 2 * NOPAL_MILLISECOND);
 	many_deafen(&many, 1, false);
 	many_run(&many, NOPAL_SECOND);
-	all_have_all();
+	many_all_have_all(&many);
 	assert_int_equal(many_hearing(&many), 3);
 	many_close(&many);
 }
@@ -90,10 +66,10 @@ TEST(test_the_last_one_is_repaired)
 /* Without losses nobody asks, and no number leaves twice. */
 TEST(test_nobody_asks_for_what_is_there)
 {
-	begin(MANY_CHANNEL("", "", ALL), 5, "delay 5ms");
-	talk(100, 100);
+	many_hear(&many, MANY_CHANNEL("", "", ALL), 5, "delay 5ms", "delay 5ms");
+	many_send_some(&many, 100, 100, 2 * NOPAL_MILLISECOND);
 	many_run(&many, NOPAL_SECOND);
-	all_have_all();
+	many_all_have_all(&many);
 	assert_int_equal(nopal_session_counters(many.group)->transmissions, 100);
 	assert_int_equal(many_sum(&many, "channel_naks"), 0);
 	many_close(&many);
@@ -102,16 +78,16 @@ TEST(test_nobody_asks_for_what_is_there)
 /* A repair is for all that miss it: each lost number leaves once more. */
 TEST(test_one_repair_for_all)
 {
-	begin(MANY_CHANNEL("", "backoff = 100ms", ALL), 10, "delay 2ms");
-	talk(10, 100);
+	many_hear(&many, MANY_CHANNEL("", "backoff = 100ms", ALL), 10, "delay 5ms", "delay 2ms");
+	many_send_some(&many, 10, 100, 2 * NOPAL_MILLISECOND);
 	for (uint32_t i = 0; i < 10; i++)
 		many_deafen(&many, i, true);
-	talk(1, 100);
+	many_send_some(&many, 1, 100, 2 * NOPAL_MILLISECOND);
 	for (uint32_t i = 0; i < 10; i++)
 		many_deafen(&many, i, false);
-	talk(10, 100);
+	many_send_some(&many, 10, 100, 2 * NOPAL_MILLISECOND);
 	many_run(&many, NOPAL_SECOND);
-	all_have_all();
+	many_all_have_all(&many);
 	assert_int_equal(nopal_session_counters(many.group)->transmissions, 22);
 	many_close(&many);
 }
@@ -129,14 +105,14 @@ TEST(test_of_fifty_few_ask)
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), RECEIVERS);
 	for (int i = 0; i < LOSSES; i++) {
-		talk(1, 100);
+		many_send_some(&many, 1, 100, 2 * NOPAL_MILLISECOND);
 		many_deafen(&many, 0, true); /* the bottleneck */
-		talk(1, 100);
+		many_send_some(&many, 1, 100, 2 * NOPAL_MILLISECOND);
 		many_deafen(&many, 0, false);
-		talk(1, 100);
+		many_send_some(&many, 1, 100, 2 * NOPAL_MILLISECOND);
 		many_run(&many, NOPAL_SECOND);
 	}
-	all_have_all();
+	many_all_have_all(&many);
 	naks = many_sum(&many, "channel_naks");
 	suppressed = many_sum(&many, "channel_naks_suppressed");
 	print_message("%d losses at %d receivers: %d naks, %d suppressed\n", LOSSES, RECEIVERS,
@@ -155,9 +131,9 @@ TEST(test_losses_upstream_of_all)
 			   "delay 2ms loss 5%", 1);
 	many_run(&many, 5 * NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), RECEIVERS);
-	talk(400, 1000); /* some 20 are lost */
+	many_send_some(&many, 400, 1000, 2 * NOPAL_MILLISECOND); /* some 20 are lost */
 	many_run(&many, 20 * NOPAL_SECOND);
-	all_have_all();
+	many_all_have_all(&many);
 	assert_in_range(many_sum(&many, "channel_naks"), 1, 100);
 	assert_int_equal(many_hearing(&many), RECEIVERS);
 	many_close(&many);
@@ -184,7 +160,7 @@ static void check_blocks(uint32_t lost, bool asks)
 		many_run(&many, 100 * NOPAL_MILLISECOND);
 	}
 	many_run(&many, 5 * NOPAL_SECOND);
-	all_have_all();
+	many_all_have_all(&many);
 	assert_int_equal(many_sum(&many, "channel_naks") > 0, asks);
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], many.sent);
 	many_close(&many);
@@ -200,15 +176,17 @@ TEST(test_parity_saves_naks)
 /* However much waits to leave, the parity of what has left is not behind it. */
 TEST(test_parity_comes_in_time)
 {
-	begin(MANY_CHANNEL("", "backoff = 100ms",
-			   ALL " rate_cc {} slowest_receiver { initial = 10Mbit least = 10Mbit "
+	many_hear(&many,
+		  MANY_CHANNEL("", "backoff = 100ms",
+			       ALL
+			       " rate_cc {} slowest_receiver { initial = 10Mbit least = 10Mbit "
 			       "most = 10Mbit } forward_error_correction { k = 16 n = 20 code = "
 			       "cauchy flush = 20ms }"),
-	      5, "fwd: delay 5ms loss 1% rev: delay 5ms");
+		  5, "delay 5ms", "fwd: delay 5ms loss 1% rev: delay 5ms");
 	for (int i = 0; i < 300; i++)
 		assert_int_equal(many_send_bytes(&many, 5000, 0), 0);
 	many_run(&many, 20 * NOPAL_SECOND);
-	all_have_all();
+	many_all_have_all(&many);
 	print_message("1200 segments, 1 %% lost at each of 5: %d naks\n",
 		      (int)many_sum(&many, "channel_naks"));
 	assert_true(many_sum(&many, "channel_naks") < 12);
@@ -219,16 +197,17 @@ TEST(test_parity_comes_in_time)
 
 TEST(test_whose_channel_is_cut_gets_the_rest_by_its_session)
 {
-	begin(MANY_CHANNEL("", "patience = 300ms", ALL), 4, "delay 5ms loss 1%");
-	talk(50, 5000);
+	many_hear(&many, MANY_CHANNEL("", "patience = 300ms", ALL), 4, "delay 5ms",
+		  "delay 5ms loss 1%");
+	many_send_some(&many, 50, 5000, 2 * NOPAL_MILLISECOND);
 	many_deafen(&many, 2, true);
-	talk(50, 5000);
+	many_send_some(&many, 50, 5000, 2 * NOPAL_MILLISECOND);
 	assert_int_equal(many_hearing(&many), 4); /* it may come again */
 	many_run(&many, 2 * NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), 3);
-	talk(50, 5000);
+	many_send_some(&many, 50, 5000, 2 * NOPAL_MILLISECOND);
 	many_run(&many, 10 * NOPAL_SECOND);
-	all_have_all();
+	many_all_have_all(&many);
 	assert_int_equal(many_hearing(&many), 3);
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], many.sent);
 	many_close(&many);
@@ -237,14 +216,14 @@ TEST(test_whose_channel_is_cut_gets_the_rest_by_its_session)
 /* Shorter than patience: it stays. */
 TEST(test_an_outage_of_the_channel)
 {
-	begin(MANY_CHANNEL("", "patience = 2s", ALL), 4, "delay 5ms");
-	talk(50, 5000);
+	many_hear(&many, MANY_CHANNEL("", "patience = 2s", ALL), 4, "delay 5ms", "delay 5ms");
+	many_send_some(&many, 50, 5000, 2 * NOPAL_MILLISECOND);
 	many_deafen(&many, 2, true);
-	talk(200, 5000);
+	many_send_some(&many, 200, 5000, 2 * NOPAL_MILLISECOND);
 	many_deafen(&many, 2, false);
-	talk(50, 5000);
+	many_send_some(&many, 50, 5000, 2 * NOPAL_MILLISECOND);
 	many_run(&many, 10 * NOPAL_SECOND);
-	all_have_all();
+	many_all_have_all(&many);
 	assert_int_equal(many_hearing(&many), 4);
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], many.sent);
 	many_close(&many);
@@ -256,13 +235,13 @@ TEST(test_back_to_the_channel)
 	many_prepare(&many, MANY_CHANNEL("", "patience = 300ms", ALL), 3, "delay 5ms", 1);
 	assert_true(many_add(&many, 0) > 0 && many_add(&many, 1) > 0);
 	many_run(&many, NOPAL_SECOND);
-	talk(50, 5000);
+	many_send_some(&many, 50, 5000, 2 * NOPAL_MILLISECOND);
 	many_deafen(&many, 1, true);
-	talk(400, 5000);
+	many_send_some(&many, 400, 5000, 2 * NOPAL_MILLISECOND);
 	assert_int_equal(many_hearing(&many), 1);
 	many_deafen(&many, 1, false);
 	assert_true(many_add(&many, 2) > 0);
-	talk(100, 5000);
+	many_send_some(&many, 100, 5000, 2 * NOPAL_MILLISECOND);
 	many_run(&many, 10 * NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), 3);
 	assert_true(many_has(&many, 0, 0, many.sent));
@@ -273,15 +252,15 @@ TEST(test_back_to_the_channel)
 
 TEST(test_one_that_dies)
 {
-	begin(MANY_CHANNEL("", "", ALL), 4, "delay 5ms loss 1%");
-	talk(50, 5000);
+	many_hear(&many, MANY_CHANNEL("", "", ALL), 4, "delay 5ms", "delay 5ms loss 1%");
+	many_send_some(&many, 50, 5000, 2 * NOPAL_MILLISECOND);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 50);
 	many_cut(&many, 3);
-	talk(50, 5000);
+	many_send_some(&many, 50, 5000, 2 * NOPAL_MILLISECOND);
 	many_run(&many, 100 * NOPAL_SECOND);
 	assert_int_equal(many.end[3].ended, 1);
-	talk(50, 5000);
+	many_send_some(&many, 50, 5000, 2 * NOPAL_MILLISECOND);
 	many_run(&many, 5 * NOPAL_SECOND);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_true(many_has(&many, i, 0, 150));
@@ -293,13 +272,13 @@ TEST(test_one_that_dies)
 /* Its application ends its session: what it had of the channel nobody can say. */
 TEST(test_one_that_aborts)
 {
-	begin(MANY_CHANNEL("", "", ALL), 3, "delay 5ms");
-	talk(1, 100);
+	many_hear(&many, MANY_CHANNEL("", "", ALL), 3, "delay 5ms", "delay 5ms");
+	many_send_some(&many, 1, 100, 2 * NOPAL_MILLISECOND);
 	nopal_session_abort(many.end[2].session, "enough");
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.end[2].ended, 1);
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_UNKNOWN], 1);
-	talk(5, 100);
+	many_send_some(&many, 5, 100, 2 * NOPAL_MILLISECOND);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 5);
 	many_close(&many);
@@ -308,15 +287,15 @@ TEST(test_one_that_aborts)
 /* Nobody waits for who was removed, from that moment on. */
 static void check_removed(bool at_once)
 {
-	begin(MANY_CHANNEL("", "", ALL), 4, "delay 5ms");
+	many_hear(&many, MANY_CHANNEL("", "", ALL), 4, "delay 5ms", "delay 5ms");
 	many_link(&many, 3, "fwd: delay 5ms rev: loss 100%");
-	talk(20, 5000);
+	many_send_some(&many, 20, 5000, 2 * NOPAL_MILLISECOND);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 0);
 	assert_int_equal(nopal_destination_remove(many.group, (uint32_t)many.end[3].id, at_once),
 			 0);
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 20);
-	talk(20, 5000);
+	many_send_some(&many, 20, 5000, 2 * NOPAL_MILLISECOND);
 	many_run(&many, 100 * NOPAL_SECOND);
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 40);
 	assert_int_equal(many.end[3].ended, 1);
@@ -337,11 +316,11 @@ TEST(test_removed)
 /* In good order it gets what left for it before, whatever the channel lost. */
 TEST(test_removed_in_good_order_it_gets_what_was_for_it)
 {
-	begin(MANY_CHANNEL("", "", ALL), 3, "delay 5ms");
+	many_hear(&many, MANY_CHANNEL("", "", ALL), 3, "delay 5ms", "delay 5ms");
 	many_deafen(&many, 2, true);
-	talk(20, 5000);
+	many_send_some(&many, 20, 5000, 2 * NOPAL_MILLISECOND);
 	assert_int_equal(nopal_destination_remove(many.group, (uint32_t)many.end[2].id, false), 0);
-	talk(20, 5000);
+	many_send_some(&many, 20, 5000, 2 * NOPAL_MILLISECOND);
 	many_run(&many, 10 * NOPAL_SECOND);
 	assert_int_equal(many.end[2].ended, 1);
 	assert_true(many_has(&many, 2, 0, 20));
@@ -354,12 +333,13 @@ TEST(test_removed_in_good_order_it_gets_what_was_for_it)
  * same, and its outcome counts. */
 TEST(test_one_that_is_paused_joined)
 {
-	begin(MANY_CHANNEL("", "", "fan_out { backlog = 20kB slow = skip }"), 3, "delay 5ms");
+	many_hear(&many, MANY_CHANNEL("", "", "fan_out { backlog = 20kB slow = skip }"), 3,
+		  "delay 5ms", "delay 5ms");
 	many_link(&many, 1, "rate 200kbit delay 5ms");
 	many.on_outcome = note_who_has_it;
 	many_send_bytes(&many, 100000, (uint64_t)many.end[1].id);
 	many_run(&many, 100 * NOPAL_MILLISECOND);
-	talk(20, 100);
+	many_send_some(&many, 20, 100, 2 * NOPAL_MILLISECOND);
 	many_run(&many, 10 * NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), 3);
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 21);
@@ -372,12 +352,12 @@ TEST(test_one_that_is_paused_joined)
 /* A destination that is being removed says that it joined: nobody counts on it. */
 TEST(test_one_that_is_removed_says_that_it_joined)
 {
-	begin(MANY_CHANNEL("", "patience = 300ms", ALL), 3, "delay 5ms");
+	many_hear(&many, MANY_CHANNEL("", "patience = 300ms", ALL), 3, "delay 5ms", "delay 5ms");
 	many_link(&many, 1, "fwd: delay 5ms rev: delay 5ms loss 100%");
 	assert_int_equal(nopal_destination_remove(many.group, (uint32_t)many.end[1].id, false), 0);
 	nopal_destination_joined(&nopal__bottom(nopal__composite(many.group))->session, 1, true);
 	assert_int_equal(many_hearing(&many), 2);
-	talk(100, 100);
+	many_send_some(&many, 100, 100, 2 * NOPAL_MILLISECOND);
 	many_run(&many, 20 * NOPAL_SECOND);
 	assert_true(many_has(&many, 0, 0, 100) && many_has(&many, 2, 0, 100));
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 100);
@@ -410,7 +390,7 @@ static void check_so_many(const char *config, uint32_t needed, const char *losse
 		many_run(&many, 2 * NOPAL_SECOND);
 	}
 	many_run(&many, 60 * NOPAL_SECOND);
-	all_have_all();
+	many_all_have_all(&many);
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 20);
 	for (int i = 0; i < 20; i++)
 		if (*losses)

@@ -7,21 +7,6 @@
 
 static struct many many;
 
-/* Messages of so many bytes, one every 2 ms. */
-static void talk(uint32_t count, size_t bytes)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		assert_int_equal(many_send_bytes(&many, bytes, 0), 0);
-		many_run(&many, 2 * NOPAL_MILLISECOND);
-	}
-}
-
-static void all_have_all(void)
-{
-	for (uint32_t i = 0; i < many.count; i++)
-		assert_true(many_has(&many, i, 0, many.sent));
-}
-
 /* ------------------------------------------------------------------ reports */
 
 static uint64_t told_missing, told_rows; /* by all reports */
@@ -70,11 +55,11 @@ TEST(test_lost_repairs_are_told)
 	uint64_t before;
 
 	LISTEN("");
-	talk(5, 100);
+	many_send_some(&many, 5, 100, 2 * NOPAL_MILLISECOND);
 	many_deafen(&many, 1, true);
-	talk(1, 100);
+	many_send_some(&many, 1, 100, 2 * NOPAL_MILLISECOND);
 	many_deafen(&many, 1, false);
-	talk(1, 100);
+	many_send_some(&many, 1, 100, 2 * NOPAL_MILLISECOND);
 	for (int64_t asked = 1; asked <= 3; asked++) {
 		while (many_shared(&many, 1, "channel_naks") < asked)
 			many_run(&many, NOPAL_MILLISECOND / 4);
@@ -86,7 +71,7 @@ TEST(test_lost_repairs_are_told)
 		many_deafen(&many, 1, false);
 	}
 	many_run(&many, NOPAL_SECOND);
-	all_have_all();
+	many_all_have_all(&many);
 	assert_int_equal(transmissions(), 7 + 3);
 	assert_int_equal(told_missing, 1 + 2);
 	many_close(&many);
@@ -97,15 +82,15 @@ TEST(test_lost_repairs_are_told)
 TEST(test_a_repair_has_its_time)
 {
 	LISTEN("again = 1ms backoff = 0ms");
-	talk(20, 100);
+	many_send_some(&many, 20, 100, 2 * NOPAL_MILLISECOND);
 	told_missing = 0;
 	many_deafen(&many, 1, true);
-	talk(1, 100);
+	many_send_some(&many, 1, 100, 2 * NOPAL_MILLISECOND);
 	many_deafen(&many, 1, false);
-	talk(1, 100);
+	many_send_some(&many, 1, 100, 2 * NOPAL_MILLISECOND);
 	many_link(&many, 1, "delay 6ms");
 	many_run(&many, NOPAL_SECOND);
-	all_have_all();
+	many_all_have_all(&many);
 	assert_int_equal(transmissions(), 23);
 	assert_int_equal(told_missing, 1);
 	many_close(&many);
@@ -117,9 +102,9 @@ TEST(test_what_came_by_its_session_is_not_missing)
 	rig_add(&a_listener);
 	many_open(&many, MANY_CHANNEL("", "", "fan_out {} a_listener {}"), 2, "delay 20ms", 1);
 	told_missing = 0;
-	talk(200, 1000);
+	many_send_some(&many, 200, 1000, 2 * NOPAL_MILLISECOND);
 	many_run(&many, NOPAL_SECOND);
-	all_have_all();
+	many_all_have_all(&many);
 	assert_int_equal(many_hearing(&many), 2);
 	assert_int_equal(told_missing, 0);
 	many_close(&many);
@@ -129,17 +114,17 @@ TEST(test_what_came_by_its_session_is_not_missing)
 TEST(test_rows_are_told)
 {
 	LISTEN("");
-	talk(5, 100);
+	many_send_some(&many, 5, 100, 2 * NOPAL_MILLISECOND);
 	many_deafen(&many, 0, true);
-	talk(3, 100);
+	many_send_some(&many, 3, 100, 2 * NOPAL_MILLISECOND);
 	many_deafen(&many, 0, false);
-	talk(2, 100);
+	many_send_some(&many, 2, 100, 2 * NOPAL_MILLISECOND);
 	many_deafen(&many, 0, true);
-	talk(1, 100);
+	many_send_some(&many, 1, 100, 2 * NOPAL_MILLISECOND);
 	many_deafen(&many, 0, false);
-	talk(5, 100);
+	many_send_some(&many, 5, 100, 2 * NOPAL_MILLISECOND);
 	many_run(&many, NOPAL_SECOND);
-	all_have_all();
+	many_all_have_all(&many);
 	assert_int_equal(told_missing, 4);
 	assert_int_equal(told_rows, 2);
 	many_close(&many);
@@ -154,9 +139,9 @@ static void check_reordering(const char *link, uint64_t max_repairs, uint64_t ma
 	LISTEN("");
 	for (uint32_t i = 0; i < 2; i++)
 		many_link(&many, i, link);
-	talk(1000, 1000);
+	many_send_some(&many, 1000, 1000, 2 * NOPAL_MILLISECOND);
 	many_run(&many, 2 * NOPAL_SECOND);
-	all_have_all();
+	many_all_have_all(&many);
 	print_message("%s: 1000 numbers, %d repairs, %d naks, %d missing\n", link,
 		      (int)(transmissions() - 1000), (int)many_sum(&many, "channel_naks"),
 		      (int)told_missing);
@@ -178,9 +163,9 @@ TEST(test_losses_where_packets_overtake)
 	LISTEN("");
 	for (uint32_t i = 0; i < 2; i++)
 		many_link(&many, i, "delay 10ms reorder 10% loss 2%");
-	talk(1000, 1000);
+	many_send_some(&many, 1000, 1000, 2 * NOPAL_MILLISECOND);
 	many_run(&many, 5 * NOPAL_SECOND);
-	all_have_all();
+	many_all_have_all(&many);
 	print_message("reordered, and 2 %% lost at each of two: %d repairs\n",
 		      (int)(transmissions() - 1000));
 	assert_in_range(transmissions() - 1000, 20, 120);

@@ -18,12 +18,6 @@ static void begin(const char *config, uint32_t count, const char *link)
 	many_run(&many, NOPAL_SECOND);
 }
 
-static void send_some(uint32_t count, size_t bytes)
-{
-	for (uint32_t i = 0; i < count; i++)
-		assert_int_equal(many_send_bytes(&many, bytes, 0), 0);
-}
-
 static void all_have(uint32_t from, uint32_t end)
 {
 	for (uint32_t i = 0; i < many.count; i++)
@@ -37,7 +31,7 @@ static void check_transmissions(uint32_t count)
 	begin(MANY_CHANNEL("", "report = 1ms", ALL), count, "delay 1ms");
 	assert_int_equal(many_hearing(&many), count);
 	many_watch(&many);
-	send_some(10, 5000); /* four segments each */
+	many_send_some(&many, 10, 5000, 0); /* four segments each */
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.multicasts, 40);
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 10);
@@ -57,7 +51,7 @@ TEST(test_nothing_gets_lost_as_they_begin_to_hear)
 {
 	many_open(&many, MANY_CHANNEL("", "", ALL), 5, "delay 10ms 5ms", 1);
 	for (int i = 0; i < 60; i++) {
-		send_some(1, 3000);
+		many_send_some(&many, 1, 3000, 0);
 		many_run(&many, 3 * NOPAL_MILLISECOND);
 	}
 	many_run(&many, NOPAL_SECOND);
@@ -74,7 +68,7 @@ TEST(test_who_does_not_hear_gets_copies)
 	many_run(&many, 60 * NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), 3);
 	many_watch(&many);
-	send_some(10, 5000);
+	many_send_some(&many, 10, 5000, 0);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.multicasts, 40);
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 10);
@@ -112,7 +106,7 @@ TEST(test_who_can_hear_later_does)
 	for (int i = 0; i < 100; i++) {
 		if (i == 50)
 			many_deafen(&many, 0, false);
-		send_some(1, 2000);
+		many_send_some(&many, 1, 2000, 0);
 		many_run(&many, 20 * NOPAL_MILLISECOND);
 		if (i == 40)
 			assert_int_equal(many_hearing(&many), 2);
@@ -138,7 +132,7 @@ TEST(test_who_opens_later_is_probed)
 	assert_true(many_add(&many, 1) > 0);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), 2);
-	send_some(5, 2000);
+	many_send_some(&many, 5, 2000, 0);
 	many_run(&many, NOPAL_SECOND);
 	all_have(0, 5);
 	many_close(&many);
@@ -154,7 +148,7 @@ TEST(test_late_is_from_then_on)
 	many_prepare(&many, MANY_CHANNEL("", "", AT_A_RATE), 3, "delay 10ms", 1);
 	assert_true(many_add(&many, 0) > 0 && many_add(&many, 1) > 0);
 	many_run(&many, NOPAL_SECOND);
-	send_some(40, 20000); /* 160 ms each */
+	many_send_some(&many, 40, 20000, 0); /* 160 ms each */
 	many_run(&many, 2030 * NOPAL_MILLISECOND);
 	assert_true(many_add(&many, 2) > 0);
 	many_run(&many, 20 * NOPAL_SECOND);
@@ -174,14 +168,14 @@ TEST(test_late_is_refused)
 	many_run(&many, NOPAL_SECOND);
 	assert_true(many_add(&many, 1) > 0); /* nothing has left yet */
 	many_run(&many, NOPAL_SECOND);
-	send_some(1, 5000);
+	many_send_some(&many, 1, 5000, 0);
 	many_run(&many, NOPAL_SECOND);
 	assert_true(many_add(&many, 2) > 0);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.end[2].ended, 1);
 	assert_int_equal(many.end[2].end, NOPAL_REFUSED);
 	assert_null(many.end[2].session);
-	send_some(4, 5000);
+	many_send_some(&many, 4, 5000, 0);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 5);
 	assert_true(many_has(&many, 0, 0, 5) && many_has(&many, 1, 0, 5));
@@ -219,7 +213,7 @@ TEST(test_to_one_alone_and_back)
 	assert_int_equal(many.end[0].delivered + many.end[2].delivered, 0);
 	assert_int_equal(many.answers, 10);
 	assert_int_equal(many.answer_from, 2);
-	send_some(10, 9000);
+	many_send_some(&many, 10, 9000, 0);
 	many_run(&many, 10 * NOPAL_SECOND);
 	assert_int_equal(many.answers, 40);
 	assert_int_equal(many.answers_wrong, 0);
@@ -248,7 +242,7 @@ static int send_urgent(size_t bytes)
 TEST(test_an_urgent_message)
 {
 	begin(MANY_CHANNEL("", "", AT_A_RATE), 3, "delay 10ms loss 3%");
-	send_some(10, 20000);
+	many_send_some(&many, 10, 20000, 0);
 	many_run(&many, 200 * NOPAL_MILLISECOND);
 	assert_int_equal(send_urgent(5000), 0);
 	many_run(&many, 20 * NOPAL_SECOND);
@@ -265,7 +259,7 @@ TEST(test_an_urgent_message_and_one_that_is_late)
 	many_prepare(&many, MANY_CHANNEL("", "", AT_A_RATE), 2, "delay 10ms", 1);
 	assert_true(many_add(&many, 0) > 0);
 	many_run(&many, NOPAL_SECOND);
-	send_some(10, 20000);
+	many_send_some(&many, 10, 20000, 0);
 	many_run(&many, 200 * NOPAL_MILLISECOND);
 	assert_int_equal(send_urgent(5000), 0);
 	many_run(&many, 200 * NOPAL_MILLISECOND);
@@ -299,7 +293,7 @@ static void check_family(bool cast6, uint32_t count)
 	for (uint32_t i = 0; i < count; i++)
 		assert_int_equal(nopal_destination_at(bottom, i)->joined, many_is_v6(i) == cast6);
 	many_watch(&many);
-	send_some(10, 5000);
+	many_send_some(&many, 10, 5000, 0);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many.multicasts, hearing ? 40 : 0);
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], 10);
@@ -332,13 +326,13 @@ TEST(test_one_of_the_other_family_comes_later)
 	many_prepare(&many, MANY_CHANNEL("", "", ALL), 2, "delay 10ms", 1);
 	assert_true(many_add(&many, first) > 0);
 	many_run(&many, NOPAL_SECOND);
-	send_some(5, 5000);
+	many_send_some(&many, 5, 5000, 0);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), 0);
 	assert_true(many_add(&many, then) > 0);
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), 1);
-	send_some(5, 5000);
+	many_send_some(&many, 5, 5000, 0);
 	many_run(&many, NOPAL_SECOND);
 	assert_true(many_has(&many, first, 0, 10));
 	assert_true(many_has(&many, then, 5, 10));

@@ -20,31 +20,6 @@ static struct positive_ack *state_of(struct rig_side *side)
 	return rig_state(side->session, "positive_ack");
 }
 
-static void send_many(struct rig *rig, unsigned count)
-{
-	for (unsigned i = 0; i < count; i++)
-		assert_int_equal(rig_send(rig, "x"), 0);
-}
-
-/* Open towards the acceptor, with nothing outstanding. */
-static void begin(struct rig *rig, const char *config, const char *link)
-{
-	rig_open(rig, config, &(struct rig_options){ .link = link });
-	assert_int_equal(rig_send(rig, "first"), 0);
-	rig_run(rig, NOPAL_SECOND);
-	assert_int_equal(rig->acceptor.delivered, 1);
-}
-
-static void change(struct rig *rig, const char *forward)
-{
-	struct nopal_link link, reverse;
-	struct nopal_problems problems = { 0 };
-
-	assert_int_equal(nopal_link_parse(forward, &link, &reverse, &problems), 0);
-	nopal_problems_fini(&problems);
-	nopal_sim_change(rig->world, 0, 1, &link);
-}
-
 static void ack(struct rig *rig, const void *bytes, size_t length)
 {
 	arrive_control(rig->opener.session, "positive_ack", POSITIVE_ACK_ACK, bytes, length);
@@ -65,8 +40,8 @@ TEST(test_messages_get_their_outcome)
 {
 	struct rig rig;
 
-	begin(&rig, CUMULATIVE, NULL);
-	send_many(&rig, 100);
+	rig_open_spoken(&rig, CUMULATIVE, NULL);
+	rig_send_many(&rig, 100);
 	rig_run(&rig, NOPAL_SECOND);
 	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 101);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
@@ -79,14 +54,14 @@ TEST(test_ack_is_once_a_turn_or_delayed)
 	struct rig rig;
 	uint64_t before;
 
-	begin(&rig, CUMULATIVE, "delay 10ms");
+	rig_open_spoken(&rig, CUMULATIVE, "delay 10ms");
 	before = nopal_session_counters(rig.acceptor.session)->control_out;
-	send_many(&rig, 1);
+	rig_send_many(&rig, 1);
 	rig_run(&rig, 30 * NOPAL_MILLISECOND);
 	assert_int_equal(nopal_session_counters(rig.acceptor.session)->control_out, before);
 	rig_run(&rig, 10 * NOPAL_MILLISECOND);
 	assert_int_equal(nopal_session_counters(rig.acceptor.session)->control_out, before + 1);
-	send_many(&rig, 2);
+	rig_send_many(&rig, 2);
 	rig_run(&rig, 11 * NOPAL_MILLISECOND);
 	assert_int_equal(nopal_session_counters(rig.acceptor.session)->control_out, before + 2);
 	rig_close(&rig);
@@ -98,7 +73,7 @@ static uint64_t acks_of_a_second(struct rig *rig)
 	uint64_t before = nopal_session_counters(rig->acceptor.session)->control_out;
 
 	for (int i = 0; i < 1000; i++) {
-		send_many(rig, 1);
+		rig_send_many(rig, 1);
 		rig_run(rig, NOPAL_MILLISECOND);
 	}
 	rig_run(rig, 100 * NOPAL_MILLISECOND);
@@ -110,15 +85,16 @@ TEST(test_acks_by_the_clock)
 	struct rig rig;
 	uint64_t quiet;
 
-	begin(&rig,
-	      BASE
-	      "positive_ack { selective = on  every = 0  delay = 10ms } retransmission_timer {}\n"
-	      "duplicate_ack {}\nretransmit {}\n",
-	      "delay 5ms");
+	rig_open_spoken(
+		&rig,
+		BASE
+		"positive_ack { selective = on  every = 0  delay = 10ms } retransmission_timer {}\n"
+		"duplicate_ack {}\nretransmit {}\n",
+		"delay 5ms");
 	assert_in_range(acks_of_a_second(&rig), 90, 101);
 	assert_int_equal(rig.acceptor.delivered, 1001);
 	/* holes and duplicates do not hurry it, and all arrives */
-	change(&rig, "delay 5ms loss 10% duplicate 10%");
+	rig_change(&rig, "delay 5ms loss 10% duplicate 10%");
 	assert_in_range(acks_of_a_second(&rig), 90, 110);
 	assert_int_equal(rig.acceptor.delivered, 2001);
 	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 2001);
@@ -150,8 +126,8 @@ TEST(test_events_of_an_ack_come_in_order)
 	struct rig rig;
 	uint32_t at;
 
-	begin(&rig, CUMULATIVE, NULL);
-	send_many(&rig, 2);
+	rig_open_spoken(&rig, CUMULATIVE, NULL);
+	rig_send_many(&rig, 2);
 	at = rig.opener.events;
 	rig_run(&rig, NOPAL_SECOND);
 	while (rig.opener.event[at].event != expected[0])
@@ -166,9 +142,9 @@ TEST(test_hole_is_told_at_once_and_selectively)
 {
 	struct rig rig;
 
-	begin(&rig, SELECTIVE, "delay 10ms");
-	change(&rig, "delay 10ms loss mask 0x2"); /* counts from now */
-	send_many(&rig, 4);
+	rig_open_spoken(&rig, SELECTIVE, "delay 10ms");
+	rig_change(&rig, "delay 10ms loss mask 0x2"); /* counts from now */
+	rig_send_many(&rig, 4);
 	rig_run(&rig, 25 * NOPAL_MILLISECOND);
 	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 4);
 	assert_int_equal(state_of(&rig.opener)->sent.base + 3, state_of(&rig.opener)->sent.end);
@@ -184,15 +160,15 @@ TEST(test_unreliable_outcomes_are_true)
 {
 	struct rig rig;
 
-	begin(&rig, UNRELIABLE, "delay 10ms");
-	change(&rig, "delay 10ms loss mask 0x1");
-	send_many(&rig, 2);
+	rig_open_spoken(&rig, UNRELIABLE, "delay 10ms");
+	rig_change(&rig, "delay 10ms loss mask 0x1");
+	rig_send_many(&rig, 2);
 	rig_run(&rig, 5 * NOPAL_SECOND);
 	assert_int_equal(rig.acceptor.delivered, 2);
 	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 2);
 	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_UNKNOWN], 1);
-	change(&rig, "delay 10ms loss 100%");
-	send_many(&rig, 1);
+	rig_change(&rig, "delay 10ms loss 100%");
+	rig_send_many(&rig, 1);
 	rig_run(&rig, 5 * NOPAL_SECOND);
 	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 1);
 	assert_int_equal(rig_awake(rig.opener.session)->segments.alive, 0);
@@ -203,14 +179,14 @@ TEST(test_unreliable_selective_reports_the_hole)
 {
 	struct rig rig;
 
-	begin(&rig, UNRELIABLE_SELECTIVE, "delay 10ms");
-	change(&rig, "delay 10ms loss mask 0x1");
-	send_many(&rig, 10);
+	rig_open_spoken(&rig, UNRELIABLE_SELECTIVE, "delay 10ms");
+	rig_change(&rig, "delay 10ms loss mask 0x1");
+	rig_send_many(&rig, 10);
 	rig_run(&rig, 100 * NOPAL_MILLISECOND);
 	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 10);
 	assert_int_equal(state_of(&rig.acceptor)->seen.floor, 2);
 	for (int i = 0; i < 4; i++) {
-		send_many(&rig, POSITIVE_ACK_HINDSIGHT / 2);
+		rig_send_many(&rig, POSITIVE_ACK_HINDSIGHT / 2);
 		rig_run(&rig, 100 * NOPAL_MILLISECOND);
 	}
 	assert_int_equal(state_of(&rig.acceptor)->seen.floor, 12 + 2 * POSITIVE_ACK_HINDSIGHT);
@@ -225,9 +201,9 @@ TEST(test_floor_rides_on_data)
 	struct rig rig;
 	uint64_t before;
 
-	begin(&rig, PIGGYBACK, "delay 10ms");
+	rig_open_spoken(&rig, PIGGYBACK, "delay 10ms");
 	before = nopal_session_counters(rig.acceptor.session)->control_out;
-	send_many(&rig, 1);
+	rig_send_many(&rig, 1);
 	rig_run(&rig, 15 * NOPAL_MILLISECOND);
 	assert_int_equal(nopal_send(rig.acceptor.session, "y", 1, 0), 0);
 	rig_run(&rig, 15 * NOPAL_MILLISECOND);
@@ -243,10 +219,10 @@ TEST(test_duplicate_is_acknowledged_again)
 	struct rig rig;
 	uint64_t before;
 
-	begin(&rig, CUMULATIVE, "delay 10ms");
+	rig_open_spoken(&rig, CUMULATIVE, "delay 10ms");
 	before = nopal_session_counters(rig.acceptor.session)->control_out;
-	change(&rig, "delay 10ms duplicate 100%");
-	send_many(&rig, 1);
+	rig_change(&rig, "delay 10ms duplicate 100%");
+	rig_send_many(&rig, 1);
 	rig_run(&rig, 12 * NOPAL_MILLISECOND);
 	assert_int_equal(rig.acceptor.delivered, 2);
 	assert_int_equal(nopal_session_counters(rig.acceptor.session)->control_out, before + 1);
@@ -257,9 +233,10 @@ TEST(test_no_more_than_the_window_is_outstanding)
 {
 	struct rig rig;
 
-	begin(&rig, BASE "positive_ack { window = 8 } retransmission_timer {}\nretransmit {}\n",
-	      "delay 10ms");
-	send_many(&rig, 20);
+	rig_open_spoken(&rig,
+			BASE "positive_ack { window = 8 } retransmission_timer {}\nretransmit {}\n",
+			"delay 10ms");
+	rig_send_many(&rig, 20);
 	assert_int_equal(nopal_next_packet_number(rig.opener.session), 1 + 8);
 	assert_int_equal(state_of(&rig.opener)->waiting.count, 12);
 	rig_run(&rig, NOPAL_SECOND);
@@ -278,9 +255,9 @@ TEST(test_untrue_acks_change_nothing)
 	struct rig rig;
 	size_t length;
 
-	begin(&rig, SELECTIVE, "delay 10ms");
-	change(&rig, "delay 10ms loss 100%");
-	send_many(&rig, 2);
+	rig_open_spoken(&rig, SELECTIVE, "delay 10ms");
+	rig_change(&rig, "delay 10ms loss 100%");
+	rig_send_many(&rig, 2);
 	length = ack_body(bytes, 3, 2, NULL, 0); /* packet never sent */
 	ack(&rig, bytes, length);
 	length = ack_body(bytes, 2, 5, NULL, 0); /* floor beyond the next */
@@ -310,9 +287,9 @@ TEST(test_late_ack_takes_nothing_back)
 	uint8_t bytes[512];
 	struct rig rig;
 
-	begin(&rig, CUMULATIVE, "delay 10ms");
-	change(&rig, "delay 10ms loss 100%");
-	send_many(&rig, 3);
+	rig_open_spoken(&rig, CUMULATIVE, "delay 10ms");
+	rig_change(&rig, "delay 10ms loss 100%");
+	rig_send_many(&rig, 3);
 	ack(&rig, bytes, ack_body(bytes, 3, 5, NULL, 0));
 	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 4);
 	ack(&rig, bytes, ack_body(bytes, 1, 3, NULL, 0));
@@ -392,16 +369,16 @@ TEST(test_close_in_the_middle)
 {
 	struct rig rig;
 
-	begin(&rig, CUMULATIVE, "delay 10ms loss 20%");
-	send_many(&rig, 50);
+	rig_open_spoken(&rig, CUMULATIVE, "delay 10ms loss 20%");
+	rig_send_many(&rig, 50);
 	nopal_session_close(rig.opener.session);
 	rig_run(&rig, 60 * NOPAL_SECOND);
 	assert_int_equal(rig.opener.ended, 1);
 	assert_int_equal(rig.opener.end, NOPAL_ENDED_WELL);
 	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 51);
 	rig_close(&rig);
-	begin(&rig, CUMULATIVE, "delay 10ms");
-	send_many(&rig, 50);
+	rig_open_spoken(&rig, CUMULATIVE, "delay 10ms");
+	rig_send_many(&rig, 50);
 	nopal_session_abort(rig.opener.session, "enough");
 	rig_run(&rig, NOPAL_SECOND);
 	rig_close(&rig);

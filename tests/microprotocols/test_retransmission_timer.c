@@ -11,28 +11,13 @@ static const char CUMULATIVE[] = BASE "positive_ack {}\nretransmission_timer {}\
 static const char SELECTIVE[] =
 	BASE "positive_ack { selective = on }\nretransmission_timer {}\nretransmit {}\n";
 
-static void send_many(struct rig *rig, unsigned count)
-{
-	for (unsigned i = 0; i < count; i++)
-		assert_int_equal(rig_send(rig, "x"), 0);
-}
-
-/* Open towards the acceptor, with nothing outstanding. */
-static void begin(struct rig *rig, const char *config, const char *link)
-{
-	rig_open(rig, config, &(struct rig_options){ .link = link });
-	assert_int_equal(rig_send(rig, "first"), 0);
-	rig_run(rig, NOPAL_SECOND);
-	assert_int_equal(rig->acceptor.delivered, 1);
-}
-
 TEST(test_timeouts_back_off_and_recover)
 {
 	struct rig rig;
 
-	begin(&rig, CUMULATIVE, "delay 10ms");
+	rig_open_spoken(&rig, CUMULATIVE, "delay 10ms");
 	rig_change(&rig, "delay 10ms loss 100%");
-	send_many(&rig, 1);
+	rig_send_many(&rig, 1);
 	rig_run(&rig, 8 * NOPAL_SECOND); /* at 1, 3 and 7 s */
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 3);
 	rig_change(&rig, "delay 10ms");
@@ -40,7 +25,7 @@ TEST(test_timeouts_back_off_and_recover)
 	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 2);
 	/* the news of the first wait: the next one is as long as the first */
 	rig_change(&rig, "delay 10ms loss 100%");
-	send_many(&rig, 1);
+	rig_send_many(&rig, 1);
 	rig_run(&rig, 2 * NOPAL_SECOND);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 4);
 	rig_close(&rig);
@@ -51,10 +36,11 @@ TEST(test_a_back_off_has_a_limit)
 {
 	struct rig rig;
 
-	begin(&rig, BASE "positive_ack {}\nretransmission_timer { backoff = 2 }\nretransmit {}\n",
-	      "delay 10ms");
+	rig_open_spoken(
+		&rig, BASE "positive_ack {}\nretransmission_timer { backoff = 2 }\nretransmit {}\n",
+		"delay 10ms");
 	rig_change(&rig, "delay 10ms loss 100%");
-	send_many(&rig, 1);
+	rig_send_many(&rig, 1);
 	rig_run(&rig, 16 * NOPAL_SECOND); /* at 1, 3, 7, 11 and 15 s */
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 5);
 	rig_close(&rig);
@@ -66,12 +52,12 @@ TEST(test_arrivals_do_not_hide_a_hole)
 {
 	struct rig rig;
 
-	begin(&rig, SELECTIVE, "delay 10ms");
+	rig_open_spoken(&rig, SELECTIVE, "delay 10ms");
 	rig_change(&rig, "delay 10ms loss 100%");
-	send_many(&rig, 1);
+	rig_send_many(&rig, 1);
 	rig_change(&rig, "delay 10ms");
 	for (unsigned i = 0; i < 50; i++) { /* the wait is 1 s, four of them */
-		send_many(&rig, 1);
+		rig_send_many(&rig, 1);
 		assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), i > 40);
 		rig_run(&rig, 100 * NOPAL_MILLISECOND);
 	}
@@ -86,10 +72,10 @@ TEST(test_without_resends_a_timeout_is_the_end)
 {
 	struct rig rig;
 
-	begin(&rig, BASE "positive_ack {}\nretransmission_timer { timeout_min = 3s }\n",
-	      "delay 10ms");
+	rig_open_spoken(&rig, BASE "positive_ack {}\nretransmission_timer { timeout_min = 3s }\n",
+			"delay 10ms");
 	rig_change(&rig, "delay 10ms loss 100%");
-	send_many(&rig, 1);
+	rig_send_many(&rig, 1);
 	rig_run(&rig, 2900 * NOPAL_MILLISECOND);
 	assert_int_equal(rig.opener.outcomes[NOPAL_OUTCOME_LOST], 0);
 	rig_run(&rig, 200 * NOPAL_MILLISECOND);
@@ -102,11 +88,13 @@ TEST(test_the_longest_wait_holds)
 {
 	struct rig rig;
 
-	begin(&rig,
-	      BASE "positive_ack {}\nretransmission_timer { timeout_max = 500ms }\nretransmit {}\n",
-	      "delay 10ms");
+	rig_open_spoken(
+		&rig,
+		BASE
+		"positive_ack {}\nretransmission_timer { timeout_max = 500ms }\nretransmit {}\n",
+		"delay 10ms");
 	rig_change(&rig, "delay 10ms loss 100%");
-	send_many(&rig, 1);
+	rig_send_many(&rig, 1);
 	rig_run(&rig, 2100 * NOPAL_MILLISECOND);
 	assert_int_equal(rig_count(&rig.opener, NOPAL_SEGMENT_TIMEOUT), 4);
 	rig_close(&rig);

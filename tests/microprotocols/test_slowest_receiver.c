@@ -49,15 +49,6 @@ static uint64_t goodput_kbps(int64_t duration_ns)
 	       (uint64_t)(duration_ns / NOPAL_MILLISECOND) / MS;
 }
 
-static void begin(const char *config, uint32_t count, const char *link)
-{
-	many_open(&many, config, count, "delay 10ms", 1);
-	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many_hearing(&many), count);
-	for (uint32_t i = 0; i < count; i++)
-		many_link(&many, i, link);
-}
-
 static void finish(void)
 {
 	many_run(&many, 20 * NOPAL_SECOND);
@@ -71,7 +62,7 @@ TEST(test_the_slowest_sets_the_rate)
 {
 	uint64_t kbps;
 
-	begin(WITH(""), 3, "rate 50mbit delay 10ms limit 100");
+	many_hear(&many, WITH(""), 3, "delay 10ms", "rate 50mbit delay 10ms limit 100");
 	many_link(&many, 1, "rate 20mbit delay 10ms limit 100");
 	many_link(&many, 2, "rate 5mbit delay 10ms limit 100");
 	keep_busy(5 * NOPAL_SECOND);
@@ -86,7 +77,7 @@ TEST(test_when_the_slowest_goes_the_others_are_faster)
 {
 	uint64_t kbps;
 
-	begin(WITH(""), 3, "rate 20mbit delay 10ms limit 100");
+	many_hear(&many, WITH(""), 3, "delay 10ms", "rate 20mbit delay 10ms limit 100");
 	many_link(&many, 2, "rate 4mbit delay 10ms limit 100");
 	keep_busy(5 * NOPAL_SECOND);
 	assert_true(goodput_kbps(10 * NOPAL_SECOND) < 4500);
@@ -105,11 +96,11 @@ TEST(test_losses_of_many_do_not_add_up)
 {
 	uint64_t one, many_of_them;
 
-	begin(WITH(""), 1, "rate 20mbit delay 10ms limit 100 loss 0.5%");
+	many_hear(&many, WITH(""), 1, "delay 10ms", "rate 20mbit delay 10ms limit 100 loss 0.5%");
 	keep_busy(5 * NOPAL_SECOND);
 	one = goodput_kbps(20 * NOPAL_SECOND);
 	finish();
-	begin(WITH(""), 30, "rate 20mbit delay 10ms limit 100 loss 0.5%");
+	many_hear(&many, WITH(""), 30, "delay 10ms", "rate 20mbit delay 10ms limit 100 loss 0.5%");
 	keep_busy(5 * NOPAL_SECOND);
 	many_of_them = goodput_kbps(20 * NOPAL_SECOND);
 	finish();
@@ -120,7 +111,8 @@ TEST(test_losses_of_many_do_not_add_up)
 /* The least rate is too fast for one: its own session serves it from then on. */
 TEST(test_who_loses_too_much_leaves_the_channel)
 {
-	begin(WITH("initial = 2Mbit least = 2Mbit"), 3, "rate 20mbit delay 10ms limit 100");
+	many_hear(&many, WITH("initial = 2Mbit least = 2Mbit"), 3, "delay 10ms",
+		  "rate 20mbit delay 10ms limit 100");
 	many_link(&many, 2, "rate 1mbit delay 10ms limit 20");
 	keep_busy(20 * NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), 2);
@@ -133,12 +125,13 @@ TEST(test_who_loses_too_much_leaves_the_channel)
 
 TEST(test_min_and_max)
 {
-	begin(WITH("initial = 3Mbit most = 3Mbit"), 2, "delay 10ms");
+	many_hear(&many, WITH("initial = 3Mbit most = 3Mbit"), 2, "delay 10ms", "delay 10ms");
 	keep_busy(5 * NOPAL_SECOND);
 	assert_int_equal(rate(), 3000000);
 	assert_in_range(goodput_kbps(5 * NOPAL_SECOND), 2700, 3000);
 	finish();
-	begin(WITH("initial = 8Mbit least = 8Mbit most = 10Mbit"), 2, "delay 10ms loss 5%");
+	many_hear(&many, WITH("initial = 8Mbit least = 8Mbit most = 10Mbit"), 2, "delay 10ms",
+		  "delay 10ms loss 5%");
 	keep_busy(10 * NOPAL_SECOND);
 	assert_in_range(rate(), 8000000, 10000000);
 	assert_int_equal(many_hearing(&many), 2); /* 5 %: not too much */
@@ -156,7 +149,7 @@ static int64_t rate_with_losses(uint32_t count, int percent)
 
 	snprintf(link, sizeof(link),
 		 "fwd: rate 20mbit delay 10ms limit 100 loss %d%% rev: delay 10ms", percent);
-	begin(PARITY, count, link);
+	many_hear(&many, PARITY, count, "delay 10ms", link);
 	keep_busy(3 * NOPAL_SECOND);
 	for (int i = 0; i < STEPS; i++) {
 		keep_busy(50 * NOPAL_MILLISECOND);
@@ -209,7 +202,8 @@ static int64_t queue_ms(void)
 /* All lose one in a hundred; one has a link of 5 Mbit/s, then one of 50, and again 5. */
 static void check_slow_link(const char *link, int64_t max_queue_ms)
 {
-	begin(PARITY, 3, "fwd: rate 50mbit delay 10ms limit 100 loss 1% rev: delay 10ms");
+	many_hear(&many, PARITY, 3, "delay 10ms",
+		  "fwd: rate 50mbit delay 10ms limit 100 loss 1% rev: delay 10ms");
 	many_link(&many, 0, link);
 	keep_busy(5 * NOPAL_SECOND);
 	look(10 * NOPAL_SECOND);
@@ -240,7 +234,7 @@ TEST(test_congestion_at_one_is_seen)
 /* No queue tells of it. */
 TEST(test_congestion_where_the_queue_is_short)
 {
-	begin(PARITY, 3, "rate 50mbit delay 10ms limit 100");
+	many_hear(&many, PARITY, 3, "delay 10ms", "rate 50mbit delay 10ms limit 100");
 	many_link(&many, 0, "rate 20mbit delay 10ms limit 12");
 	keep_busy(5 * NOPAL_SECOND);
 	look(20 * NOPAL_SECOND);
@@ -377,7 +371,7 @@ static bool moves(uint32_t index)
 /* A destination that goes is replaced if it stood for all; no other changes that. */
 TEST(test_one_stands_for_all)
 {
-	begin(WITH("most = 1000Gbit"), 4, "delay 10ms");
+	many_hear(&many, WITH("most = 1000Gbit"), 4, "delay 10ms", "delay 10ms");
 	assert_true(moves(1));
 	assert_true(moves(1));
 	assert_false(moves(0)); /* no slower than that by a fifth */
@@ -396,7 +390,7 @@ TEST(test_random_losses_make_nobody_the_slowest)
 {
 	int64_t before;
 
-	begin(WITH(""), 3, "delay 10ms");
+	many_hear(&many, WITH(""), 3, "delay 10ms", "delay 10ms");
 	assert_true(moves(1));
 	for (int i = 0; i < 200; i++) {
 		many_run(&many, 20 * NOPAL_MILLISECOND);
@@ -421,7 +415,8 @@ TEST(test_who_loses_at_the_min_rate_leaves)
 {
 	int at_least = 0;
 
-	begin(WITH("initial = 100Mbit most = 100Mbit least = 2Mbit"), 3, "delay 10ms");
+	many_hear(&many, WITH("initial = 100Mbit most = 100Mbit least = 2Mbit"), 3, "delay 10ms",
+		  "delay 10ms");
 	for (int i = 0; i < 200 && many_hearing(&many) == 3; i++) {
 		at_least += rate() < 4000000;
 		many_run(&many, 30 * NOPAL_MILLISECOND);
@@ -430,7 +425,8 @@ TEST(test_who_loses_at_the_min_rate_leaves)
 	assert_int_equal(many_hearing(&many), 2);
 	assert_in_range(at_least, 5, 50);
 	many_close(&many);
-	begin(WITH("initial = 2Mbit most = 2Mbit least = 2Mbit"), 3, "delay 10ms");
+	many_hear(&many, WITH("initial = 2Mbit most = 2Mbit least = 2Mbit"), 3, "delay 10ms",
+		  "delay 10ms");
 	for (int i = 0; i < 200; i++) {
 		many_run(&many, 30 * NOPAL_MILLISECOND);
 		say(0, 19, 1, 20 * NOPAL_MILLISECOND);
@@ -446,7 +442,7 @@ TEST(test_what_left_before_is_no_news)
 	int64_t fell_at = 0, rtt_ns = 20 * NOPAL_MILLISECOND;
 	const int64_t step_ns = 10 * NOPAL_MILLISECOND;
 
-	begin(WITH("initial = 100Mbit"), 2, "delay 10ms");
+	many_hear(&many, WITH("initial = 100Mbit"), 2, "delay 10ms", "delay 10ms");
 	for (int i = 0; i < 40 && !fell_at; i++) { /* that ends the start */
 		many_run(&many, step_ns);
 		say(0, 2000, 0, rtt_ns += step_ns / 2);
@@ -466,7 +462,7 @@ TEST(test_what_left_before_is_no_news)
 /* A sender of little learns nothing of a greater rate. */
 TEST(test_it_does_not_outgrow_what_is_sent)
 {
-	begin(WITH("initial = 1Mbit"), 2, "delay 10ms");
+	many_hear(&many, WITH("initial = 1Mbit"), 2, "delay 10ms", "delay 10ms");
 	for (int i = 0; i < 500; i++) {
 		assert_int_equal(many_send_bytes(&many, 1000, 0), 0);
 		many_run(&many, 10 * NOPAL_MILLISECOND);

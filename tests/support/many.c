@@ -424,3 +424,28 @@ void many_close(struct many *many)
 	nopal_world_free(many->world);
 	nopal_plan_unref(many->plan);
 }
+
+void many_send_some(struct many *many, uint32_t count, size_t length, int64_t apart_ns)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		assert_int_equal(many_send_bytes(many, length, 0), 0);
+		if (apart_ns)
+			many_run(many, apart_ns);
+	}
+}
+
+void many_hear(struct many *many, const char *config, uint32_t count, const char *link,
+	       const char *then)
+{
+	many_open(many, config, count, link, 1);
+	many_run(many, NOPAL_SECOND);
+	assert_int_equal(many_hearing(many), count);
+	for (uint32_t i = 0; then && i < count; i++)
+		many_link(many, i, then);
+}
+
+void many_all_have_all(const struct many *many)
+{
+	for (uint32_t i = 0; i < many->count; i++)
+		assert_true(many_has(many, i, 0, many->sent));
+}

@@ -145,8 +145,13 @@ int many_send(struct many *many);
 /* From now on: what leaves for multicast addresses is counted. */
 void many_watch(struct many *many);
 
+/* So many messages of so many bytes, with a time after each. */
+void many_send_some(struct many *many, uint32_t count, size_t length, int64_t apart_ns);
 /* How many are spoken to by the channel. */
 uint32_t many_hearing(const struct many *many);
+/* Opens, seed 1, until all are spoken to by the channel; then the links change (NULL: they stay). */
+void many_hear(struct many *many, const char *config, uint32_t count, const char *link,
+	       const char *then);
 
 /* Of a destination: a shared variable; and of all that live, their sum. */
 int64_t many_shared(const struct many *many, uint32_t index, const char *name);
@@ -154,6 +159,8 @@ int64_t many_sum(const struct many *many, const char *name);
 
 /* Has it each message of [from, end) once, whole, in order, and nothing else? */
 bool many_has(const struct many *many, uint32_t index, uint32_t from, uint32_t end);
+/* Has each each message?  Fails the test where one has not. */
+void many_all_have_all(const struct many *many);
 void many_close(struct many *many);
 
 #endif

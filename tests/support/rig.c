@@ -405,3 +405,17 @@ uint32_t rig_count(const struct rig_side *side, enum nopal_event event)
 		count += side->event[i].event == event;
 	return count;
 }
+
+void rig_send_many(struct rig *rig, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		assert_int_equal(rig_send(rig, "x"), 0);
+}
+
+void rig_open_spoken(struct rig *rig, const char *config, const char *link)
+{
+	rig_open(rig, config, &(struct rig_options){ .link = link });
+	assert_int_equal(rig_send(rig, "first"), 0);
+	rig_run(rig, NOPAL_SECOND);
+	assert_int_equal(rig->acceptor.delivered, 1);
+}

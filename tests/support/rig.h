@@ -74,9 +74,14 @@ void rig_run(struct rig *rig, int64_t duration_ns);
 void rig_pass(struct rig *rig, int64_t duration_ns);
 /* Sends a message from the opener; returns what nopal_send returned. */
 int rig_send(struct rig *rig, const char *text);
+/* So many messages of one byte, which are all taken. */
+void rig_send_many(struct rig *rig, unsigned count);
 int rig_send_bytes(struct rig *rig, size_t length); /* a counting pattern */
 /* Closes the opener's side and runs until both have ended, 120 s at most. */
 void rig_finish(struct rig *rig);
+
+/* Opens, and one message is delivered: nothing is outstanding then. */
+void rig_open_spoken(struct rig *rig, const char *config, const char *link);
 
 /* Change the link words: of what travels to the acceptor alone, or both ways. */
 void rig_change(struct rig *rig, const char *words);

@@ -26,23 +26,9 @@ static struct nopal_address group_address(void)
 	return address;
 }
 
-static void begin(const char *config, uint32_t count, const char *link)
-{
-	many_open(&many, config, count, link, 1);
-	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many_hearing(&many), count);
-}
-
-static void send_some(uint32_t count, size_t bytes)
-{
-	for (uint32_t i = 0; i < count; i++)
-		assert_int_equal(many_send_bytes(&many, bytes, 0), 0);
-}
-
 static void all_have_all(void)
 {
-	for (uint32_t i = 0; i < many.count; i++)
-		assert_true(many_has(&many, i, 0, many.sent));
+	many_all_have_all(&many);
 	assert_int_equal(many.outcomes[NOPAL_OUTCOME_DELIVERED], many.sent);
 }
 
@@ -76,12 +62,12 @@ TEST(test_one_datagram_a_segment)
 {
 	uint64_t before;
 
-	begin(PLAIN, 6, "delay 1ms");
+	many_hear(&many, PLAIN, 6, "delay 1ms", NULL);
 	memset(&multicasts, 0, sizeof(multicasts));
 	nopal_sim_tap(many.world, note_multicast, NULL);
 	before = nopal_session_counters(many.group)->transmissions;
 	for (size_t bytes = 1; bytes < 20000; bytes += 777)
-		send_some(1, bytes);
+		many_send_some(&many, 1, bytes, 0);
 	many_run(&many, NOPAL_SECOND);
 	all_have_all();
 	assert_int_equal(multicasts.count,
@@ -99,7 +85,7 @@ static uint64_t bytes_through(uint32_t count)
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), count);
 	assert_true(nopal_sim_link_counters(many.world, 0, 1, &before));
-	send_some(50, 10000);
+	many_send_some(&many, 50, 10000, 0);
 	many_run(&many, 100 * NOPAL_MILLISECOND);
 	assert_true(nopal_sim_link_counters(many.world, 0, 1, &after));
 	all_have_all();
@@ -160,7 +146,7 @@ static void check_hearing(uint32_t count, uint32_t hearing, uint64_t transmissio
 	many_run(&many, 60 * NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), hearing);
 	many_watch(&many);
-	send_some(10, 1000);
+	many_send_some(&many, 10, 1000, 0);
 	many_run(&many, NOPAL_SECOND);
 	all_have_all();
 	assert_int_equal(many.multicasts, transmissions);
@@ -337,11 +323,11 @@ static void inject(struct nopal_endpoint *endpoint, const struct nopal_address *
 /* A multicast that all have but the first: the injected ones are what it gets. */
 static void take_a_multicast(const char *config, struct nopal_address *ret_sender)
 {
-	begin(config, 2, "delay 1ms");
+	many_hear(&many, config, 2, "delay 1ms", NULL);
 	many.echo = false;
 	nopal_sim_tap(many.world, note_multicast, NULL);
 	many_deafen(&many, 0, true);
-	send_some(1, 300);
+	many_send_some(&many, 1, 300, 0);
 	many_run(&many, 2 * NOPAL_MILLISECOND);
 	assert_int_equal(many.end[0].delivered, 0);
 	many_address(0, MANY_PORT, many_cast6, ret_sender);
@@ -402,7 +388,7 @@ TEST(test_what_is_forged_is_dropped_and_counted)
 	inject(alias(), &sender, bytes, length);
 	assert_int_equal(many.end[0].delivered, 1);
 	many_deafen(&many, 0, false);
-	send_some(5, 3000);
+	many_send_some(&many, 5, 3000, 0);
 	many_run(&many, NOPAL_SECOND);
 	all_have_all();
 	many_close(&many);
@@ -449,7 +435,7 @@ TEST(test_whatever_comes_nothing_breaks)
 			inject(alias(), &sender, bytes, length);
 		}
 		many_run(&many, 10 * NOPAL_SECOND);
-		send_some(5, 3000);
+		many_send_some(&many, 5, 3000, 0);
 		many_run(&many, 10 * NOPAL_SECOND);
 		assert_true(many_has(&many, 1, 0, many.sent));
 		many_close(&many);

@@ -8,23 +8,10 @@ static struct many many;
 
 #define PLAIN MANY_CHANNEL("", "report = 1ms", "fan_out {}")
 
-static void begin(const char *config, uint32_t count, const char *link)
-{
-	many_open(&many, config, count, link, 1);
-	many_run(&many, NOPAL_SECOND);
-	assert_int_equal(many_hearing(&many), count);
-}
-
-static void send_some(uint32_t count, size_t bytes)
-{
-	for (uint32_t i = 0; i < count; i++)
-		assert_int_equal(many_send_bytes(&many, bytes, 0), 0);
-}
-
 /* The alias goes with the last that hears there. */
 TEST(test_aliases_are_closed)
 {
-	begin(PLAIN, 2, "delay 1ms");
+	many_hear(&many, PLAIN, 2, "delay 1ms", NULL);
 	assert_non_null(many.end[0].endpoint->aliases);
 	nopal_destination_remove(many.group, (uint32_t)many.end[0].id, false);
 	many_run(&many, 60 * NOPAL_SECOND);
@@ -83,7 +70,7 @@ static void close_in(unsigned order, int64_t pause_ns)
 
 	many_open(&many, MANY_CHANNEL("", "", "fan_out {}"), 3, "delay 3ms", 1);
 	many_run(&many, order % 2 ? NOPAL_SECOND : 17 * NOPAL_MILLISECOND);
-	send_some(5, 3000);
+	many_send_some(&many, 5, 3000, 0);
 	many_run(&many, 2 * NOPAL_MILLISECOND);
 	for (int i = 0; i < 3; i++, order /= CLOSINGS) {
 		enum closing what = (enum closing)(order % CLOSINGS);
@@ -140,16 +127,16 @@ TEST(test_closed_by_what_came)
 	}
 	many_run(&many, NOPAL_SECOND);
 	assert_int_equal(many_hearing(&many), 3);
-	send_some(10, 100);
+	many_send_some(&many, 10, 100, 0);
 	many_run(&many, 10 * NOPAL_SECOND);
 	assert_int_equal(many.ended, 1);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_null(many.end[i].endpoint->aliases);
 	many_close(&many);
 
-	begin(PLAIN, 3, "delay 1ms");
+	many_hear(&many, PLAIN, 3, "delay 1ms", NULL);
 	many.on_outcome = close_on_outcome;
-	send_some(10, 100);
+	many_send_some(&many, 10, 100, 0);
 	many_run(&many, 10 * NOPAL_SECOND);
 	assert_int_equal(many.ended, 1);
 	many_close(&many);
