@@ -112,35 +112,39 @@ static void grade_scenarios(struct grade_work *work, const char *text, const cha
 	nopal_problems_fini(&problems);
 }
 
-/* A mutant that the student's own cases are to notice.  What the reference does with them is found
- * out once, and the first result of them has that trial. */
-static void grade_mutant(struct grade_work *work)
+/* Opens the student's own cases, once.  False: they are not to be run, and the result says why. */
+static bool grade_open_own(struct grade_work *work)
 {
 	struct grade_result *result = work->result;
 	struct own *own = work->own;
-	unsigned before;
 
 	if (!own->is_open)
 		own_open(own, work->bench);
-	before = own->trials;
-	result->passed = false;
 	if (own->fault) {
 		result->reason = tool_need(strdup(own->fault));
+		result->case_name = tool_need(strdup(own_file));
 	} else if (own->broken) {
-		result->case_name = tool_need(strdup(own->broken->name));
 		result->reason =
 			tool_printed("with a right part, too, the case fails: %s", own->reason);
-		result->trial = own->trial;
-		own->trial = NULL;
-	} else {
-		result->passed = own_catches(own, work->bench, result->item->mutant);
-		if (!result->passed)
-			result->reason = tool_printed("with such a part all %zu cases hold",
-						      own->cases.count);
+		result->case_name = tool_need(strdup(own->broken->name));
 	}
-	result->trials = own->trials - before;
-	if (!result->passed && !result->case_name)
-		result->case_name = tool_need(strdup("my_cases.txt"));
+	return !own->fault && !own->broken;
+}
+
+/* A mutant that the student's own cases are to notice. */
+static void grade_mutant(struct grade_work *work)
+{
+	struct grade_result *result = work->result;
+	unsigned before = work->own->trials;
+
+	result->passed = grade_open_own(work);
+	if (result->passed && !own_catches(work->own, work->bench, result->item->mutant)) {
+		result->passed = false;
+		result->reason = tool_printed("of %zu cases none fails with such a part",
+					      work->own->cases.count);
+		result->case_name = tool_need(strdup(own_file));
+	}
+	result->trials = work->own->trials - before;
 }
 
 static void grade_item(struct grade_work *work)
@@ -164,17 +168,61 @@ static void grade_item(struct grade_work *work)
 	}
 }
 
+static void grade_add(struct grade *grade, const struct grade_result *result)
+{
+	grade->results =
+		tool_need(realloc(grade->results, (grade->count + 1) * sizeof(*grade->results)));
+	grade->results[grade->count++] = *result;
+	grade->points += result->passed ? result->item->points : 0;
+	grade->trials += result->trials;
+}
+
+/* Where no mutant is shown: what a right part and the student's own do with the student's cases.
+ * It has no points, and helps to write cases that tell one from the other. */
+static void grade_own(struct bench *bench, struct own *own, struct grade *grade)
+{
+	static const struct lab_item items[] = {
+		{ .name = "a right part passes the cases of my_cases.txt",
+		  .section = "To do",
+		  .hint = "what a right part fails tells nothing of a wrong one" },
+		{ .name = "this part passes the cases of my_cases.txt",
+		  .section = "To do",
+		  .hint = "a right part passes the case: where does this one differ?" },
+	};
+	struct grade_result right = { .item = &items[0] }, yours = { .item = &items[1] };
+	struct grade_work work = { bench, &right, own, 1 };
+
+	right.passed = grade_open_own(&work);
+	right.trials = own->trials;
+	if (own->is_missing) {
+		free(right.case_name);
+		free(right.reason);
+		return;
+	}
+	grade_add(grade, &right);
+	if (!right.passed)
+		return;
+	yours.passed = true;
+	work.result = &yours;
+	for (size_t i = 0; i < own->cases.count && yours.passed; i++)
+		grade_case(&work, &(struct grade_case){ &own->cases.list[i],
+							own->cases.list[i].name, (unsigned)i });
+	grade_add(grade, &yours);
+}
+
 bool grade_submission(const struct lab *lab, const char *folder,
 		      const struct grade_options *options, struct grade *ret_grade)
 {
 	struct bench bench;
 	bool good = bench_open(&bench, lab, folder, options->secret);
 	struct own own = { .is_open = false };
+	bool has_mutants = false;
 	unsigned planned = 0;
 
 	*ret_grade = (struct grade){ .lab = lab };
 	for (const struct lab_item *item = lab->items; item->name; item++) {
 		planned += item->seeds;
+		has_mutants |= item->mutant != NULL;
 		ret_grade->possible += item->hidden && !options->hidden ? 0 : item->points;
 	}
 	for (const struct lab_item *item = lab->items; item->name && good; item++) {
@@ -187,12 +235,10 @@ bool grade_submission(const struct lab *lab, const char *folder,
 			work.seeds = (unsigned)((uint64_t)item->seeds * options->seeds / planned);
 		work.seeds += work.seeds == 0;
 		grade_item(&work);
-		ret_grade->results = tool_need(realloc(
-			ret_grade->results, (ret_grade->count + 1) * sizeof(*ret_grade->results)));
-		ret_grade->results[ret_grade->count++] = result;
-		ret_grade->points += result.passed ? item->points : 0;
-		ret_grade->trials += result.trials;
+		grade_add(ret_grade, &result);
 	}
+	if (good && has_mutants && !options->hidden)
+		grade_own(&bench, &own, ret_grade);
 	if (!good && bench.errors) {
 		ret_grade->errors = bench.errors;
 		bench.errors = NULL;

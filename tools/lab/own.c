@@ -14,7 +14,7 @@
 
 #include "frame/tool.h"
 
-static const char own_file[] = "my_cases.txt";
+const char own_file[] = "my_cases.txt";
 /* The same for every submission: what a student's case says does not hang on luck. */
 enum { OWN_SEED = 1, OWN_FILE_MAX = 64 << 10 };
 static const struct lab_limits own_limits = { .processor_ns = 2 * NOPAL_SECOND,
@@ -22,35 +22,27 @@ static const struct lab_limits own_limits = { .processor_ns = 2 * NOPAL_SECOND,
 					      .turns = 200000,
 					      .datagrams = 50000 };
 
-/* A trial of one case with what the bench has in the student's place.  The caller frees it. */
-static struct lab_trial *own_try(struct own *own, const struct bench *bench,
-				 const struct lab_scenario *scenario, bool traced)
+/* The first case that fails with what the bench has in the student's place; NULL: all hold. */
+static const struct lab_scenario *own_first(struct own *own, const struct bench *bench)
 {
-	struct lab_trial *trial;
+	const struct lab_scenario *first = NULL;
 
 	own->bench = bench->lab;
 	own->bench.limits = own_limits;
-	own->bench.traced = traced;
-	trial = lab_trial_new(&own->bench, scenario->name, OWN_SEED);
-	lab_scenario_run(trial, scenario);
-	lab_trial_finish(trial);
-	own->trials++;
-	return trial;
-}
-
-/* The first case that fails; NULL: all hold. */
-static const struct lab_scenario *own_first(struct own *own, const struct bench *bench)
-{
-	for (size_t i = 0; i < own->cases.count; i++) {
+	for (size_t i = 0; i < own->cases.count && !first; i++) {
 		const struct lab_scenario *scenario = &own->cases.list[i];
-		struct lab_trial *trial = own_try(own, bench, scenario, false);
-		bool failed = trial->failed;
+		struct lab_trial *trial = lab_trial_new(&own->bench, scenario->name, OWN_SEED);
 
+		lab_scenario_run(trial, scenario);
+		own->trials++;
+		if (trial->failed) {
+			first = scenario;
+			free(own->reason);
+			own->reason = tool_need(strdup(lab_trial_reason(trial)));
+		}
 		lab_trial_free(trial);
-		if (failed)
-			return scenario;
 	}
-	return NULL;
+	return first;
 }
 
 /* A student's cases cost the grader time, and so have a limit that those of the rubric have not. */
@@ -76,6 +68,7 @@ static char *own_read(struct own *own, const char *folder)
 	struct nopal_problems problems = { 0 };
 
 	free(path);
+	own->is_missing = !text;
 	if (!text)
 		return tool_printed("there is no %s of at most %d KiB", own_file,
 				    OWN_FILE_MAX >> 10);
@@ -95,13 +88,8 @@ void own_open(struct own *own, struct bench *bench)
 {
 	*own = (struct own){ .is_open = true };
 	own->fault = own_read(own, bench->folder);
-	if (own->fault || !bench_use_mutant(bench, NULL))
-		return;
-	own->broken = own_first(own, bench);
-	if (!own->broken)
-		return;
-	own->trial = own_try(own, bench, own->broken, true);
-	own->reason = tool_need(strdup(lab_trial_reason(own->trial)));
+	if (!own->fault && bench_use_mutant(bench, NULL))
+		own->broken = own_first(own, bench);
 }
 
 bool own_catches(struct own *own, struct bench *bench, const char *mutant)
@@ -111,8 +99,6 @@ bool own_catches(struct own *own, struct bench *bench, const char *mutant)
 
 void own_close(struct own *own)
 {
-	if (own->trial)
-		lab_trial_free(own->trial);
 	lab_scenarios_fini(&own->cases);
 	free(own->fault);
 	free(own->reason);

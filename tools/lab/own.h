@@ -13,15 +13,17 @@ enum { OWN_CASES = 32, OWN_MESSAGES = 20000 /* of all cases */ };
 /* The cases of one submission. */
 struct own {
 	bool is_open;
+	bool is_missing; /* there is no such file */
 	struct lab_scenarios cases;
 	char *fault;		/* why they are no cases to run; NULL: they are */
 	unsigned trials;	/* that were run */
 	struct lab_bench bench; /* of the last one */
-	/* The one that fails with the reference, and its trial, traced; NULL: none does. */
+	/* The one that fails with the reference, and why; NULL: none does. */
 	const struct lab_scenario *broken;
-	struct lab_trial *trial;
-	char *reason; /* why it fails */
+	char *reason;
 };
+
+extern const char own_file[]; /* my_cases.txt */
 
 /* Reads my_cases.txt of the submission, and runs its cases with the reference. */
 void own_open(struct own *own, struct bench *bench);
