@@ -9,71 +9,16 @@
 
 #include "lab/html.h"
 #include "lab/page.h"
+#include "support/made_trial.h"
 #include "support/test.h"
 
 enum { ROOM = 512 };
 
-static struct lab_message messages[ROOM];
-static struct lab_datagram datagrams[ROOM];
-static struct lab_delivery deliveries[ROOM];
-static struct lab_step steps[ROOM];
-static struct lab_trial trial;
 static char *said;
 static size_t length;
 static const char *const names[] = {
 	"sender, yours", "receiver, the reference", "c", "d", "e", "f", "g"
 };
-
-static void begin(const char *name, int hosts)
-{
-	trial = (struct lab_trial){
-		.name = name,
-		.messages = messages,
-		.datagrams = datagrams,
-		.deliveries = deliveries,
-		.steps = steps,
-		.host_count = hosts,
-	};
-}
-
-static void message(int host, int64_t us)
-{
-	messages[trial.message_count++] =
-		(struct lab_message){ .host = host, .sent_ns = us * NOPAL_MICROSECOND };
-}
-
-static struct lab_datagram *datagram(int from, int to, int64_t us, int64_t arrives_us,
-				     uint32_t number)
-{
-	struct lab_datagram *one = &datagrams[trial.datagram_count++];
-
-	*one = (struct lab_datagram){
-		.time_ns = us * NOPAL_MICROSECOND,
-		.from = from,
-		.to = to,
-		.length = 24,
-		.arrived_ns = arrives_us < 0 ? -1 : arrives_us * NOPAL_MICROSECOND,
-		.copies = arrives_us >= 0,
-		.message = number,
-	};
-	for (size_t i = 0; i + 1 < trial.datagram_count; i++)
-		one->again += number && datagrams[i].from == from && datagrams[i].message == number;
-	return one;
-}
-
-static void deliver(int host, int64_t us, uint32_t number)
-{
-	deliveries[trial.delivery_count++] = (struct lab_delivery){
-		.time_ns = us * NOPAL_MICROSECOND, .host = host, .message = number
-	};
-}
-
-static void step(int64_t us, bool failed, const char *text)
-{
-	steps[trial.step_count++] =
-		(struct lab_step){ us * NOPAL_MICROSECOND, failed, (char *)text };
-	trial.failed |= failed;
-}
 
 static void draw(size_t most)
 {
@@ -82,7 +27,7 @@ static void draw(size_t most)
 
 	free(said);
 	out = open_memstream(&said, &length);
-	lab_ladder_make(&trial, names, most, &ladder);
+	lab_ladder_make(&made, names, most, &ladder);
 	lab_ladder_print(&ladder, out);
 	lab_ladder_fini(&ladder);
 	fclose(out);
@@ -109,11 +54,11 @@ static void print_page(const char *name, const char *holders)
 	const struct lab_page page = {
 		.lab = "Lab 6: loss",
 		.about = "retransmit.c, seed 17",
-		.trial = &trial,
+		.trial = &made,
 		.names = names,
 		.holders = holders,
-		.hint = trial.failed ? "A timer that is not set again after it expired runs once."
-				     : NULL,
+		.hint = made.failed ? "A timer that is not set again after it expired runs once."
+				    : NULL,
 		.section = "When an acknowledgement does not come",
 		.link = "README.md#when-an-acknowledgement-does-not-come",
 	};
@@ -135,73 +80,11 @@ static void print_page(const char *name, const char *holders)
 	}
 }
 
-/* Message 1 arrives, and its ack; message 2 is lost and nobody sends it again; message 3 is
- * corrupted, and comes again, twice. */
-static void set_loss(void)
-{
-	begin("the second datagram is lost", 2);
-	for (int i = 0; i < 3; i++)
-		message(0, i * 20000);
-	datagram(0, 1, 0, 10000, 1);
-	deliver(1, 10000, 1);
-	datagram(1, 0, 10000, 20000, 0);
-	datagram(0, 1, 20000, -1, 2);
-	datagram(0, 1, 40000, 50000, 3)->corrupt = true;
-	datagram(0, 1, 240000, 250000, 3)->copies = 2;
-	deliver(1, 250000, 3);
-	datagram(1, 0, 250000, 260000, 0);
-	step(0, false, "The application sends 3 messages, one every 20 ms.");
-	step(20000, false, "The network loses the datagram with message 2.");
-	step(40000, false,
-	     "The datagram with message 3 arrives with other bytes: it must be dropped.");
-	step(240000, false, "Message 3 leaves again, 200 ms after its first datagram.");
-	step(2000000, true,
-	     "Message 2 was to be delivered within 2 s. It never was: its datagram left once, at "
-	     "20 ms, and was not sent again.");
-}
-
-/* Forty messages over a window; number 31 is overtaken by the rest and delivered out of order. */
-static void set_long(void)
-{
-	begin("forty messages in order, <b>some</b> & \"late\"", 2);
-	for (uint32_t i = 1; i <= 40; i++) {
-		int64_t us = (i - 1) * 5000;
-
-		message(0, us);
-		if (i == 12 || i == 31) {
-			datagram(0, 1, us, -1, i);
-			datagram(0, 1, us + 60000, us + 80000, i);
-			deliver(1, us + 80000, i);
-		} else {
-			datagram(0, 1, us, us + 20000, i);
-			deliver(1, us + 20000, i);
-		}
-		datagram(1, 0, us + 20000, us + 40000, 0);
-	}
-	step(150000, false, "The network loses message 31.");
-	step(175000, true, "Message 32 is delivered at 0.175 s, before message 31.");
-}
-
-/* One to six others, of which two lose it. */
-static void set_group(void)
-{
-	begin("two of six lose a message", 7);
-	message(0, 0);
-	for (int to = 1; to <= 6; to++) {
-		datagram(0, to, 0, to == 3 || to == 6 ? -1 : 10000 + to * 300, 1);
-		if (to != 3 && to != 6)
-			deliver(to, 10000 + to * 300, 1);
-	}
-	for (int to = 1; to <= 5; to++)
-		if (to != 3)
-			datagram(to, 0, 10000 + to * 300, 20000 + to * 300, 0);
-}
-
 /* -------------------------------------------------------------------- as text */
 
 TEST(test_ladder_of_two_hosts_stands_between_columns)
 {
-	set_loss();
+	made_loss();
 	draw(0);
 	has("                 message 1 --------------->    0.000000\n");
 	has("                                               0.010000 ---------------> message 1\n");
@@ -211,7 +94,7 @@ TEST(test_ladder_of_two_hosts_stands_between_columns)
 
 TEST(test_ladder_tells_lost_corrupted_and_doubled_datagrams_apart)
 {
-	set_loss();
+	made_loss();
 	draw(0);
 	has("                 message 2 --------x           0.020000\n");
 	has("0.050000 ~~~~~~~~~~~~~~~> message 3 corrupted\n");
@@ -223,12 +106,12 @@ TEST(test_ladder_marks_the_failure_behind_all_that_came_before)
 {
 	const char *mark;
 
-	set_loss();
+	made_loss();
 	draw(0);
 	mark = strstr(said, ">>> 2.000000 s: here it fails.\n>>> Message 2 was to be");
 	assert_non_null(mark);
 	assert_true(mark > strstr(said, "0.260000"));
-	set_long();
+	made_long();
 	draw(0);
 	mark = strstr(said, ">>> 0.175000 s: here it fails.\n");
 	assert_true(mark > strstr(said, "deliver message 32"));
@@ -239,7 +122,7 @@ TEST(test_ladder_of_many_rows_is_cut_to_what_leads_to_the_failure)
 {
 	enum { MOST = 20 };
 
-	set_long();
+	made_long();
 	draw(MOST);
 	has("send message 1 ");
 	has("deliver message 32");
@@ -252,7 +135,7 @@ TEST(test_ladder_of_many_rows_is_cut_to_what_leads_to_the_failure)
 
 TEST(test_ladder_is_no_wider_than_a_hundred_columns)
 {
-	void (*const all[])(void) = { set_loss, set_long, set_group };
+	void (*const all[])(void) = { made_loss, made_long, made_group };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		all[i]();
@@ -264,7 +147,7 @@ TEST(test_ladder_is_no_wider_than_a_hundred_columns)
 
 TEST(test_ladder_of_many_hosts_has_a_column_for_those_that_lost_something)
 {
-	set_group();
+	made_group();
 	draw(0);
 	has("seconds sender, yours");
 	has(" d ");
@@ -276,10 +159,10 @@ TEST(test_ladder_of_many_hosts_has_a_column_for_those_that_lost_something)
 
 TEST(test_ladder_puts_causes_before_effects_where_nothing_takes_time)
 {
-	begin("a network without delay", 2);
-	message(0, 0);
-	datagram(0, 1, 0, 0, 1);
-	deliver(1, 0, 1);
+	made_begin("a network without delay", 2);
+	made_message(0, 0);
+	made_datagram(0, 1, 0, 0, 1);
+	made_delivery(1, 0, 1);
 	draw(0);
 	assert_true(strstr(said, "send message 1") < strstr(said, "message 1 -"));
 	assert_true(strstr(said, "message 1 -") < strstr(said, "> message 1"));
@@ -288,7 +171,7 @@ TEST(test_ladder_puts_causes_before_effects_where_nothing_takes_time)
 
 TEST(test_ladder_of_a_trial_without_datagrams_is_its_heading)
 {
-	begin("silence", 2);
+	made_begin("silence", 2);
 	draw(0);
 	assert_int_equal(lines(), 1);
 }
@@ -297,7 +180,7 @@ TEST(test_ladder_of_a_trial_without_datagrams_is_its_heading)
 
 TEST(test_page_says_verdict_steps_ladder_holders_and_hint)
 {
-	set_loss();
+	made_loss();
 	print_page("loss", "segment 2 data since 20000000 ns, transmissions 1, held by "
 			   "done:positive_ack done:retransmit");
 	has("<h1>the second datagram is lost</h1>");
@@ -311,7 +194,7 @@ TEST(test_page_says_verdict_steps_ladder_holders_and_hint)
 
 TEST(test_page_of_a_trial_that_passes_has_no_hint)
 {
-	set_group();
+	made_group();
 	print_page("group", NULL);
 	has("passes");
 	assert_null(strstr(said, "hint\""));
@@ -320,8 +203,8 @@ TEST(test_page_of_a_trial_that_passes_has_no_hint)
 
 TEST(test_page_escapes_what_comes_from_outside)
 {
-	set_long();
-	step(175000, false, "</pre><script>alert('1')</script>\x01\xff");
+	made_long();
+	made_step(175000, false, "</pre><script>alert('1')</script>\x01\xff");
 	print_page("long", "<img src=x onerror=alert(1)>");
 	has("<h1>forty messages in order, &lt;b&gt;some&lt;/b&gt; &amp; &quot;late&quot;</h1>");
 	has("&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;\xef\xbf\xbd\xef\xbf\xbd");
@@ -332,7 +215,7 @@ TEST(test_page_escapes_what_comes_from_outside)
 
 TEST(test_page_needs_nothing_from_elsewhere)
 {
-	set_loss();
+	made_loss();
 	print_page("loss", "");
 	has("default-src 'none'");
 	for (const char *at = said; (at = strstr(at, "url(")); at++)
@@ -347,10 +230,10 @@ TEST(test_page_of_the_same_trial_has_the_same_bytes)
 {
 	char *first;
 
-	set_long();
+	made_long();
 	print_page("long", "");
 	first = strdup(said);
-	set_long();
+	made_long();
 	print_page("long", "");
 	assert_string_equal(first, said);
 	free(first);
