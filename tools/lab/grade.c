@@ -56,6 +56,7 @@ static void grade_failed(const struct grade_work *work, const struct grade_case 
 	result->passed = false;
 	result->seed = seed;
 	result->case_name = tool_need(strdup(what->name));
+	result->trial->name = result->case_name; /* which lives as long */
 	result->reason = tool_need(strdup(lab_trial_reason(result->trial)));
 	for (int host = 0; host < result->trial->host_count && !result->holders; host++)
 		if (lab_host_code(result->trial, host) == LAB_STUDENT)
