@@ -133,6 +133,17 @@ TEST(test_ladder_of_many_rows_is_cut_to_what_leads_to_the_failure)
 	assert_in_range(lines(), MOST + 1 + 2 + 1, MOST + 1 + 2 + MOST);
 }
 
+TEST(test_ladder_leaves_out_no_row_where_that_saves_no_line)
+{
+	made_loss(); /* 17 rows */
+	draw(15);
+	assert_null(strstr(said, "left out"));
+	draw(8);
+	has("rows are left out");
+	assert_null(strstr(said, " 1 row is left out"));
+	assert_null(strstr(said, " 2 rows are left out"));
+}
+
 TEST(test_ladder_is_no_wider_than_a_hundred_columns)
 {
 	void (*const all[])(void) = { made_loss, made_long, made_group };

@@ -25,6 +25,7 @@ enum {
 	SECONDS = 11,
 	TIME = 32,
 	TEXT = 256,
+	LEAST_CUT = 2,	 /* fewer rows stay */
 	FIRST_ROWS = 4,	 /* of a ladder that is cut */
 	AFTER_ROWS = 2,	 /* behind the failure */
 	BEFORE_PART = 2, /* of the rest, one row of so many stands right before the failure */
@@ -205,6 +206,22 @@ static void ladder_choose(const struct lab_ladder *ladder, size_t end, size_t mo
 			}
 }
 
+/* Keeps rows between kept ones, where a line that leaves them out would save none. */
+static void ladder_close(const struct lab_ladder *ladder, bool *keep)
+{
+	size_t last = 0; /* kept, and one more */
+
+	for (size_t i = 0; i < ladder->count; i++) {
+		if (!keep[i])
+			continue;
+		if (i - last <= LEAST_CUT)
+			memset(keep + last, true, i - last);
+		last = i + 1;
+	}
+	if (ladder->count - last <= LEAST_CUT)
+		memset(keep + last, true, ladder->count - last);
+}
+
 /* Rows that stay, with one for each gap and one for the failure among them. */
 static void ladder_cut(struct lab_ladder *ladder, const struct lab_step *failure, size_t most)
 {
@@ -218,6 +235,7 @@ static void ladder_cut(struct lab_ladder *ladder, const struct lab_step *failure
 	if (!failure && end > most)
 		end = most;
 	ladder_choose(ladder, end, most, keep);
+	ladder_close(ladder, keep);
 	for (size_t i = 0; i <= ladder->count; i++) {
 		if (left_out && (i == ladder->count || keep[i] || (failure && i == fails))) {
 			rows[count] = (struct lab_row){ .kind = LAB_ROW_CUT, .left_out = left_out };

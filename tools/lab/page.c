@@ -49,9 +49,8 @@ static void page_steps(const struct lab_trial *trial, FILE *out)
 	for (size_t i = 0; i < trial->step_count; i++) {
 		const struct lab_step *step = &trial->steps[i];
 
-		fprintf(out, "<li%s><time>%s s</time><p>%s", step->failed ? " class=\"bad\"" : "",
-			lab_html_time(step->time_ns, LAB_HTML_EXACT, time),
-			step->failed ? "&#10007; " : "");
+		fprintf(out, "<li%s><time>%s s</time><p>", step->failed ? " class=\"bad\"" : "",
+			lab_html_time(step->time_ns, LAB_HTML_EXACT, time));
 		page_element(out, "", step->text, "</p></li>\n");
 	}
 	fputs("</ol>\n</section>\n", out);
