@@ -56,13 +56,11 @@ static void crash_handle(int signal, siginfo_t *info, void *context)
 	sigaction(signal, &crash_before[i], NULL);
 	crash_write("nopal: a crash (");
 	crash_write(crash_signals[i].name);
-	if (nopal_whereabouts(text, sizeof(text))) {
-		crash_write(") ");
-		crash_write(text);
-		crash_write("\n");
-	} else {
-		crash_write(") outside of any session\n");
-	}
+	crash_write(") "); /* now, as the rest may crash, too */
+	if (!nopal_whereabouts(text, sizeof(text)))
+		strcpy(text, "outside of any session");
+	crash_write(text);
+	crash_write("\n");
 	if (info->si_code <= 0)
 		raise(signal);
 }
