@@ -45,6 +45,22 @@ struct spawner_packet {
 
 /* ------------------------------------------------------------------- the grader's side */
 
+/* Of the grader's variables a host gets none but the folders of libraries: they may be secret.
+ * What sanitizers report is to be the same on all machines, and is not looked for by programs of
+ * their own; memory that was freed is kept aside, but not much of it. */
+static bool spawner_environment(const char *configs, const char *preload)
+{
+	const char *libraries = getenv("LD_LIBRARY_PATH");
+	char *kept = libraries ? strdup(libraries) : NULL;
+
+	return clearenv() == 0 && (!kept || setenv("LD_LIBRARY_PATH", kept, 1) == 0) &&
+	       (!preload || setenv("LD_PRELOAD", preload, 1) == 0) &&
+	       setenv("NOPAL_CONFIGS", configs, 1) == 0 && setenv("NOPAL_FUSED", "off", 1) == 0 &&
+	       setenv("ASAN_OPTIONS",
+		      "detect_leaks=0:color=never:external_symbolizer_path=:quarantine_size_mb=16",
+		      1) == 0;
+}
+
 int spawner_start(struct spawner *spawner, const char *program, const char *configs,
 		  const char *preload)
 {
@@ -59,11 +75,8 @@ int spawner_start(struct spawner *spawner, const char *program, const char *conf
 		return -errno;
 	}
 	if (spawner->pid == 0) {
-		if (preload)
-			setenv("LD_PRELOAD", preload, 1);
-		setenv("NOPAL_CONFIGS", configs, 1);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (dup2(pair[1], SPAWNER_FD) >= 0)
+		if (spawner_environment(configs, preload) && dup2(pair[1], SPAWNER_FD) >= 0)
 			execl(program, "nopal", "lab", "spawn", (char *)NULL);
 		_exit(SPAWNER_REFUSED);
 	}
@@ -157,7 +170,6 @@ static void spawner_host(const struct spawner_packet *packet, const int *fds, in
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	dup2(fds[1], STDOUT_FILENO);
 	dup2(fds[1], STDERR_FILENO);
-	tool_watch_crashes();
 	if (sandbox_enter(&sandbox, why, sizeof(why)) < 0) {
 		fprintf(stderr, "%s\n", why);
 		_exit(SPAWNER_REFUSED);
