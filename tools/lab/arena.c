@@ -192,8 +192,12 @@ static void arena_delivered(struct lab_arena *arena, int host, const struct talk
 			    const uint8_t *bytes)
 {
 	struct lab_trial *trial = arena->trial;
-	uint32_t number = secret_match(trial, bytes, frame->length);
+	uint32_t number = secret_match(trial, host, bytes, frame->length);
 
+	if (++arena->hosts[host].deliveries > arena->bench->limits.datagrams) {
+		host_lies(arena, host, "it delivers more messages than a trial may have");
+		return;
+	}
 	lab_delivery_add(arena, &(struct lab_delivery){ frame->time_ns, host, (int)frame->other,
 							number, frame->length });
 	if (!number)
@@ -310,6 +314,25 @@ static bool arena_listen(struct lab_arena *arena, int number, struct talk_frame 
 	return got > 0;
 }
 
+/* Says to a host what waits for it, which may have to listen first.  False: it does not, and the
+ * trial failed. */
+static bool arena_flush(struct lab_arena *arena, int number)
+{
+	struct arena_host *host = &arena->hosts[number];
+	enum watch_end end = WATCH_READABLE;
+	int result;
+
+	while ((result = talk_flush(&host->talk)) == -EAGAIN && end == WATCH_READABLE)
+		end = watch_wait_to_write(&host->watch);
+	if (result < 0 && end == WATCH_READABLE) /* it hung up: it ends, or will be ended */
+		end = watch_wait(&host->watch);
+	if (result < 0 && end == WATCH_READABLE)
+		host_lies(arena, number, "it talks and does not listen");
+	else if (result < 0)
+		host_fail(arena, number, end);
+	return result == 0;
+}
+
 static void arena_turn(struct lab_arena *arena, int number, int64_t limit_ns)
 {
 	struct arena_host *host = &arena->hosts[number];
@@ -321,8 +344,7 @@ static void arena_turn(struct lab_arena *arena, int number, int64_t limit_ns)
 		return;
 	}
 	talk_put(&host->talk, TALK_RUN, limit_ns, 0, 0, NULL, 0);
-	if (talk_flush(&host->talk) < 0)
-		host_fail(arena, number, WATCH_DIED);
+	arena_flush(arena, number);
 	while (host->pid > 0 && arena_listen(arena, number, &frame, &body) &&
 	       !arena_hear(arena, number, limit_ns, &frame, body))
 		continue;
@@ -389,6 +411,8 @@ static bool host_spawn(struct lab_arena *arena, struct arena_host *host)
 	host->watch.output = output[0];
 	host->watch.processor_ns = bench->limits.processor_ns;
 	host->watch.memory_bytes = bench->limits.memory_bytes;
+	if (fcntl(talk[0], F_SETFL, O_NONBLOCK) != 0)
+		return false;
 	return watch_begin(&host->watch) == 0;
 }
 
@@ -415,9 +439,8 @@ static void host_begin(struct lab_arena *arena, int number)
 		 secret_seed(arena->bench->secret, arena->trial->seed, (uint64_t)number), config,
 		 length);
 	free(config);
-	if (talk_flush(&host->talk) < 0)
-		host_fail(arena, number, WATCH_DIED);
-	else if (arena_listen(arena, number, &frame, &body) && frame.word != TALK_READY) {
+	if (arena_flush(arena, number) && arena_listen(arena, number, &frame, &body) &&
+	    frame.word != TALK_READY) {
 		lab_fail(arena->trial, 0, "the config is refused: %.*s", (int)frame.length,
 			 (const char *)body);
 		host_end(arena, host, NULL);
@@ -490,7 +513,7 @@ static void host_stop(struct lab_arena *arena, int number)
 	const uint8_t *body;
 
 	talk_put(&host->talk, TALK_STOP, arena->trial->now_ns, 0, 0, NULL, 0);
-	if (talk_flush(&host->talk) == 0)
+	if (arena_flush(arena, number))
 		arena_listen(arena, number, &frame, &body);
 }
 
@@ -519,7 +542,7 @@ bool arena_shared(struct lab_arena *arena, int number, int session, const char *
 		return false;
 	talk_put(&host->talk, TALK_SHARED, arena->trial->now_ns, 0, (uint64_t)session, name,
 		 strlen(name) + 1);
-	if (talk_flush(&host->talk) < 0 || !arena_listen(arena, number, &frame, &body) ||
+	if (!arena_flush(arena, number) || !arena_listen(arena, number, &frame, &body) ||
 	    frame.word != TALK_VALUE)
 		return false;
 	*ret_value = (int64_t)frame.other;
@@ -535,8 +558,8 @@ char *lab_holders(struct lab_trial *trial, int number)
 	if (host->pid == 0)
 		return NULL;
 	talk_put(&host->talk, TALK_DUMP, trial->now_ns, 0, 0, NULL, 0);
-	if (talk_flush(&host->talk) < 0 || !arena_listen(trial->arena, number, &frame, &body) ||
-	    frame.word != TALK_TEXT)
+	if (!arena_flush(trial->arena, number) ||
+	    !arena_listen(trial->arena, number, &frame, &body) || frame.word != TALK_TEXT)
 		return NULL;
 	return tool_need(strndup((const char *)body, frame.length));
 }

@@ -20,7 +20,7 @@
 /* The most that a host may take for one trial. */
 struct lab_limits {
 	int64_t processor_ns, memory_bytes;
-	uint64_t turns, datagrams; /* of the whole trial, and of one host */
+	uint64_t turns, datagrams; /* of the whole trial, and of one host; and its deliveries */
 };
 
 /* All that trials of one submission have in common. */
@@ -55,7 +55,7 @@ struct arena_host {
 	int output_fd, trace_fd;
 	struct watch watch;
 	int64_t next_ns;
-	uint64_t datagrams;
+	uint64_t datagrams, deliveries;
 	uint64_t sessions;
 	bool killed; /* by lab_kill() */
 };
@@ -119,8 +119,8 @@ void secret_draw(const uint64_t key[2], uint32_t number, uint8_t *bytes, uint32_
 /* The message that these bytes carry a part of, from `ret_from` on, or 0. */
 uint32_t secret_find(const struct lab_trial *trial, const uint8_t *bytes, size_t length,
 		     uint32_t *ret_from);
-/* The message whose bytes these are, or 0. */
-uint32_t secret_match(const struct lab_trial *trial, const uint8_t *bytes, size_t length);
+/* The message of another host whose bytes a host delivers, or 0. */
+uint32_t secret_match(const struct lab_trial *trial, int host, const uint8_t *bytes, size_t length);
 /* A number that tells nothing of the bench's secret: of `seed` and `which`. */
 uint64_t secret_seed(const uint64_t secret[2], uint64_t seed, uint64_t which);
 

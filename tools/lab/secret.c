@@ -90,21 +90,24 @@ uint32_t secret_find(const struct lab_trial *trial, const uint8_t *bytes, size_t
 	return 0;
 }
 
-static bool secret_is(const struct lab_message *message, const uint8_t *bytes, size_t length)
+/* Does a host deliver this message?  It knows those that it sends itself, and delivers none. */
+static bool secret_is(const struct lab_message *message, int host, const uint8_t *bytes,
+		      size_t length)
 {
-	return message->length == length && (!length || !memcmp(message->bytes, bytes, length));
+	return message->host != host && message->length == length &&
+	       (!length || !memcmp(message->bytes, bytes, length));
 }
 
-uint32_t secret_match(const struct lab_trial *trial, const uint8_t *bytes, size_t length)
+uint32_t secret_match(const struct lab_trial *trial, int host, const uint8_t *bytes, size_t length)
 {
 	uint32_t from, number = secret_find(trial, bytes,
 					    length < SECRET_BLOCK ? length : SECRET_BLOCK, &from);
 
 	if (number)
-		return secret_is(&trial->messages[number - 1], bytes, length) ? number : 0;
+		return secret_is(&trial->messages[number - 1], host, bytes, length) ? number : 0;
 	/* Short ones may be alike: the first that is still to come, or else any. */
 	for (uint32_t i = 0; i < trial->message_count && length < SECRET_BLOCK; i++)
-		if (secret_is(&trial->messages[i], bytes, length)) {
+		if (secret_is(&trial->messages[i], host, bytes, length)) {
 			if (!trial->messages[i].deliveries)
 				return i + 1;
 			number = i + 1;

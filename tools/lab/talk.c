@@ -46,17 +46,20 @@ void talk_put(struct talk *talk, enum talk_word word, int64_t time_ns, uint64_t 
 int talk_flush(struct talk *talk)
 {
 	size_t done = 0;
+	int error = 0;
 
-	while (done < talk->out_used) {
+	while (done < talk->out_used && error == 0) {
 		ssize_t written = write(talk->fd, talk->out + done, talk->out_used - done);
 
-		if (written < 0 && errno != EINTR)
-			return -errno;
 		if (written > 0)
 			done += (size_t)written;
+		else if (errno != EINTR)
+			error = -errno;
 	}
-	talk->out_used = 0;
-	return 0;
+	talk->out_used -= done;
+	if (talk->out_used)
+		memmove(talk->out, talk->out + done, talk->out_used);
+	return error;
 }
 
 int talk_next(struct talk *talk, struct talk_frame *ret_frame, const uint8_t **ret_body)

@@ -86,7 +86,8 @@ void talk_fini(struct talk *talk);
 /* Puts a frame behind those that wait to be flushed. */
 void talk_put(struct talk *talk, enum talk_word word, int64_t time_ns, uint64_t number,
 	      uint64_t other, const void *body, size_t length);
-/* Blocks until all has left.  Negative: errno value. */
+/* Blocks until all has left, where the descriptor blocks.  Negative: errno value; -EAGAIN: a part is
+ * left. */
 int talk_flush(struct talk *talk);
 /* The next whole frame of what was read; its body is valid until talk_read().  1; 0: more is to be
  * read; -EPROTO: no frame looks like this. */
