@@ -32,23 +32,15 @@ enum { ARENA_WHY_BYTES = 512 };
 
 /* ----------------------------------------------------------------- ends of hosts */
 
-/* Ends the process if it lives, and returns its status. */
-static int host_end(struct lab_arena *arena, struct arena_host *host, int32_t *ret_call)
+/* A trial that failed, or was traced, is the last one of its hosts. */
+static void host_end(struct arena_host *host)
 {
-	int status = 0;
-	int32_t call = FILTER_NO_CALL;
-
-	if (host->pid > 0) {
-		watch_close(&host->watch);
-		status = spawner_wait(arena->bench->spawner[host->code], host->pid, &call);
-		close(host->talk.fd);
-		close(host->output_fd);
+	if (host->process) {
+		process_end(host->process, NULL);
+		process_free(host->process);
 	}
-	host->pid = 0;
+	host->process = NULL;
 	host->next_ns = NOPAL_NEVER;
-	if (ret_call)
-		*ret_call = call;
-	return status;
 }
 
 /* The host came to an end of its own making, and the trial with it. */
@@ -57,20 +49,21 @@ static void host_fail(struct lab_arena *arena, int number, enum watch_end end)
 	struct arena_host *host = &arena->hosts[number];
 	char why[ARENA_WHY_BYTES];
 	int32_t call;
-	int status = host_end(arena, host, &call);
+	int status = process_end(host->process, &call);
 
-	watch_say(&host->watch, end, status, call, why, sizeof(why));
+	watch_say(&host->process->watch, end, status, call, why, sizeof(why));
 	if (host->code == LAB_REFERENCE)
 		lab_fail(arena->trial, arena->trial->now_ns,
 			 "the host of the other side breaks down: it %s", why);
 	else
 		lab_fail(arena->trial, arena->trial->now_ns, "host %d %s", number, why);
+	host_end(host);
 }
 
 /* A frame that no host sends that runs this program unchanged. */
 static void host_lies(struct lab_arena *arena, int number, const char *what)
 {
-	host_end(arena, &arena->hosts[number], NULL);
+	host_end(&arena->hosts[number]);
 	lab_fail(arena->trial, arena->trial->now_ns, "host %d does not keep to the rules: %s",
 		 number, what);
 }
@@ -143,7 +136,7 @@ static void arena_on_arrival(void *user, const struct nopal_address *from, const
 			datagram->arrived_ns = now_ns;
 		datagram->corrupt |= corrupt;
 	}
-	if (host->pid > 0)
+	if (host->process)
 		arena_command(arena, number, TALK_ARRIVE, now_ns, (uint64_t)sender, 0, bytes,
 			      length);
 }
@@ -289,7 +282,7 @@ static bool arena_hear(struct lab_arena *arena, int number, int64_t limit_ns,
 	default:
 		host_lies(arena, number, "nobody talks like this");
 	}
-	return host->pid == 0;
+	return !host->process;
 }
 
 /* The next frame of a host, once it has said something.  False: it failed, and so did the trial. */
@@ -301,7 +294,7 @@ static bool arena_listen(struct lab_arena *arena, int number, struct talk_frame 
 	int got;
 
 	while ((got = talk_next(&host->talk, ret_frame, ret_body)) == 0) {
-		end = watch_wait(&host->watch);
+		end = watch_wait(&host->process->watch);
 		if (end == WATCH_READABLE && talk_read(&host->talk) <= 0)
 			end = WATCH_DIED;
 		if (end != WATCH_READABLE) {
@@ -323,9 +316,9 @@ static bool arena_flush(struct lab_arena *arena, int number)
 	int result;
 
 	while ((result = talk_flush(&host->talk)) == -EAGAIN && end == WATCH_READABLE)
-		end = watch_wait_to_write(&host->watch);
+		end = watch_wait_to_write(&host->process->watch);
 	if (result < 0 && end == WATCH_READABLE) /* it hung up: it ends, or will be ended */
-		end = watch_wait(&host->watch);
+		end = watch_wait(&host->process->watch);
 	if (result < 0 && end == WATCH_READABLE)
 		host_lies(arena, number, "it talks and does not listen");
 	else if (result < 0)
@@ -345,7 +338,7 @@ static void arena_turn(struct lab_arena *arena, int number, int64_t limit_ns)
 	}
 	talk_put(&host->talk, TALK_RUN, limit_ns, 0, 0, NULL, 0);
 	arena_flush(arena, number);
-	while (host->pid > 0 && arena_listen(arena, number, &frame, &body) &&
+	while (host->process && arena_listen(arena, number, &frame, &body) &&
 	       !arena_hear(arena, number, limit_ns, &frame, body))
 		continue;
 }
@@ -379,41 +372,21 @@ static char *arena_config(const struct lab_arena *arena, const struct arena_host
 	return text;
 }
 
-/* A process, a socket in the network and the talk between them. */
+/* A process for the host, and the talk with it. */
 static bool host_spawn(struct lab_arena *arena, struct arena_host *host)
 {
 	const struct lab_bench *bench = arena->bench;
-	int talk[2], output[2], result = -1;
+	struct spawner_order order = { .folder = bench->folder[host->code],
+				       .sanitized = bench->sanitized[host->code] };
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, talk) < 0)
-		return false;
-	if (pipe2(output, O_CLOEXEC) == 0) {
-		struct spawner_order order = { bench->folder[host->code],
-					       bench->sanitized[host->code], talk[1], output[1],
-					       -1 };
-
-		if (bench->traced)
-			host->trace_fd = memfd_create("trace", MFD_CLOEXEC);
-		order.trace_fd = host->trace_fd;
-		result = spawner_fork(bench->spawner[host->code], &order);
-		close(output[1]);
-	}
-	close(talk[1]);
-	if (result < 0) {
-		close(talk[0]);
-		return false;
-	}
-	host->pid = result;
-	host->talk.fd = talk[0];
-	host->output_fd = output[0];
-	host->watch.child = host->pid;
-	host->watch.answers = talk[0];
-	host->watch.output = output[0];
-	host->watch.processor_ns = bench->limits.processor_ns;
-	host->watch.memory_bytes = bench->limits.memory_bytes;
-	if (fcntl(talk[0], F_SETFL, O_NONBLOCK) != 0)
-		return false;
-	return watch_begin(&host->watch) == 0;
+	if (bench->traced)
+		host->trace_fd = memfd_create("trace", MFD_CLOEXEC);
+	order.trace_fd = host->trace_fd;
+	host->process = process_begin(bench->pool, bench->spawner[host->code], order,
+				      &bench->limits.process);
+	if (host->process)
+		host->talk.fd = host->process->talk_fd;
+	return host->process != NULL;
 }
 
 /* The set-up goes in front of the commands that wait already. */
@@ -443,7 +416,7 @@ static void host_begin(struct lab_arena *arena, int number)
 	    frame.word != TALK_READY) {
 		lab_fail(arena->trial, 0, "the config is refused: %.*s", (int)frame.length,
 			 (const char *)body);
-		host_end(arena, host, NULL);
+		host_end(host);
 	}
 	commands.fd = host->talk.fd;
 	commands.in = host->talk.in;
@@ -519,15 +492,21 @@ static void host_stop(struct lab_arena *arena, int number)
 
 void arena_kill(struct arena_host *host)
 {
-	host_end(host->arena, host, NULL);
+	host_end(host);
 }
 
 void arena_end(struct lab_arena *arena)
 {
 	for (int i = 0; i < arena->trial->host_count; i++) {
-		if (arena->hosts[i].pid > 0 && arena->bench->traced)
+		struct arena_host *host = &arena->hosts[i];
+
+		if (host->process && arena->bench->traced)
 			host_stop(arena, i);
-		host_end(arena, &arena->hosts[i], NULL);
+		if (host->process && !arena->trial->failed && !arena->bench->traced) {
+			process_keep(arena->bench->pool, host->process);
+			host->process = NULL;
+		}
+		host_end(host);
 	}
 }
 
@@ -538,7 +517,7 @@ bool arena_shared(struct lab_arena *arena, int number, int session, const char *
 	struct talk_frame frame;
 	const uint8_t *body;
 
-	if (host->pid == 0)
+	if (!host->process)
 		return false;
 	talk_put(&host->talk, TALK_SHARED, arena->trial->now_ns, 0, (uint64_t)session, name,
 		 strlen(name) + 1);
@@ -555,7 +534,7 @@ char *lab_holders(struct lab_trial *trial, int number)
 	struct talk_frame frame;
 	const uint8_t *body;
 
-	if (host->pid == 0)
+	if (!host->process)
 		return NULL;
 	talk_put(&host->talk, TALK_DUMP, trial->now_ns, 0, 0, NULL, 0);
 	if (!arena_flush(trial->arena, number) ||

@@ -13,13 +13,13 @@
 
 #include <nopal/microprotocol.h>
 #include "lab/lab.h"
+#include "lab/process.h"
 #include "lab/spawner.h"
 #include "lab/talk.h"
-#include "lab/watch.h"
 
 /* The most that a host may take for one trial. */
 struct lab_limits {
-	int64_t processor_ns, memory_bytes;
+	struct process_limits process;
 	uint64_t turns, datagrams; /* of the whole trial, and of one host; and its deliveries */
 };
 
@@ -35,6 +35,7 @@ struct lab_bench {
 	uint64_t secret[2];
 	struct lab_limits limits;
 	bool traced;
+	struct process_pool *pool;
 };
 
 /* bench.c: the bytes of a file, and a 0 behind them, which the caller frees.  NULL: it is not there,
@@ -51,9 +52,8 @@ struct arena_host {
 	char *config;
 	struct talk talk;
 	struct nopal_sim_socket *socket;
-	pid_t pid; /* 0: not begun, or ended */
-	int output_fd, trace_fd;
-	struct watch watch;
+	struct process *process; /* NULL: not begun, or ended */
+	int trace_fd;
 	int64_t next_ns;
 	uint64_t datagrams, deliveries;
 	uint64_t sessions;

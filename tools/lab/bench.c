@@ -312,9 +312,10 @@ bool bench_open(struct bench *bench, const struct lab *lab, const char *folder, 
 
 	*bench = (struct bench){ .folder = folder };
 	bench->lab.lab = lab;
+	bench->lab.pool = &bench->pool;
 	bench->lab.handout = lab_handout(lab);
-	bench->lab.limits = (struct lab_limits){ .processor_ns = BENCH_PROCESSOR_S * NOPAL_SECOND,
-						 .memory_bytes = BENCH_MEMORY_BYTES,
+	bench->lab.limits = (struct lab_limits){ .process = { BENCH_PROCESSOR_S * NOPAL_SECOND,
+							      BENCH_MEMORY_BYTES },
 						 .turns = BENCH_TURNS,
 						 .datagrams = BENCH_DATAGRAMS };
 	if (!bench_secret(secret, bench->lab.secret))
@@ -339,6 +340,7 @@ static int bench_remove(const char *path, const struct stat *status, int kind, s
 
 void bench_close(struct bench *bench)
 {
+	process_pool_fini(&bench->pool);
 	for (enum bench_build build = 0; build < BENCH_BUILDS; build++) {
 		spawner_stop(&bench->spawners[build]);
 		free(bench->builds[build]);

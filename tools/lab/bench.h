@@ -24,6 +24,7 @@ struct bench {
 	char *work;
 	char *builds[BENCH_BUILDS], *reference, *mutant, *configs;
 	struct spawner spawners[BENCH_BUILDS]; /* the fast one is the reference's, too */
+	struct process_pool pool;
 	struct lab_bench lab;
 	char *errors; /* the compiler's, or NULL */
 };

@@ -44,11 +44,13 @@ static struct lab_trial *grade_try(const struct grade_work *work, const struct g
 	return trial;
 }
 
-/* The failed trial once more, with all that helps to understand it. */
+/* The failed trial once more, with all that helps to understand it.  Its hosts are fresh: where it
+ * goes well in them, the part remembers something of the trials before. */
 static void grade_failed(const struct grade_work *work, const struct grade_case *what,
-			 uint64_t seed)
+			 const struct lab_trial *failed)
 {
 	struct grade_result *result = work->result;
+	uint64_t seed = failed->seed;
 
 	work->bench->lab.traced = true;
 	result->trial = grade_try(work, what, seed);
@@ -57,6 +59,11 @@ static void grade_failed(const struct grade_work *work, const struct grade_case 
 	result->seed = seed;
 	result->case_name = tool_need(strdup(what->name));
 	result->trial->name = result->case_name; /* which lives as long */
+	if (!result->trial->failed)
+		lab_fail(result->trial, result->trial->now_ns,
+			 "after other trials in the same process it fails, and in a fresh one it "
+			 "does not: a static variable remembers them? (%s)",
+			 lab_trial_reason(failed));
 	result->reason = tool_need(strdup(lab_trial_reason(result->trial)));
 	for (int host = 0; host < result->trial->host_count && !result->holders; host++)
 		if (lab_host_code(result->trial, host) == LAB_STUDENT)
@@ -89,7 +96,7 @@ static void grade_case(struct grade_work *work, const struct grade_case *what)
 		trial = grade_try(work, what, seed);
 		work->result->trials++;
 		if (trial->failed)
-			grade_failed(work, what, seed);
+			grade_failed(work, what, trial);
 		lab_trial_free(trial);
 	}
 }

@@ -49,10 +49,13 @@ struct host {
 	struct host_session sessions[HOST_SESSIONS];
 	uint64_t session_count;
 	bool spoke; /* a datagram left at this instant */
+	struct host_command *commands;
+	char *config; /* of the plan */
 };
 
 /* A command that waits for its time. */
 struct host_command {
+	struct host_command *next, **from;
 	struct host *host;
 	struct talk_frame frame;
 	uint8_t body[];
@@ -232,6 +235,14 @@ static void host_destination(struct host_session *session, int to)
 	nopal_destination_add(session->session, &address);
 }
 
+static void host_command_free(struct host_command *command)
+{
+	*command->from = command->next;
+	if (command->next)
+		command->next->from = command->from;
+	free(command);
+}
+
 /* The call at the command's time. */
 static void host_obey(void *user)
 {
@@ -258,15 +269,17 @@ static void host_obey(void *user)
 		nopal_sim_address((int)frame->number, HOST_PORT, &from);
 		nopal_sim_inject(host->world, host->endpoint, &from, command->body, frame->length);
 	}
-	free(command);
+	host_command_free(command);
 }
 
 static void host_schedule(struct host *host, const struct talk_frame *frame, const uint8_t *body)
 {
 	struct host_command *command = tool_need(malloc(sizeof(*command) + frame->length));
 
-	command->host = host;
-	command->frame = *frame;
+	*command = (struct host_command){ host->commands, &host->commands, host, *frame };
+	if (host->commands)
+		host->commands->from = &command->next;
+	host->commands = command;
 	memcpy(command->body, body, frame->length);
 	if (nopal_sim_at(host->world, frame->time_ns, host_obey, command) < 0)
 		tool_need(NULL);
@@ -351,17 +364,59 @@ static bool host_network(struct host *host, int mtu)
 	return host->endpoint != NULL;
 }
 
+/* The trial is over: its world goes, and all that waits in it. */
+static void host_clear(struct host *host)
+{
+	if (host->world) {
+		nopal_trace_stop(host->world);
+		nopal_world_free(host->world);
+	}
+	while (host->commands)
+		host_command_free(host->commands);
+	for (uint64_t i = 0; i < host->session_count; i++)
+		while (host->sessions[i].waiting) {
+			struct host_message *message = host->sessions[i].waiting;
+
+			host->sessions[i].waiting = message->next;
+			free(message->properties);
+			free(message);
+		}
+	host->talk.out_used = 0; /* ends of sessions of which nobody asks */
+	memset(host->sessions, 0, sizeof(host->sessions));
+	host->session_count = 0;
+	host->world = NULL;
+	host->endpoint = NULL;
+}
+
+/* The plan of the config, which is most often that of the trial before. */
+static void host_plan(struct host *host, const uint8_t *body, size_t length,
+		      struct nopal_problems *problems)
+{
+	char *config = tool_need(calloc(1, length + 2));
+	const char *text;
+
+	memcpy(config, body, length);
+	text = config + strlen(config) + 1;
+	if (host->plan && !strcmp(host->config, config) &&
+	    !strcmp(host->config + strlen(host->config) + 1, text)) {
+		free(config);
+		return;
+	}
+	nopal_plan_unref(host->plan);
+	free(host->config);
+	host->config = config;
+	host->plan = nopal_plan_parse(text, config, NULL, problems);
+}
+
 static bool host_setup(struct host *host, const struct talk_frame *frame, const uint8_t *body,
 		       int trace_fd)
 {
 	struct nopal_problems problems = { 0 };
-	char *text = tool_need(malloc(frame->length + 1));
 	int result = 0;
 
-	memcpy(text, body, frame->length);
-	text[frame->length] = '\0';
+	host_clear(host);
 	host->number = (int)frame->number;
-	host->plan = nopal_plan_parse(text + strlen(text) + 1, text, NULL, &problems);
+	host_plan(host, body, frame->length, &problems);
 	if (host->plan)
 		host->world = nopal_sim_new(frame->other);
 	if (host->world && trace_fd >= 0)
@@ -370,7 +425,8 @@ static bool host_setup(struct host *host, const struct talk_frame *frame, const 
 		result = nopal_endpoint_allow(host->endpoint, host->plan,
 					      NOPAL_ALLOW_CONNECTIONLESS, &host_callbacks, host);
 	if (host->plan && (!host->endpoint || result < 0))
-		nopal_problems_add(&problems, text, 0, NULL, "the host cannot be set up: %s",
+		nopal_problems_add(&problems, host->config, 0, NULL,
+				   "the host cannot be set up: %s",
 				   result < 0 ? nopal_strerror(result) : "no memory");
 	if (problems.errors)
 		host_refuse(host, &problems);
@@ -378,7 +434,6 @@ static bool host_setup(struct host *host, const struct talk_frame *frame, const 
 		talk_put(&host->talk, TALK_READY, 0, 0, 0, NULL, 0);
 	result = problems.errors ? -EINVAL : 0;
 	nopal_problems_fini(&problems);
-	free(text);
 	return result == 0;
 }
 
@@ -426,11 +481,9 @@ int host_serve(int talk_fd, int trace_fd)
 				goto over;
 	} while (got == 0 && talk_read(&host->talk) > 0);
 over:
-	if (host->world) {
-		nopal_trace_stop(host->world);
-		nopal_world_free(host->world);
-	}
+	host_clear(host);
 	nopal_plan_unref(host->plan);
+	free(host->config);
 	talk_fini(&host->talk);
 	free(host);
 	return TOOL_GOOD;

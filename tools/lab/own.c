@@ -17,8 +17,7 @@
 const char own_file[] = "my_cases.txt";
 /* The same for every submission: what a student's case says does not hang on luck. */
 enum { OWN_SEED = 1, OWN_FILE_MAX = 64 << 10 };
-static const struct lab_limits own_limits = { .processor_ns = 2 * NOPAL_SECOND,
-					      .memory_bytes = 256 << 20,
+static const struct lab_limits own_limits = { .process = { 2 * NOPAL_SECOND, 256 << 20 },
 					      .turns = 200000,
 					      .datagrams = 50000 };
 
