@@ -294,6 +294,10 @@ static bool arena_listen(struct lab_arena *arena, int number, struct talk_frame 
 	int got;
 
 	while ((got = talk_next(&host->talk, ret_frame, ret_body)) == 0) {
+		if (host->process->local) {
+			host_lies(arena, number, "it does not answer");
+			return false;
+		}
 		end = watch_wait(&host->process->watch);
 		if (end == WATCH_READABLE && talk_read(&host->talk) <= 0)
 			end = WATCH_DIED;
@@ -307,6 +311,19 @@ static bool arena_listen(struct lab_arena *arena, int number, struct talk_frame 
 	return got > 0;
 }
 
+/* A host of this process hears at once, and has answered. */
+static void arena_local(struct arena_host *host)
+{
+	struct talk *talk = host_talk(host->process->local);
+	struct talk_frame frame;
+	const uint8_t *body;
+
+	talk_carry(&host->talk, talk);
+	while (talk_next(talk, &frame, &body) > 0)
+		host_hear(host->process->local, &frame, body);
+	talk_carry(talk, &host->talk);
+}
+
 /* Says to a host what waits for it, which may have to listen first.  False: it does not, and the
  * trial failed. */
 static bool arena_flush(struct lab_arena *arena, int number)
@@ -315,6 +332,10 @@ static bool arena_flush(struct lab_arena *arena, int number)
 	enum watch_end end = WATCH_READABLE;
 	int result;
 
+	if (host->process->local) {
+		arena_local(host);
+		return true;
+	}
 	while ((result = talk_flush(&host->talk)) == -EAGAIN && end == WATCH_READABLE)
 		end = watch_wait_to_write(&host->process->watch);
 	if (result < 0 && end == WATCH_READABLE) /* it hung up: it ends, or will be ended */

@@ -28,7 +28,7 @@ struct lab_bench {
 	const struct lab *lab;
 	char *handout; /* the folder of what the lab hands out */
 	/* By code: the folder with the host's configs, and PART.so beside them; and the spawner of
-	 * its hosts. */
+	 * its hosts (NULL: they live in this process). */
 	const char *folder[LAB_CODES];
 	struct spawner *spawner[LAB_CODES];
 	bool sanitized[LAB_CODES];

@@ -23,7 +23,7 @@ struct bench {
 	 * the hand-out (those of the submission, where it is configs), and PART.so. */
 	char *work;
 	char *builds[BENCH_BUILDS], *reference, *mutant, *configs;
-	struct spawner spawners[BENCH_BUILDS]; /* the fast one is the reference's, too */
+	struct spawner spawners[BENCH_BUILDS];
 	struct process_pool pool;
 	struct lab_bench lab;
 	char *errors; /* the compiler's, or NULL */

@@ -42,6 +42,7 @@ struct host_session {
 
 struct host {
 	struct talk talk;
+	int trace_fd;
 	int number;
 	struct nopal_plan *plan;
 	struct nopal_world *world;
@@ -408,8 +409,7 @@ static void host_plan(struct host *host, const uint8_t *body, size_t length,
 	host->plan = nopal_plan_parse(text, config, NULL, problems);
 }
 
-static bool host_setup(struct host *host, const struct talk_frame *frame, const uint8_t *body,
-		       int trace_fd)
+static bool host_setup(struct host *host, const struct talk_frame *frame, const uint8_t *body)
 {
 	struct nopal_problems problems = { 0 };
 	int result = 0;
@@ -419,8 +419,8 @@ static bool host_setup(struct host *host, const struct talk_frame *frame, const 
 	host_plan(host, body, frame->length, &problems);
 	if (host->plan)
 		host->world = nopal_sim_new(frame->other);
-	if (host->world && trace_fd >= 0)
-		result = nopal_trace_start_fd(host->world, trace_fd, NOPAL_TRACE_EVENTS);
+	if (host->world && host->trace_fd >= 0)
+		result = nopal_trace_start_fd(host->world, host->trace_fd, NOPAL_TRACE_EVENTS);
 	if (host->world && result == 0 && host_network(host, (int)frame->time_ns))
 		result = nopal_endpoint_allow(host->endpoint, host->plan,
 					      NOPAL_ALLOW_CONNECTIONLESS, &host_callbacks, host);
@@ -437,15 +437,13 @@ static bool host_setup(struct host *host, const struct talk_frame *frame, const 
 	return result == 0;
 }
 
-/* False: the talk is over. */
-static bool host_hear(struct host *host, const struct talk_frame *frame, const uint8_t *body,
-		      int trace_fd)
+bool host_hear(struct host *host, const struct talk_frame *frame, const uint8_t *body)
 {
 	bool goes_on = true;
 
 	switch (frame->word) {
 	case TALK_SETUP:
-		goes_on = host_setup(host, frame, body, trace_fd);
+		goes_on = host_setup(host, frame, body);
 		break;
 	case TALK_RUN:
 		host_run(host, frame->time_ns);
@@ -467,24 +465,41 @@ static bool host_hear(struct host *host, const struct talk_frame *frame, const u
 	return talk_flush(&host->talk) == 0 && goes_on;
 }
 
-int host_serve(int talk_fd, int trace_fd)
+struct host *host_new(int talk_fd, int trace_fd)
 {
 	struct host *host = tool_need(calloc(1, sizeof(*host)));
-	struct talk_frame frame;
-	const uint8_t *body;
-	int got = 0;
 
 	talk_init(&host->talk, talk_fd);
-	do {
-		while ((got = talk_next(&host->talk, &frame, &body)) > 0)
-			if (!host_hear(host, &frame, body, trace_fd))
-				goto over;
-	} while (got == 0 && talk_read(&host->talk) > 0);
-over:
+	host->trace_fd = trace_fd;
+	return host;
+}
+
+void host_free(struct host *host)
+{
 	host_clear(host);
 	nopal_plan_unref(host->plan);
 	free(host->config);
 	talk_fini(&host->talk);
 	free(host);
+}
+
+struct talk *host_talk(struct host *host)
+{
+	return &host->talk;
+}
+
+int host_serve(int talk_fd, int trace_fd)
+{
+	struct host *host = host_new(talk_fd, trace_fd);
+	struct talk_frame frame;
+	const uint8_t *body;
+	bool goes_on = true;
+	int got = 0;
+
+	do {
+		while (goes_on && (got = talk_next(&host->talk, &frame, &body)) > 0)
+			goes_on = host_hear(host, &frame, body);
+	} while (goes_on && got == 0 && talk_read(&host->talk) > 0);
+	host_free(host);
 	return TOOL_GOOD;
 }

@@ -10,6 +10,7 @@
 
 #include "frame/tool.h"
 #include "lab/filter.h"
+#include "lab/host.h"
 
 /* Takes the one at a place out of the pool. */
 static struct process *process_take(struct process_pool *pool, size_t place)
@@ -31,11 +32,25 @@ static struct process *process_idle(struct process_pool *pool, const struct spaw
 	return NULL;
 }
 
+static struct process *process_local(const struct spawner_order *order)
+{
+	struct process *process = tool_need(calloc(1, sizeof(*process)));
+	int trace_fd = order->trace_fd < 0 ? -1 : fcntl(order->trace_fd, F_DUPFD_CLOEXEC, 0);
+
+	process->local = host_new(-1, trace_fd);
+	process->folder = tool_need(strdup(order->folder));
+	process->talk_fd = -1;
+	return process;
+}
+
 /* A fork, and the descriptors to it. */
 static struct process *process_new(struct spawner *spawner, struct spawner_order order)
 {
 	struct process *process;
 	int talk[2], output[2], pid = -1;
+
+	if (!spawner)
+		return process_local(&order);
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, talk) < 0)
 		return NULL;
@@ -71,16 +86,16 @@ struct process *process_begin(struct process_pool *pool, struct spawner *spawner
 		order.trace_fd < 0 ? process_idle(pool, spawner, order.folder) : NULL;
 	int64_t used_ns = 0;
 
-	if (process)
+	if (process && !process->local)
 		used_ns = watch_processor_ns(&process->watch);
-	else
+	if (!process)
 		process = process_new(spawner, order);
 	if (!process)
 		return NULL;
 	process->trials++;
 	process->watch.processor_ns = used_ns + limits->processor_ns;
 	process->watch.memory_bytes = limits->memory_bytes;
-	if (process->trials == 1 && watch_begin(&process->watch) < 0) {
+	if (!process->local && process->trials == 1 && watch_begin(&process->watch) < 0) {
 		process_end(process, NULL);
 		process_free(process);
 		return NULL;
@@ -121,6 +136,8 @@ int process_end(struct process *process, int32_t *ret_call)
 
 void process_free(struct process *process)
 {
+	if (process->local)
+		host_free(process->local);
 	free(process->folder);
 	free(process);
 }

@@ -2,6 +2,9 @@
 /*
  * process.h -- processes of hosts, each for some trials: one after the other, in fresh worlds.
  *
+ * What is trusted, as the reference is, needs no walls: it lives in the grader's own process, where
+ * a turn costs no switch to another one.
+ *
  * A process is dear to begin: it is forked, walled in and loads the submission.  One whose trial
  * went well waits for the next one.  After a failure, and after PROCESS_TRIALS of them, it ends; a
  * trial that is traced has one for itself.
@@ -15,6 +18,7 @@
 enum { PROCESS_TRIALS = 32, PROCESS_IDLE = 16 };
 
 struct process {
+	struct host *local; /* it is of this process, and trusted; NULL: it is a child */
 	struct spawner *spawner;
 	char *folder;
 	pid_t pid;
@@ -33,7 +37,7 @@ struct process_limits {
 	int64_t processor_ns, memory_bytes; /* of a trial, and at any time */
 };
 
-/* One that waits, or a new one; the order's descriptors of talk and output are filled in.  NULL: it
+/* One that waits, or a new one, in this very process where `spawner` is NULL; the order's descriptors of talk and output are filled in.  NULL: it
  * cannot be started. */
 struct process *process_begin(struct process_pool *pool, struct spawner *spawner,
 			      struct spawner_order order, const struct process_limits *limits);

@@ -48,7 +48,7 @@ int talk_flush(struct talk *talk)
 	size_t done = 0;
 	int error = 0;
 
-	while (done < talk->out_used && error == 0) {
+	while (talk->fd >= 0 && done < talk->out_used && error == 0) {
 		ssize_t written = write(talk->fd, talk->out + done, talk->out_used - done);
 
 		if (written > 0)
@@ -78,16 +78,31 @@ int talk_next(struct talk *talk, struct talk_frame *ret_frame, const uint8_t **r
 	return 1;
 }
 
-int64_t talk_read(struct talk *talk)
+/* Room for bytes behind those that were not yet read. */
+static void talk_in_room(struct talk *talk, size_t more)
 {
-	ssize_t got;
-
 	if (talk->in_from) {
 		talk->in_used -= talk->in_from;
 		memmove(talk->in, talk->in + talk->in_from, talk->in_used);
 		talk->in_from = 0;
 	}
-	talk_room(&talk->in, &talk->in_room, talk->in_used + TALK_ROOM);
+	talk_room(&talk->in, &talk->in_room, talk->in_used + more);
+}
+
+void talk_carry(struct talk *from, struct talk *to)
+{
+	talk_in_room(to, from->out_used);
+	if (from->out_used)
+		memcpy(to->in + to->in_used, from->out, from->out_used);
+	to->in_used += from->out_used;
+	from->out_used = 0;
+}
+
+int64_t talk_read(struct talk *talk)
+{
+	ssize_t got;
+
+	talk_in_room(talk, TALK_ROOM);
 	do
 		got = read(talk->fd, talk->in + talk->in_used, talk->in_room - talk->in_used);
 	while (got < 0 && errno == EINTR);

@@ -92,6 +92,9 @@ int talk_flush(struct talk *talk);
 /* The next whole frame of what was read; its body is valid until talk_read().  1; 0: more is to be
  * read; -EPROTO: no frame looks like this. */
 int talk_next(struct talk *talk, struct talk_frame *ret_frame, const uint8_t **ret_body);
+/* What waits to be flushed is what the other side reads next, where both are of one process (their
+ * descriptors are -1, and talk_flush() leaves it alone). */
+void talk_carry(struct talk *from, struct talk *to);
 /* One read(2), which may block.  Bytes; 0: the other side has ended; negative: errno value. */
 int64_t talk_read(struct talk *talk);
 
