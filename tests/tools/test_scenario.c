@@ -2,11 +2,15 @@
 /*
  * scenario.c: cases in their language, and what is said of those that are wrong.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lab/lab.h"
 #include "support/said.h"
 #include "support/test.h"
+
+enum { PAGE_ROOM = 1 << 16 };
 
 static struct lab_scenarios scenarios;
 static struct nopal_problems problems;
@@ -167,6 +171,32 @@ TEST(test_a_resend_has_a_time_and_a_tolerance)
 	assert_int_equal(one->subject, LAB_EXPECT_RESEND);
 	assert_int_equal(one->value, 200 * NOPAL_MILLISECOND);
 	assert_int_equal(one->tolerance, 5 * NOPAL_MILLISECOND);
+}
+
+/* The page's own words. */
+TEST(test_examples_of_the_page_are_cases)
+{
+	static const char path[] = NOPAL_SOURCE_ROOT "/docs/labs/cases.md";
+	char *page = calloc(1, PAGE_ROOM), *at = page;
+	FILE *in = fopen(path, "r");
+	unsigned examples = 0;
+
+	assert_non_null(in);
+	assert_non_null(page);
+	assert_true(fread(page, 1, PAGE_ROOM - 1, in) < PAGE_ROOM - 1);
+	fclose(in);
+	while ((at = strstr(at, "```\n"))) {
+		char *begin = at + strlen("```\n"), *end = strstr(begin, "```");
+
+		assert_non_null(end);
+		*end = '\0';
+		tear_down(NULL);
+		assert_int_equal(parse(begin), 0);
+		examples++;
+		at = end + 1;
+	}
+	assert_int_equal(examples, 2);
+	free(page);
 }
 
 /* ------------------------------------------------------------------- what is wrong */

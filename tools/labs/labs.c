@@ -73,7 +73,9 @@ static enum tool_exit labs_list(const struct tool_call *call)
 /* Copies a file of the hand-out; what is there already stays. */
 static bool start_copy(const char *from, const char *to, const char *name)
 {
-	char *source = tool_printed("%s/%s", from, name), *target = tool_printed("%s/%s", to, name);
+	const char *slash = strrchr(name, '/');
+	char *source = tool_printed("%s/%s", from, name);
+	char *target = tool_printed("%s/%s", to, slash ? slash + 1 : name);
 	char *text = lab_read_file(source, LAB_FILE_MAX);
 	FILE *out = text ? fopen(target, "wx") : NULL;
 	bool good = out && fputs(text, out) >= 0;
@@ -113,8 +115,11 @@ static enum tool_exit labs_start(const struct tool_call *call)
 	}
 	from = lab_handout(lab);
 	good = start_copy(from, to, "README.md");
-	for (const char *const *file = lab->files; *file && good; file++)
+	for (const char *const *file = lab->files; *file && good; file++) {
 		good = start_copy(from, to, *file);
+		if (good && strcmp(*file, "cases.txt") == 0)
+			good = start_copy(from, to, "../cases.md");
+	}
 	free(from);
 	path = tool_printed("%s/lab.txt", to);
 	out = good ? fopen(path, "wx") : NULL;
