@@ -10,6 +10,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export NOPAL_FUSED=off
 bad=0
+own='\(the own cases tell\|your cases find:\) ' # how the items begin that have a mutant
 
 # grade LAB PART CASES: the rubric, by few trials, with these cases as the student's own
 grade() {
@@ -22,7 +23,7 @@ grade() {
 		{ cat "$folder/said"; exit 1; }
 }
 noticed() { # how many mutants the last grade says are told from the reference
-	grep -c '^  ok .* the own cases tell ' "$folder/said" || true
+	grep -c "^  ok .*$own" "$folder/said" || true
 }
 # without CASE: drops it
 without() {
@@ -34,14 +35,13 @@ while read -r lab part earlier; do
 	sed 's/^\(	\(sender\|receiver\)  *\).*/\1student/; /^#/d' \
 		"$source/docs/labs/$earlier/cases.txt" >"$folder/earlier"
 	while grade "$lab" "$part" "$folder/earlier" && grep -q 'with a right part, too' "$folder/said"; do
-		without "$(sed -n '/the own cases tell/,$s/^ *case: \(.*\); seed .*/\1/p' "$folder/said" |
-			sed -n 1p)"
+		without "$(sed -n "/$own/"',$s/^ *case: \(.*\); seed .*/\1/p' "$folder/said" | sed -n 1p)"
 	done
 	cases=$(grep -c '^case ' "$folder/earlier" || true)
 	[ "$cases" -gt 0 ] || { echo "$lab: no case of $earlier applies"; bad=1; }
 	[ "$(noticed)" -eq 0 ] || {
 		echo "$lab: the cases of $earlier notice:"
-		grep '^  ok .* the own cases tell ' "$folder/said"
+		grep "^  ok .*$own" "$folder/said"
 		bad=1
 	}
 	grade "$lab" "$part" "$source/tests/labs/$lab/my_cases.txt"
