@@ -172,6 +172,7 @@ enum { SESSION = 0x1111 };
 
 static struct nopal_world world;
 static struct nopal_plan *plan;
+static const struct lab_bench bench;
 static struct lab_arena arena;
 
 static uint8_t part_of(const char *name)
@@ -212,6 +213,8 @@ static void write_waits(int64_t second_ms)
 	assert_int_equal(nopal_trace_stop(&world), 0);
 	made_loss();
 	arena.hosts[0].trace_fd = open(path, O_RDONLY | O_CLOEXEC);
+	arena.trial = &made;
+	arena.bench = &bench;
 	made.arena = &arena;
 }
 

@@ -278,7 +278,8 @@ static bool bench_make(struct bench *bench)
 	if (good)
 		bench->reference = bench_folder(bench, "reference", bench->lab.handout, object);
 	free(object);
-	for (enum bench_build build = 0; bench->reference && build < BENCH_BUILDS; build++) {
+	for (enum bench_build build = 0; bench->folder && bench->reference && build < BENCH_BUILDS;
+	     build++) {
 		bench->builds[build] = bench_folder(
 			bench, names[build], lab->part ? bench->lab.handout : bench->folder, NULL);
 		if (!bench->builds[build] || (lab->part && !bench_compile(bench, build)))
@@ -290,7 +291,7 @@ static bool bench_make(struct bench *bench)
 static bool bench_start(struct bench *bench)
 {
 	char preload[BUILD_PRELOAD_BYTES], said[BUILD_SAID_BYTES];
-	bool sanitized = bench->lab.lab->part != NULL;
+	bool sanitized = bench->folder && bench->lab.lab->part;
 	int result;
 
 	if (sanitized && !build_preload(preload, said)) {

@@ -18,7 +18,7 @@ char *lab_object(const struct lab *lab, const char *mutant);
 enum bench_build { BENCH_SANITIZED, BENCH_FAST, BENCH_BUILDS };
 
 struct bench {
-	const char *folder; /* of the submission */
+	const char *folder; /* of the submission; NULL: there is none, but the reference alone */
 	/* A folder of our own, removed at the end, with folders for hosts: each has the configs of
 	 * the hand-out (those of the submission, where it is configs), and PART.so. */
 	char *work;
@@ -30,7 +30,7 @@ struct bench {
 };
 
 /* Compiles the submission in `folder` both ways, and starts the spawners.  `secret`: a file whose
- * bytes seed all that is hidden, or NULL.  False: it does not compile (`errors`), or the machine
+ * bytes seed all that is hidden, or NULL.  `folder` may be NULL: see bench_use_mutant().  False: it does not compile (`errors`), or the machine
  * refused (a problem was printed, and `errors` is NULL). */
 bool bench_open(struct bench *bench, const struct lab *lab, const char *folder, const char *secret);
 /* Trials from now on run the submission as it was built so. */

@@ -24,8 +24,8 @@ enum {
 	BASE = 4,	    /* from the middle of a letter down to its base line */
 	DOUBLE = 3,	    /* between the lines of a double one */
 	LOST_DOWN = 12,	    /* how far down a lost datagram goes */
-	FIRST_COLUMN = 180, /* thousandths of the width */
-	LAST_COLUMN = 820,  /* of two */
+	FIRST_COLUMN = 210, /* thousandths of the width */
+	LAST_COLUMN = 790,  /* of two */
 	LAST_OF_MANY = 930,
 	STUB = 80, /* of an arrow whose other end is not here */
 	FULL = 1000,

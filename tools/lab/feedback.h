@@ -13,6 +13,8 @@
 /* Adds the steps that led to the failure, of the message that its reason names: to a trial that has
  * been run, once. */
 void feedback_steps(struct lab_trial *trial);
+/* Copies all of a file, from its beginning.  False: `out` has the error. */
+bool feedback_copy(int from, FILE *out);
 /* As text, for a terminal. */
 void feedback_print(const struct lab *lab, const struct grade_result *result, FILE *out);
 /* Writes FOLDER/feedback.html, and the trace of each of the student's hosts as FOLDER/host-N.trace.

@@ -67,7 +67,7 @@ static const char html_style[] =
 	".ladder{display:block;width:100%;font-size:12.5px;overflow:hidden}\n"
 	".ladder text{fill:var(--ink);paint-order:stroke;stroke:var(--card);stroke-width:4px;"
 	"stroke-linejoin:round}\n"
-	".ladder .time,.ladder .soft{fill:var(--soft);font-size:11px}\n"
+	".ladder .time,.ladder .soft{fill:var(--soft);font-size:10.5px}\n"
 	".ladder .host{font-weight:650;font-size:13px}\n"
 	".ladder line,.ladder path{stroke:var(--wire);stroke-width:1.6;fill:none}\n"
 	".ladder .life{stroke:var(--line);stroke-width:2}\n"

@@ -239,7 +239,10 @@ struct lab {
 	const char *part;		      /* the microprotocol to write: PART.c; NULL: none */
 	const char *const *files;	      /* handed out, README.md left out; NULL-ended */
 	const struct lab_item *items;	      /* points sum to 100; name NULL ends */
-	const struct lab_question *questions; /* NULL: none */
+	/* What may be asked about a student's own trial (questions.h), NULL: nothing; and the case
+	 * of that trial, in the language of scenarios. */
+	const struct lab_question *questions;
+	const char *question_case;
 };
 
 #endif

@@ -63,7 +63,7 @@ static void page_ladder(const struct lab_page *page, FILE *out)
 	size_t length;
 	FILE *memory;
 
-	lab_ladder_make(page->trial, page->names, 0, &ladder);
+	lab_ladder_make(page->trial, page->names, page->most_rows, &ladder);
 	if (ladder.count) {
 		memory = tool_need(open_memstream(&text, &length));
 		lab_ladder_print(&ladder, memory);
@@ -87,6 +87,16 @@ static void page_holders(const char *holders, FILE *out)
 			     holders, "</pre>\n</section>\n");
 }
 
+static void page_questions(const struct lab_page *page, FILE *out)
+{
+	if (!page->asked_count)
+		return;
+	fputs("<section>\n<h2>Questions</h2>\n<ol>\n", out);
+	for (int i = 0; i < page->asked_count; i++)
+		page_element(out, "<li>", page->asked[i].text, "</li>\n");
+	fputs("</ol>\n</section>\n", out);
+}
+
 static void page_hint(const struct lab_page *page, FILE *out)
 {
 	if (!page->hint)
@@ -105,6 +115,7 @@ void lab_page_print(const struct lab_page *page, FILE *out)
 {
 	lab_html_open(out, page->trial->name);
 	page_heading(page, out);
+	page_questions(page, out);
 	page_steps(page->trial, out);
 	page_ladder(page, out);
 	page_holders(page->holders, out);

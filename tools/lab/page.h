@@ -9,11 +9,15 @@
 #define NOPAL_LAB_PAGE_H
 
 #include "lab/ladder.h"
+#include "lab/questions.h"
 
 struct lab_page {
 	const char *lab;   /* "Lab 6: loss" */
 	const char *about; /* the submission, the seed; NULL: nothing */
 	const struct lab_trial *trial;
+	size_t most_rows;	       /* of the ladder; 0: LAB_LADDER_ROWS */
+	const struct lab_asked *asked; /* questions about it; NULL: none */
+	int asked_count;
 	const char *const *names; /* of its hosts */
 	const char *holders; /* a line a hold, as nopal_session_dump() says; NULL or "": none */
 	const char *hint;    /* NULL: none */

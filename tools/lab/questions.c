@@ -243,20 +243,16 @@ static uint32_t questions_slowest(const struct lab_trial *trial, int host)
 	return slowest;
 }
 
-static bool questions_of_shared(struct lab_trial *trial, const struct lab_question *question,
-				struct lab_asked *asked)
+static bool questions_of_shared(const struct lab_question *question, struct lab_asked *asked)
 {
 	const char *unit = strrchr(question->shared, '_');
-	int64_t value;
 
-	if (!trial->arena || !lab_shared(trial, question->host, 0, question->shared, &value))
-		return false;
 	if (unit && strcmp(unit, "_ns") == 0)
-		questions_time(asked, value);
+		questions_time(asked, asked->value);
 	else if (unit && strcmp(unit, "_bytes") == 0)
-		questions_number(asked, LAB_ANSWER_COUNT, value, "byte");
+		questions_number(asked, LAB_ANSWER_COUNT, asked->value, "byte");
 	else
-		questions_number(asked, LAB_ANSWER_COUNT, value, "segment");
+		questions_number(asked, LAB_ANSWER_COUNT, asked->value, "segment");
 	snprintf(asked->text, sizeof(asked->text),
 		 "What is the %s (the shared variable `%s`) of host %d at the end?",
 		 question->words, question->shared, question->host);
@@ -264,7 +260,7 @@ static bool questions_of_shared(struct lab_trial *trial, const struct lab_questi
 }
 
 /* About the trial as a whole; false: it cannot be asked. */
-static bool questions_of_trial(struct lab_trial *trial, const struct lab_question *question,
+static bool questions_of_trial(const struct lab_trial *trial, const struct lab_question *question,
 			       struct lab_asked *asked)
 {
 	int host = question->host;
@@ -272,7 +268,7 @@ static bool questions_of_trial(struct lab_trial *trial, const struct lab_questio
 	struct questions_wait longest;
 
 	if (asked->ask == LAB_ASK_SHARED)
-		return questions_of_shared(trial, question, asked);
+		return questions_of_shared(question, asked);
 	if (asked->ask == LAB_ASK_HOLDER) {
 		if (!questions_holder(trial, host, &longest))
 			return false;
@@ -301,12 +297,11 @@ static bool questions_of_trial(struct lab_trial *trial, const struct lab_questio
 }
 
 /* Draws what the question is about; false: the trial cannot answer it. */
-static bool questions_ask(struct lab_trial *trial, const struct lab_question *question,
+static bool questions_ask(const struct lab_trial *trial, const struct lab_question *question,
 			  uint64_t *state, struct lab_asked *asked)
 {
 	size_t first = questions_below(state, trial->message_count + 1);
 
-	*asked = (struct lab_asked){ .ask = question->ask };
 	if (question->ask > LAB_ASK_CARRIED)
 		return questions_of_trial(trial, question, asked);
 	for (size_t i = 0; i < trial->message_count; i++) {
@@ -321,20 +316,30 @@ static bool questions_ask(struct lab_trial *trial, const struct lab_question *qu
 int lab_questions_draw(struct lab_trial *trial, const struct lab_question *table, uint64_t seed,
 		       struct lab_asked ret_asked[LAB_QUESTIONS])
 {
-	const struct lab_question *left[QUESTIONS_KINDS];
+	struct {
+		const struct lab_question *question;
+		int64_t shared;
+	} left[QUESTIONS_KINDS] = { 0 };
 	size_t kinds = 0;
 	int count = 0;
 
-	while (kinds < QUESTIONS_KINDS && table[kinds].ask) {
-		left[kinds] = &table[kinds];
-		kinds++;
+	/* Hosts tell shared variables while they live, and have written their traces when not. */
+	for (; kinds < QUESTIONS_KINDS && table->ask; table++) {
+		left[kinds].question = table;
+		kinds += table->ask != LAB_ASK_SHARED ||
+			 (trial->arena &&
+			  lab_shared(trial, table->host, 0, table->shared, &left[kinds].shared));
 	}
+	if (trial->arena)
+		lab_trial_finish(trial);
 	while (kinds > 0 && count < LAB_QUESTIONS) {
 		size_t drawn = questions_below(&seed, kinds);
-		const struct lab_question *question = left[drawn];
+		const struct lab_question *question = left[drawn].question;
 
-		left[drawn] = left[--kinds];
+		ret_asked[count] =
+			(struct lab_asked){ .ask = question->ask, .value = left[drawn].shared };
 		count += questions_ask(trial, question, &seed, &ret_asked[count]);
+		left[drawn] = left[--kinds];
 	}
 	return count;
 }

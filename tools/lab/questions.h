@@ -62,8 +62,7 @@ struct lab_asked {
 
 /* Of a lab and a student, for the trial and for what is asked of it. */
 uint64_t lab_questions_seed(const char *lab, const char *id);
-/* Returns how many: fewer than LAB_QUESTIONS where the trial answers fewer.  To be called before
- * the trial is finished, where shared variables or traces are asked for. */
+/* Finishes the trial.  Returns how many: fewer than LAB_QUESTIONS where the trial answers fewer. */
 int lab_questions_draw(struct lab_trial *trial, const struct lab_question *table, uint64_t seed,
 		       struct lab_asked ret_asked[LAB_QUESTIONS]);
 /* As the beginning of an answers.txt. */

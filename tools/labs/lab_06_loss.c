@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "frame/tool.h"
+#include "lab/questions.h"
 #include "labs/labs.h"
 #include "labs/wire.h"
 
@@ -300,6 +301,16 @@ static const struct lab_item arq_items[] = {
 	{ 0 },
 };
 
+static const struct lab_question arq_questions[] = {
+	{ .ask = LAB_ASK_AGAIN },
+	{ .ask = LAB_ASK_CARRIED },
+	{ .ask = LAB_ASK_LOST },
+	{ .ask = LAB_ASK_TOOK },
+	{ .ask = LAB_ASK_SLOWEST },
+	{ .ask = LAB_ASK_HOLDER },
+	{ 0 },
+};
+
 const struct lab lab_06_loss = {
 	.number = 6,
 	.name = "loss",
@@ -307,4 +318,12 @@ const struct lab lab_06_loss = {
 	.part = "arq",
 	.files = arq_files,
 	.items = arq_items,
+	.questions = arq_questions,
+	.question_case = "case \"your own trial\"\n"
+			 "	link      delay 20ms 2ms fwd: loss 25%\n"
+			 "	sender    reference\n"
+			 "	receiver  reference\n"
+			 "	messages  16 every 10ms size 100..900\n"
+			 "	within    10s\n"
+			 "	expect    all once ordered intact\n",
 };

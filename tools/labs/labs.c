@@ -18,7 +18,10 @@
 #include "lab/class.h"
 #include "lab/feedback.h"
 #include "lab/grade.h"
+#include "lab/quiz.h"
 #include "lab/spawner.h"
+
+enum { LABS_FILE_MAX = 4096 /* of lab.txt */ };
 
 const struct lab *const labs_all[] = {
 	&lab_01_hold_bits,   &lab_02_vanilla_udp, &lab_03_delay, &lab_04_corruption,
@@ -43,7 +46,7 @@ const struct lab *labs_find(const char *word)
 
 const struct lab *labs_of(const char *folder)
 {
-	char *path = tool_printed("%s/lab.txt", folder), *text = lab_read_file(path, 4096);
+	char *path = tool_printed("%s/lab.txt", folder), *text = lab_read_file(path, LABS_FILE_MAX);
 	const struct lab *lab = NULL;
 
 	if (text) {
@@ -58,6 +61,20 @@ const struct lab *labs_of(const char *folder)
 	free(text);
 	free(path);
 	return lab;
+}
+
+/* The student's id in lab.txt, or ""; the caller frees it. */
+static char *labs_student(const char *folder)
+{
+	char *path = tool_printed("%s/lab.txt", folder), *text = lab_read_file(path, LABS_FILE_MAX);
+	const char *id = text ? text + strcspn(text, " \n") : "";
+	char *student;
+
+	id += *id == ' ';
+	student = tool_need(strndup(id, strcspn(id, "\n")));
+	free(text);
+	free(path);
+	return student;
 }
 
 /* ------------------------------------------------------------------------ commands */
@@ -127,7 +144,7 @@ static enum tool_exit labs_start(const struct tool_call *call)
 		fprintf(out, "%02d-%s %s\n", lab->number, lab->name, id ? id : "");
 	good = out && fclose(out) == 0;
 	free(path);
-	if (!good)
+	if (!good || !quiz_write(lab, id ? id : "", to))
 		return TOOL_ENVIRONMENT;
 	printf("%s has lab %d: read README.md there, then\n\n  nopal lab try %s\n", to, lab->number,
 	       to);
@@ -225,6 +242,7 @@ static enum tool_exit labs_grade(const struct tool_call *call, bool hidden)
 	enum tool_exit result;
 	int64_t seeds = 0;
 	struct grade grade;
+	char *id;
 
 	if (!lab || !tool_quantity(call, "seeds", NOPAL_COUNT, 0, &seeds))
 		return TOOL_BAD_INPUT;
@@ -235,6 +253,10 @@ static enum tool_exit labs_grade(const struct tool_call *call, bool hidden)
 	grade_print(&grade);
 	if (!hidden)
 		grade_explain(lab, &grade, folder);
+	id = labs_student(folder);
+	if (!quiz_judge(lab, id, folder, stdout))
+		return TOOL_ENVIRONMENT;
+	free(id);
 	result = grade.points == grade.possible ? TOOL_GOOD : TOOL_FAILED;
 	result = grade_files(call, &grade, result);
 	grade_fini(&grade);

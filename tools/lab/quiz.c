@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* quiz.c -- a student's own trial, and what is asked of it: see quiz.h. */
+#include "lab/quiz.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frame/tool.h"
+#include "lab/bench.h"
+#include "lab/feedback.h"
+#include "lab/page.h"
+#include "lab/questions.h"
+
+static const char quiz_file[] = "answers.txt";
+enum { QUIZ_ANSWERS_MAX = 64 << 10 };
+
+struct quiz {
+	struct bench bench;
+	struct lab_scenarios cases;
+	struct lab_trial *trial;
+	struct lab_asked asked[LAB_QUESTIONS];
+	int count;
+};
+
+static void quiz_close(struct quiz *quiz)
+{
+	if (quiz->trial)
+		lab_trial_free(quiz->trial);
+	lab_scenarios_fini(&quiz->cases);
+	bench_close(&quiz->bench);
+}
+
+/* Runs the trial and draws the questions; false: a problem was printed. */
+static bool quiz_open(struct quiz *quiz, const struct lab *lab, const char *id)
+{
+	uint64_t seed = lab_questions_seed(lab->name, id);
+	struct nopal_problems problems = { 0 };
+	bool good;
+
+	*quiz = (struct quiz){ .count = 0 };
+	good = bench_open(&quiz->bench, lab, NULL, NULL) && bench_use_mutant(&quiz->bench, NULL);
+	if (!good)
+		return false;
+	good = lab_scenarios_parse(lab->question_case, lab->name, &quiz->cases, &problems) == 0;
+	tool_problems(&problems);
+	if (!good)
+		return false;
+	quiz->bench.lab.traced = true;
+	quiz->trial = lab_trial_new(&quiz->bench.lab, quiz->cases.list[0].name, seed);
+	lab_scenario_run(quiz->trial, &quiz->cases.list[0]);
+	quiz->count = lab_questions_draw(quiz->trial, lab->questions, seed, quiz->asked);
+	return true;
+}
+
+static void quiz_page(const struct quiz *quiz, const char *id, FILE *out)
+{
+	const struct lab *lab = quiz->bench.lab.lab;
+	char *title = tool_printed("Lab %d: %s", lab->number, lab->title);
+	char *about = tool_printed("the own trial of %s", id);
+	char *names[LAB_HOSTS];
+
+	for (int host = 0; host < quiz->trial->host_count; host++)
+		names[host] = tool_printed("host %d", host);
+	lab_page_print(&(struct lab_page){ .lab = title,
+					   .about = about,
+					   .trial = quiz->trial,
+					   .names = (const char *const *)names,
+					   .most_rows = SIZE_MAX,
+					   .asked = quiz->asked,
+					   .asked_count = quiz->count },
+		       out);
+	for (int host = 0; host < quiz->trial->host_count; host++)
+		free(names[host]);
+	free(title);
+	free(about);
+}
+
+/* A new file; NULL: it is there already, or a problem was printed and *ret_good is false. */
+static FILE *quiz_new(const char *folder, const char *name, bool *ret_good)
+{
+	char *path = tool_printed("%s/%s", folder, name);
+	FILE *out = fopen(path, "wx");
+
+	if (!out && errno != EEXIST) {
+		fprintf(stderr, "nopal: cannot write %s: %s\n  fix: name a folder of yours\n", path,
+			strerror(errno));
+		*ret_good = false;
+	}
+	free(path);
+	return out;
+}
+
+static bool quiz_closed(FILE *out, bool good)
+{
+	if (out && fclose(out) != 0) {
+		fprintf(stderr, "nopal: cannot write: %s\n  fix: make room there\n",
+			strerror(errno));
+		return false;
+	}
+	return good;
+}
+
+bool quiz_write(const struct lab *lab, const char *id, const char *folder)
+{
+	struct quiz quiz;
+	bool good;
+	FILE *out;
+
+	if (!lab->questions)
+		return true;
+	good = quiz_open(&quiz, lab, id);
+	if (good && (out = quiz_new(folder, quiz_file, &good))) {
+		lab_questions_print(quiz.asked, quiz.count, out);
+		good = quiz_closed(out, good);
+	}
+	if (good && (out = quiz_new(folder, "own.html", &good))) {
+		quiz_page(&quiz, id, out);
+		good = quiz_closed(out, good);
+	}
+	for (int host = 0; good && host < quiz.trial->host_count; host++) {
+		char *name = tool_printed("own-%d.trace", host);
+		int trace = lab_host_trace(quiz.trial, host);
+
+		out = trace < 0 ? NULL : quiz_new(folder, name, &good);
+		if (out)
+			good = quiz_closed(out, feedback_copy(trace, out));
+		free(name);
+	}
+	quiz_close(&quiz);
+	return good;
+}
+
+bool quiz_judge(const struct lab *lab, const char *id, const char *folder, FILE *out)
+{
+	static const char *const words[] = {
+		[LAB_ANSWER_RIGHT] = "right",
+		[LAB_ANSWER_WRONG] = "wrong",
+		[LAB_ANSWER_REFUSED] = "refused",
+		[LAB_ANSWER_MISSING] = "missing",
+	};
+	char *path = tool_printed("%s/%s", folder, quiz_file), why[LAB_QUESTION_TEXT];
+	char *text = lab->questions ? lab_read_file(path, QUIZ_ANSWERS_MAX) : NULL;
+	struct nopal_problems problems = { 0 };
+	struct lab_answers answers;
+	struct quiz quiz;
+	bool good;
+
+	if (!text) {
+		free(path);
+		return true;
+	}
+	lab_answers_parse(text, path, &answers, &problems);
+	free(text);
+	tool_problems(&problems);
+	good = quiz_open(&quiz, lab, id);
+	if (good)
+		fputs("\n  answers\n", out);
+	for (int i = 0; good && i < quiz.count; i++) {
+		enum lab_answer_verdict verdict =
+			lab_answer_judge(&quiz.asked[i], answers.lines[i], why);
+
+		fprintf(out, "  %d  %-8s %s\n", i + 1, words[verdict], quiz.asked[i].text);
+		if (verdict != LAB_ANSWER_RIGHT)
+			fprintf(out, "              %s\n", why);
+	}
+	lab_answers_fini(&answers);
+	quiz_close(&quiz);
+	free(path);
+	return good;
+}
