@@ -28,6 +28,8 @@ static const struct lab_question everything[] = {
 	{ .ask = LAB_ASK_CARRIED },
 	{ .ask = LAB_ASK_LOST },
 	{ .ask = LAB_ASK_SENT },
+	{ .ask = LAB_ASK_DAMAGED },
+	{ .ask = LAB_ASK_DOUBLED },
 	{ .ask = LAB_ASK_SLOWEST },
 	{ .ask = LAB_ASK_HOLDER },
 	{ .ask = LAB_ASK_SHARED, 0, "smoothed_rtt_ns", "smoothed round-trip time" },
@@ -86,6 +88,8 @@ TEST(test_three_different_questions_are_drawn_and_all_kinds_come)
 	bool seen[LAB_ASK_SHARED + 1] = { false };
 
 	made_long();
+	made.datagrams[0].corrupt = true;
+	made.datagrams[2].copies = 2;
 	for (uint64_t seed = 0; seed < SEEDS; seed++) {
 		lab_questions_draw(&made, everything, seed, asked);
 		for (int i = 0; i < LAB_QUESTIONS; i++)
@@ -154,6 +158,18 @@ TEST(test_times_of_a_message_are_those_of_its_datagrams)
 	assert_int_equal(asked[0].value, 2);
 	assert_true(ask(LAB_ASK_LOST));
 	assert_int_equal(asked[0].value, 1);
+}
+
+TEST(test_counts_of_a_host_are_of_what_became_of_its_datagrams)
+{
+	made_loss();
+	assert_true(ask(LAB_ASK_SENT));
+	assert_int_equal(asked[0].value, 4);
+	assert_true(ask(LAB_ASK_DAMAGED));
+	assert_int_equal(asked[0].value, 1);
+	assert_true(ask(LAB_ASK_DOUBLED));
+	assert_int_equal(asked[0].value, 1);
+	assert_string_equal(asked[0].word, "datagram");
 }
 
 TEST(test_the_slowest_message_is_asked_for_where_there_is_one)

@@ -103,6 +103,8 @@ static enum lab_answer_verdict answers_wrong(const struct lab_asked *asked, char
 		[LAB_ASK_AGAIN] = "from its first arrow to the first one that says (again)",
 		[LAB_ASK_CARRIED] = "count arrows that begin with it, lost ones too",
 		[LAB_ASK_LOST] = "count arrows of this host that end in a cross",
+		[LAB_ASK_DAMAGED] = "count arrows of this host that are dotted",
+		[LAB_ASK_DOUBLED] = "count arrows of this host that have a double line",
 		[LAB_ASK_SENT] = "count all arrows that leave this host, lost ones too",
 		[LAB_ASK_SLOWEST] = "compare, message by message, its sending and its delivery",
 		[LAB_ASK_HOLDER] =

@@ -62,15 +62,25 @@ static int64_t questions_took(const struct lab_message *message)
 		       : message->delivered_ns - message->sent_ns;
 }
 
-/* Of datagrams of the host: all, those that were lost, or those with a message. */
-static int64_t questions_count(const struct lab_trial *trial, int host, bool lost, uint32_t message)
+static bool questions_is_one(const struct lab_datagram *one, enum lab_ask ask)
+{
+	if (ask == LAB_ASK_LOST)
+		return one->arrived_ns < 0;
+	if (ask == LAB_ASK_DAMAGED)
+		return one->corrupt;
+	return ask != LAB_ASK_DOUBLED || one->copies > 1;
+}
+
+/* Of the host's datagrams those that are asked for; with a message, where it is not 0. */
+static int64_t questions_count(const struct lab_trial *trial, int host, enum lab_ask ask,
+			       uint32_t message)
 {
 	int64_t count = 0;
 
 	for (size_t i = 0; i < trial->datagram_count; i++) {
 		const struct lab_datagram *one = &trial->datagrams[i];
 
-		count += one->from == host && (!lost || one->arrived_ns < 0) &&
+		count += one->from == host && questions_is_one(one, ask) &&
 			 (!message || one->message == message);
 	}
 	return count;
@@ -216,7 +226,7 @@ static bool questions_of_message(const struct lab_trial *trial, int host, uint32
 			 number, host);
 	} else if (asked->ask == LAB_ASK_CARRIED && again) {
 		questions_number(asked, LAB_ANSWER_COUNT,
-				 questions_count(trial, host, false, number), "datagram");
+				 questions_count(trial, host, asked->ask, number), "datagram");
 		snprintf(asked->text, sizeof(asked->text),
 			 "How many datagrams of host %d carried message %u or a part of it?", host,
 			 number);
@@ -264,7 +274,12 @@ static bool questions_of_trial(const struct lab_trial *trial, const struct lab_q
 			       struct lab_asked *asked)
 {
 	int host = question->host;
-	bool lost = asked->ask == LAB_ASK_LOST;
+	static const char *const texts[] = {
+		[LAB_ASK_LOST] = "How many datagrams of host %d did the network lose?",
+		[LAB_ASK_DAMAGED] = "How many datagrams of host %d arrived with other bytes?",
+		[LAB_ASK_DOUBLED] = "How many datagrams of host %d arrived more than once?",
+		[LAB_ASK_SENT] = "How many datagrams did host %d send?",
+	};
 	struct questions_wait longest;
 
 	if (asked->ask == LAB_ASK_SHARED)
@@ -287,12 +302,9 @@ static bool questions_of_trial(const struct lab_trial *trial, const struct lab_q
 			 host);
 		return asked->value > 0;
 	}
-	questions_number(asked, LAB_ANSWER_COUNT, questions_count(trial, host, lost, 0),
+	questions_number(asked, LAB_ANSWER_COUNT, questions_count(trial, host, asked->ask, 0),
 			 "datagram");
-	snprintf(asked->text, sizeof(asked->text),
-		 lost ? "How many datagrams of host %d did the network lose?"
-		      : "How many datagrams did host %d send?",
-		 host);
+	snprintf(asked->text, sizeof(asked->text), texts[asked->ask], host);
 	return asked->value > 0;
 }
 

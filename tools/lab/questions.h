@@ -27,6 +27,8 @@ enum lab_ask {
 	LAB_ASK_AGAIN,	   /* from a message's first datagram to the second with the same bytes */
 	LAB_ASK_CARRIED,   /* how many datagrams carried a message, where there were several */
 	LAB_ASK_LOST,	   /* how many of the host's datagrams the network lost */
+	LAB_ASK_DAMAGED,   /* how many of them arrived with other bytes */
+	LAB_ASK_DOUBLED,   /* how many of them arrived more than once */
 	LAB_ASK_SENT,	   /* how many datagrams the host sent */
 	LAB_ASK_SLOWEST,   /* which message took the longest from sending to delivery */
 	LAB_ASK_HOLDER,	   /* which segment waited longest to leave, and for which microprotocol:

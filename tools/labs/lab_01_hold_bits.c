@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "lab/questions.h"
 #include "labs/labs.h"
 #include "labs/wire.h"
 
@@ -115,6 +116,14 @@ static const struct lab_item tap_items[] = {
 	{ 0 },
 };
 
+static const struct lab_question tap_questions[] = {
+	{ .ask = LAB_ASK_LEFT },
+	{ .ask = LAB_ASK_TOOK },
+	{ .ask = LAB_ASK_AGAIN },
+	{ .ask = LAB_ASK_LOST },
+	{ 0 },
+};
+
 const struct lab lab_01_hold_bits = {
 	.number = 1,
 	.name = "hold-bits",
@@ -122,4 +131,12 @@ const struct lab lab_01_hold_bits = {
 	.part = "tap",
 	.files = tap_files,
 	.items = tap_items,
+	.questions = tap_questions,
+	.question_case = "case \"your own trial\"\n"
+			 "	link      delay 20ms 2ms fwd: loss 20%\n"
+			 "	sender    reference\n"
+			 "	receiver  reference\n"
+			 "	messages  10 every 25ms size 100\n"
+			 "	within    20s\n"
+			 "	expect    all once ordered intact\n",
 };

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "lab/questions.h"
 #include "labs/labs.h"
 #include "labs/wire.h"
 
@@ -207,6 +208,11 @@ static const struct lab_item vanilla_items[] = {
 	{ 0 },
 };
 
+static const struct lab_question vanilla_questions[] = {
+	{ .ask = LAB_ASK_LEFT }, { .ask = LAB_ASK_DELIVERED }, { .ask = LAB_ASK_TOOK },
+	{ .ask = LAB_ASK_LOST }, { .ask = LAB_ASK_SLOWEST },   { 0 },
+};
+
 const struct lab lab_02_vanilla_udp = {
 	.number = 2,
 	.name = "vanilla-udp",
@@ -214,4 +220,12 @@ const struct lab lab_02_vanilla_udp = {
 	.part = "vanilla",
 	.files = vanilla_files,
 	.items = vanilla_items,
+	.questions = vanilla_questions,
+	.question_case = "case \"your own trial\"\n"
+			 "	link      delay 20ms 5ms fwd: loss 25%\n"
+			 "	sender    reference\n"
+			 "	receiver  reference\n"
+			 "	messages  12 every 15ms size 100\n"
+			 "	within    20s\n"
+			 "	expect    intact\n",
 };

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lab/questions.h"
 #include "labs/labs.h"
 #include "labs/wire.h"
 
@@ -244,6 +245,11 @@ static const struct lab_item delay_items[] = {
 	{ 0 },
 };
 
+static const struct lab_question delay_questions[] = {
+	{ .ask = LAB_ASK_AGAIN },   { .ask = LAB_ASK_CARRIED }, { .ask = LAB_ASK_TOOK },
+	{ .ask = LAB_ASK_SLOWEST }, { .ask = LAB_ASK_LOST },	{ 0 },
+};
+
 const struct lab lab_03_delay = {
 	.number = 3,
 	.name = "delay",
@@ -251,4 +257,12 @@ const struct lab lab_03_delay = {
 	.part = "estimator",
 	.files = delay_files,
 	.items = delay_items,
+	.questions = delay_questions,
+	.question_case = "case \"your own trial\"\n"
+			 "	link      delay 20ms 5ms loss 15%\n"
+			 "	sender    reference\n"
+			 "	receiver  reference\n"
+			 "	messages  10 every 100ms size 100\n"
+			 "	within    20s\n"
+			 "	expect    all once ordered intact\n",
 };

@@ -5,6 +5,7 @@
  * The grader computes the trailer of each datagram that the student's side sends, and sees what
  * follows a datagram that arrived damaged: nothing.
  */
+#include "lab/questions.h"
 #include "labs/labs.h"
 #include "labs/wire.h"
 
@@ -188,6 +189,11 @@ static const struct lab_item sum32_items[] = {
 	{ 0 },
 };
 
+static const struct lab_question sum32_questions[] = {
+	{ .ask = LAB_ASK_DAMAGED }, { .ask = LAB_ASK_AGAIN },	{ .ask = LAB_ASK_CARRIED },
+	{ .ask = LAB_ASK_TOOK },    { .ask = LAB_ASK_SLOWEST }, { 0 },
+};
+
 const struct lab lab_04_corruption = {
 	.number = 4,
 	.name = "corruption",
@@ -195,4 +201,12 @@ const struct lab lab_04_corruption = {
 	.part = "sum32",
 	.files = sum32_files,
 	.items = sum32_items,
+	.questions = sum32_questions,
+	.question_case = "case \"your own trial\"\n"
+			 "	link      delay 20ms 2ms fwd: corrupt 25%\n"
+			 "	sender    reference\n"
+			 "	receiver  reference\n"
+			 "	messages  10 every 50ms size 100..900\n"
+			 "	within    20s\n"
+			 "	expect    all once ordered intact\n",
 };

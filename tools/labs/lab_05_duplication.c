@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "lab/questions.h"
 #include "labs/labs.h"
 #include "labs/wire.h"
 
@@ -198,6 +199,11 @@ static const struct lab_item filter_items[] = {
 	{ 0 },
 };
 
+static const struct lab_question filter_questions[] = {
+	{ .ask = LAB_ASK_DOUBLED }, { .ask = LAB_ASK_LEFT }, { .ask = LAB_ASK_DELIVERED },
+	{ .ask = LAB_ASK_TOOK },    { .ask = LAB_ASK_SENT }, { 0 },
+};
+
 const struct lab lab_05_duplication = {
 	.number = 5,
 	.name = "duplication",
@@ -205,4 +211,12 @@ const struct lab lab_05_duplication = {
 	.part = "filter",
 	.files = filter_files,
 	.items = filter_items,
+	.questions = filter_questions,
+	.question_case = "case \"your own trial\"\n"
+			 "	link      delay 20ms 5ms fwd: duplicate 35%\n"
+			 "	sender    reference\n"
+			 "	receiver  reference\n"
+			 "	messages  12 every 10ms size 100\n"
+			 "	within    20s\n"
+			 "	expect    intact\n",
 };
