@@ -235,10 +235,10 @@ struct lab_question;
 
 struct lab {
 	int number;
-	const char *name, *title;	      /* "loss": the folder is docs/labs/06-loss */
-	const char *part;		      /* the microprotocol to write: PART.c; NULL: none */
-	const char *const *files;	      /* handed out, README.md left out; NULL-ended */
-	const struct lab_item *items;	      /* points sum to 100; name NULL ends */
+	const char *name, *title;     /* "loss": the folder is docs/labs/06-loss */
+	const char *part;	      /* the microprotocol to write: PART.c; NULL: none */
+	const char *const *files;     /* handed out, README.md left out; NULL-ended */
+	const struct lab_item *items; /* points sum to 100; name NULL ends */
 	/* What may be asked about a student's own trial (questions.h), NULL: nothing; and the case
 	 * of that trial, in the language of scenarios. */
 	const struct lab_question *questions;
