@@ -4,6 +4,7 @@
 # the points and reasons of tests/labs/LAB/golden.
 #
 # A wrong submission is a script of sed: the reference, with the mistake that its first line tells.
+# The skeleton is handed in as it was handed out.
 # NOPAL_GOLDEN=write writes the golden file.
 set -eu
 nopal=$1 source=$2 lab=$3 part=$4
@@ -17,7 +18,9 @@ submission() {
 	mkdir "$folder/$1"
 	cat >"$folder/$1/$part.c"
 	echo "$lab" >"$folder/$1/lab.txt"
-	[ ! -f "$tests/my_cases.txt" ] || cp "$tests/my_cases.txt" "$folder/$1"
+	for file in my_cases.txt stuck.conf; do
+		[ "$1" = skeleton ] || [ ! -f "$tests/$file" ] || cp "$tests/$file" "$folder/$1"
+	done
 	"$nopal" lab grade "$folder/$1" >"$folder/out" 2>&1 || [ $? -eq 1 ] ||
 		{ cat "$folder/out"; exit 1; }
 	echo "== $1"

@@ -237,6 +237,7 @@ struct lab {
 	int number;
 	const char *name, *title;     /* "loss": the folder is docs/labs/06-loss */
 	const char *part;	      /* the microprotocol to write: PART.c; NULL: none */
+	const char *own;	      /* a config to repair beside it; NULL: none */
 	const char *const *files;     /* handed out, README.md left out; NULL-ended */
 	const struct lab_item *items; /* points sum to 100; name NULL ends */
 	/* What may be asked about a student's own trial (questions.h), NULL: nothing; and the case

@@ -83,6 +83,37 @@ static void tap_resends(struct lab_trial *trial)
 	lab_check(trial, LAB_ALL | LAB_ONCE | LAB_INTACT);
 }
 
+/* Nothing is resent, and links delay: what is behind a later one when it arrives may be dropped. All
+ * else that arrives is delivered, however much is missing. */
+static void tap_repaired(struct lab_trial *trial)
+{
+	int from = lab_host(trial, LAB_STUDENT, "stuck.conf");
+	int to = lab_host(trial, LAB_STUDENT, "stuck.conf");
+	size_t count, *arrivals;
+	uint32_t last = 0;
+
+	lab_link(trial, from, to, "delay 20ms 6ms fwd: loss 10%");
+	lab_open(trial, from, to, 0);
+	for (unsigned i = 0; i < 100; i++)
+		lab_send(trial, from, 0, i * 5 * NOPAL_MILLISECOND, 100, NULL);
+	lab_run(trial, 50 * NOPAL_SECOND);
+	arrivals = wire_arrivals(trial, 0, &count);
+	for (size_t i = 0; i < count && !trial->failed; i++) {
+		const struct lab_datagram *datagram = &trial->datagrams[arrivals[i]];
+
+		if (datagram->message <= last)
+			continue;
+		last = datagram->message;
+		if (!trial->messages[last - 1].deliveries)
+			lab_fail(trial, datagram->arrived_ns,
+				 "with stuck.conf message %u arrives at %.6f s, and is not "
+				 "delivered",
+				 last, wire_seconds(datagram->arrived_ns));
+	}
+	free(arrivals);
+	lab_check(trial, LAB_ONCE | LAB_ORDERED | LAB_INTACT);
+}
+
 static const char *const tap_files[] = { "tap.c", "lab.conf", "stuck.conf", "cases.txt", NULL };
 
 static const struct lab_item tap_items[] = {
@@ -100,19 +131,26 @@ static const struct lab_item tap_items[] = {
 	  .hint = "which event is raised once a segment, and which each time that it leaves?",
 	  .run = tap_counts },
 	{ .name = "each segment leaves first when its delay has passed",
-	  .points = 30,
+	  .points = 25,
 	  .hidden = true,
 	  .seeds = 20,
 	  .section = "Holds",
 	  .hint = "one timer serves all that wait: when it is due, who comes next?",
 	  .run = tap_holds },
 	{ .name = "a resend does not wait",
-	  .points = 20,
+	  .points = 15,
 	  .hidden = true,
 	  .seeds = 10,
 	  .section = "Holds",
 	  .hint = "a resend arms all send bits anew, but for some",
 	  .run = tap_resends },
+	{ .name = "the composition that stood still goes on",
+	  .points = 10,
+	  .seeds = 5,
+	  .section = "A composition that stands still",
+	  .hint = "`nopal sim` says for which part messages wait: which other part orders, and does "
+		  "not wait?",
+	  .run = tap_repaired },
 	{ 0 },
 };
 
@@ -129,6 +167,7 @@ const struct lab lab_01_hold_bits = {
 	.name = "hold-bits",
 	.title = "events and hold bits",
 	.part = "tap",
+	.own = "stuck.conf",
 	.files = tap_files,
 	.items = tap_items,
 	.questions = tap_questions,
