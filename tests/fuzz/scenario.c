@@ -2,7 +2,7 @@
 /*
  * scenario -- fuzz target: cases of a lab, as a student writes them.
  *
- * What is refused has a problem that says why; what is good keeps to the limits of the language.
+ * A refused case has a problem that says why; a good one keeps to the limits of the language.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -14,7 +14,7 @@ void made_begin(const char *name, int hosts);
 /* The application of the host sends the next message. */
 void made_message(int host, int64_t us);
 /* A datagram with (a part of) a message, or with none where it is 0; `arrives_us` < 0: it is lost.
- * What is not said here may be changed before the next call. */
+ * Other facts may be changed before the next call. */
 struct lab_datagram *made_datagram(int from, int to, int64_t us, int64_t arrives_us,
 				   uint32_t message);
 void made_delivery(int host, int64_t us, uint32_t message);

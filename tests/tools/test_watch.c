@@ -337,7 +337,7 @@ TEST(test_a_child_that_crashes_is_told)
 	assert_string_equal(scene_end(scene, WATCH_DIED), "crashed: SIGFPE (a division by zero)");
 }
 
-/* What it said before its end is there, answers first. */
+/* Words said before the end are there, answers first. */
 static void work_last_words(int answers)
 {
 	static const char words[] = "==7==ERROR\nSUMMARY: AddressSanitizer: x in y\n==7==END\n";

@@ -8,7 +8,7 @@
 
 #include "frame/tool.h"
 
-/* What a tool takes as its first word, where it names all of that: "a|b|c WORD", "[a|b]". */
+/* Choices of a tool for its first word, where it names all of that: "a|b|c WORD", "[a|b]". */
 static bool complete_has_choices(const struct tool *tool)
 {
 	return memchr(tool->words, '|', strcspn(tool->words, " ")) != NULL;

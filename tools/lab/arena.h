@@ -94,7 +94,7 @@ const char *lab_trial_reason(const struct lab_trial *trial);
 enum lab_code lab_host_code(const struct lab_trial *trial, int host);
 /* The descriptor of its trace, or -1. */
 int lab_host_trace(const struct lab_trial *trial, int host);
-/* Who holds which segment, as a host says; NULL: it does not.  The caller frees it. */
+/* Holders of each segment, as a host says; NULL: it does not.  The caller frees it. */
 char *lab_holders(struct lab_trial *trial, int host);
 
 /* trial.c: facts */

@@ -142,7 +142,7 @@ static const struct filter_line filter_lines[] = {
 	FILTER_CALL(rt_sigprocmask),
 	FILTER_CALL(rt_sigreturn),
 	FILTER_CALL(restart_syscall),
-	/* Who is stopped would never end. */
+	/* A stopped process would never end. */
 	FILTER_CALL_IF(tgkill, { FILTER_IS_SELF, FILTER_LOW(0), FILTER_WHOLE, 0 },
 		       FILTER_NOT(2, SIGSTOP), FILTER_NOT(2, SIGTSTP), FILTER_NOT(2, SIGTTIN),
 		       FILTER_NOT(2, SIGTTOU)),

@@ -186,7 +186,7 @@ static void grade_add(struct grade *grade, const struct grade_result *result)
 }
 
 /* Where no mutant is shown: what a right part and the student's own do with the student's cases.
- * It has no points, and helps to write cases that tell one from the other. */
+ * Without points, it helps to write cases that tell one from the other. */
 static void grade_own(struct bench *bench, struct own *own, struct grade *grade)
 {
 	static const struct lab_item items[] = {

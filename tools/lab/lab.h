@@ -33,7 +33,7 @@
 
 /* ------------------------------------------------------------- facts of a trial */
 
-/* Whose microprotocol a host loads. */
+/* The author of the microprotocol that a host loads. */
 enum lab_code { LAB_STUDENT, LAB_REFERENCE, LAB_CODES };
 
 enum { LAB_HOSTS = 64 };

@@ -167,7 +167,7 @@ static void ladder_fill(const struct lab_trial *trial, struct lab_ladder *ladder
 			       (struct lab_row){ .kind = LAB_ROW_DELIVER,
 						 .order = at_once ? DELIVERED_AT_ONCE : DELIVERED },
 			       ladder);
-	/* What hosts do at one instant is told host by host, where nothing links them. */
+	/* The acts of hosts at one instant are told host by host, where nothing links them. */
 	for (size_t i = 0; i < ladder->count; i++) {
 		ladder->rows[i].serial = i;
 		ladder->rows[i].order += at_once ? 0 : ORDERS * (unsigned)ladder->rows[i].column;

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a process may do to a file, or to all files below a folder: bits. */
+/* Rights of a process to a file, or to all files below a folder: bits. */
 enum landlock_may {
 	LANDLOCK_READ = 1,
 	LANDLOCK_RUN = 2,   /* and read */

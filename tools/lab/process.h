@@ -2,7 +2,7 @@
 /*
  * process.h -- processes of hosts, each for some trials: one after the other, in fresh worlds.
  *
- * What is trusted, as the reference is, needs no walls: it lives in the grader's own process, where
+ * A trusted host, as of the reference, needs no walls: it lives in the grader's own process, where
  * a turn costs no switch to another one.
  *
  * A process is dear to begin: it is forked, walled in and loads the submission.  One whose trial

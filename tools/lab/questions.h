@@ -46,7 +46,7 @@ struct lab_question {
 
 enum { LAB_QUESTIONS = 3, LAB_QUESTION_TEXT = 320, LAB_QUESTION_WORD = 64 };
 
-/* What an answer looks like. */
+/* The form of an answer. */
 enum lab_answer_form {
 	LAB_ANSWER_TIME,   /* "12.5 ms"; value: ns */
 	LAB_ANSWER_COUNT,  /* "3 datagrams"; word: the noun, for one */

@@ -16,7 +16,7 @@
  *           expect    resend at 200ms 5ms       # after the first transmission, give or take
  *
  * A line is one word with its arguments, in any order within the case; `expect` may be repeated.
- * What stands behind a # is for people.  All that is wrong is told at once.
+ * Words behind a # are for people.  All that is wrong is told at once.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -373,7 +373,7 @@ static const char *const scenario_words[] = {
 	nopal_problems_add((reader)->problems, (reader)->file, (reader)->at->line, (fix),          \
 			   __VA_ARGS__)
 
-/* What only resends and messages together tell. */
+/* Faults that only resends and messages together tell. */
 static void scenario_check_expectations(struct scenario_reader *reader)
 {
 	const struct lab_scenario *at = reader->at;

@@ -46,8 +46,8 @@ struct spawner_packet {
 /* ------------------------------------------------------------------- the grader's side */
 
 /* Of the grader's variables a host gets none but the folders of libraries: they may be secret.
- * What sanitizers report is to be the same on all machines, and is not looked for by programs of
- * their own; memory that was freed is kept aside, but not much of it. */
+ * Reports of sanitizers are to be the same on all machines, and are not made by programs of their
+ * own; memory that was freed is kept aside, but not much of it. */
 static bool spawner_environment(const char *configs, const char *preload)
 {
 	const char *libraries = getenv("LD_LIBRARY_PATH");
@@ -151,7 +151,7 @@ static struct {
 	volatile int32_t *calls;
 } spawner_hosts;
 
-/* What a host prints goes to the grader's pipe; a refusal, too. */
+/* The prints of a host go to the grader's pipe; a refusal, too. */
 static void spawner_host(const struct spawner_packet *packet, const int *fds, int slot)
 {
 	const char *const readable[] = { packet->folder, getenv("NOPAL_CONFIGS"), NULL };

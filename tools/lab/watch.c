@@ -35,7 +35,7 @@ enum {
 	WATCH_PIDFD_OPEN = 434,
 };
 
-/* What is polled for. */
+/* Descriptors that are polled. */
 enum { WATCH_ANSWERS, WATCH_HANDLE, WATCH_PIPE, WATCH_POLLED };
 
 static int64_t watch_clock_ns(clockid_t clock)
@@ -200,7 +200,7 @@ static enum watch_end watch_for(struct watch *watch, short event)
 }
 
 /* A child in an endless loop is asked where it is; its handler of crashes says so (frame/crash.c).
- * It has some more processor time for that, and if it does not die of the signal, of the next. */
+ * For that it has some more processor time, and if it does not die of the signal, of the next. */
 static void watch_ask(struct watch *watch)
 {
 	const int64_t limit_ns = watch->processor_ns;
@@ -299,7 +299,7 @@ static int watch_line(const struct watch *watch, const char *mark, bool whole,
 	return (int)(to - from);
 }
 
-/* What a sanitizer sums up, or the handler of crashes says; false: neither did. */
+/* The summary of a sanitizer, or the word of the handler of crashes; false: neither is there. */
 static bool watch_say_fault(const struct watch *watch, char *text, size_t room)
 {
 	const char *line = NULL;

@@ -86,7 +86,7 @@ static const struct lab_datagram *sum32_follows(const struct lab_trial *trial, i
 	return NULL;
 }
 
-/* What arrives damaged at `host` has no consequence: no ack of data, no next message of an ack. */
+/* Damage on the way to `host` has no consequence: no ack of data, no next message of an ack. */
 static void sum32_no_consequence(struct lab_trial *trial, int host)
 {
 	for (size_t i = 0; i < trial->datagram_count && !trial->failed; i++) {

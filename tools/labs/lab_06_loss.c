@@ -137,7 +137,7 @@ static void arq_window(struct lab_trial *trial)
 
 /* -------------------------------------------------------------------- the receiver */
 
-/* What has arrived of numbers from 1 on. */
+/* Arrivals of numbers from 1 on. */
 struct arq_seen {
 	bool *has;
 	uint32_t highest;

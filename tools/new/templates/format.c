@@ -33,7 +33,7 @@ static void sample_pack(struct nopal_at at, const struct nopal_segment *segment,
 	nopal_write(writer, nopal_get(at, segment, SAMPLE_NUMBER), SAMPLE_FIELD_BYTES);
 }
 
-/* What arrives may be anybody's: a datagram that is not of this format is dropped, and counted. */
+/* Datagrams may be anybody's: one that is not of this format is dropped, and counted. */
 static bool sample_unpack(struct nopal_at at, struct nopal_segment *segment,
 			  struct nopal_reader *reader)
 {
