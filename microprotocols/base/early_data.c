@@ -30,10 +30,11 @@
  * An opener that was left without any answer for a whole window cannot know, and its session ends.
  *
  * A message may travel early when the application says so, by the property `early` or for all by
- * the parameter `all`: it had better do no harm when it is acted on twice, since a listener that is
- * restarted between two copies forgets.  It keeps its place in the order of sending: none that was
- * sent behind one that has to wait is early.  It passes no other microprotocol, so one with any
- * other property waits.
+ * the parameter `all`: it had better do no harm when it is acted on twice.  A restart of the
+ * listener may lose the answer to a request that was admitted; the opener then takes the new
+ * listener's cookie for a refusal, and sends the messages again.  A message keeps its place in the
+ * order of sending: none that was sent behind one that has to wait is early.  It passes no other
+ * microprotocol, so one with any other property waits.
  */
 #include <string.h>
 

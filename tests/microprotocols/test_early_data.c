@@ -278,6 +278,31 @@ TEST(test_nothing_older_than_a_restart_is_admitted)
 	assert_int_equal(early.rig.acceptor.delivered, 2);
 }
 
+/* Nothing old is admitted: it is the opener who cannot tell that its request was. */
+TEST(test_an_answer_that_a_restart_lost_has_the_messages_sent_again)
+{
+	early_open(&early, EARLY);
+	early_record(&early);
+	rig_change_both(&early.rig, "delay 10ms rev: loss 100%");
+	early_again(&early);
+	early_send(&early, "hello", true);
+	rig_run(&early.rig, 100 * NOPAL_MILLISECOND);
+	assert_int_equal(counters()->early_admitted, 1);
+	once((const char *[]){ "hello" }, 1);
+	assert_int_equal(early.rig.opener.opened, 0);
+	early_restart(&early);
+	rig_change_both(&early.rig, "delay 10ms");
+	rig_run(&early.rig, NOPAL_SECOND);
+	assert_int_equal(counters()->early_unknown, 1);
+	assert_int_equal(counters()->early_admitted, 0);
+	once((const char *[]){ "hello", "hello" }, 2);
+	assert_int_equal(early.rig.opener.outcomes[NOPAL_OUTCOME_DELIVERED], 1);
+	early_replay(&early, &early.opener);
+	assert_int_equal(counters()->early_admitted, 0);
+	assert_int_equal(early.rig.acceptor.delivered, 2);
+	early_close(&early);
+}
+
 TEST(test_a_flood_fills_the_guard_and_loses_nothing)
 {
 	enum { NONCES = 4, SESSIONS = 12 };
