@@ -41,6 +41,26 @@ TEST(test_events_come_in_the_order_of_the_figure)
 	rig_close(&rig);
 }
 
+/* Its parts are ready before they see the segment that it was made for. */
+TEST(test_a_session_of_a_datagram_opens_before_its_segment_is_handled)
+{
+	static const enum nopal_event up[] = {
+		NOPAL_OPEN_SESSION,	NOPAL_SESSION_OPENED, NOPAL_SEGMENT_FROM_NET,
+		NOPAL_SEGMENT_VERIFIED, NOPAL_MSG_FROM_NET,   NOPAL_MSG_TO_USER,
+	};
+	struct rig rig;
+
+	rig_open(&rig, MINIMAL, NULL);
+	assert_int_equal(rig.acceptor.events, 0);
+	rig_send(&rig, "x");
+	rig_run(&rig, NOPAL_SECOND);
+	assert_true(rig.acceptor.events >= sizeof(up) / sizeof(up[0]));
+	for (size_t i = 0; i < sizeof(up) / sizeof(up[0]); i++)
+		assert_string_equal(nopal_event_name(rig.acceptor.event[i].event),
+				    nopal_event_name(up[i]));
+	rig_close(&rig);
+}
+
 TEST(test_nothing_is_held_after_it_left)
 {
 	struct rig rig;

@@ -144,6 +144,41 @@ TEST(test_each_opener_has_its_own_session)
 		assert_int_equal(ends[i], NOPAL_ABORTED);
 }
 
+static void counted(struct nopal_session *session, struct nopal_message *message, void *user)
+{
+	(void)session;
+	(void)message;
+	++*(int *)user;
+}
+
+TEST(test_sessions_of_two_compositions_stand_side_by_side)
+{
+	static const struct nopal_callbacks counting = { .received = counted };
+	struct rig rig;
+	struct nopal_plan *other = rig_plan(OTHER);
+	struct nopal_address peer;
+	struct nopal_session *second;
+	int received = 0;
+
+	rig_open(&rig, MINIMAL, NULL);
+	assert_int_equal(nopal_endpoint_allow(rig.acceptor.endpoint, other,
+					      NOPAL_ALLOW_CONNECTIONLESS, &counting, &received),
+			 0);
+	nopal_sim_address(1, RIG_ACCEPTOR_PORT, &peer);
+	rig_send(&rig, "before");
+	second = nopal_open(rig.opener.endpoint, other, &peer, NULL, NULL);
+	for (int i = 0; i < 3; i++) {
+		nopal_send(second, "hello", 5, 0);
+		rig_send(&rig, "hello");
+	}
+	rig_run(&rig, NOPAL_SECOND);
+	assert_int_equal(nopal_endpoint_counters(rig.acceptor.endpoint)->sessions, 2);
+	assert_int_equal(received, 3);
+	assert_int_equal(rig.acceptor.delivered, 4);
+	rig_close(&rig);
+	nopal_plan_unref(other);
+}
+
 /* No reply is longer than what asked for it. */
 static size_t asked, answered;
 
