@@ -59,9 +59,9 @@ holds 'in the local area UDP and CTP-Audio compare the same'
 
 experiment ctp-table2
 has '^  5  *\[16.00 +- 25.00\]  *0\.[0-9]* '
-holds 'CTP-Bulk under loss is no slower'
-holds 'it is the timer'
-holds 'copies from the start beat'
+holds 'ours: CTP-Bulk under loss is no slower'
+holds 'ours: it is the timer'
+holds 'ours: copies from the start beat'
 again 0 ctp-table2 --sim --quick --quiet --seed 5
 ! cmp -s "$folder/before" "$folder/out" || fault "another seed is the same"
 

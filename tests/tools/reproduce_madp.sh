@@ -50,8 +50,8 @@ has '^  7230 chunks  *2\.[0-9]'
 again 0 checksums --sim --quick
 has '^  md5  *0.0000  *0.0000  *0.0000  *0.0000'
 has '^  md5  *16.00'
-holds "the emulated link's flip"
-holds 'words in another order pass'
+holds "ours: the emulated link's flip"
+holds 'ours: words in another order pass'
 
 # live, a column each of ours and of the kernel's
 code=0

@@ -27,7 +27,7 @@ again 0 2 --sim --quick --runs 1
 has '^  4  *[0-9.]* \[1\.654\]'
 holds 'the time grows no faster than the file'
 holds 'a window of one packet takes longer'
-holds '8096 bytes in a window of 128 are faster'
+holds 'ours: 8096 bytes in a window of 128 are faster'
 grep -q '^  does not hold  *8096 bytes, a window of 128 and a wait of 10 ms' "$folder/out" ||
 	fault "a wait of 10 ms does"
 holds 'where packets are lost, fragments cost more'
@@ -43,9 +43,9 @@ again 0 2 --sim --quick --runs 1 --seed 5
 # three receivers that differ
 timeout 200 "$nopal" reproduce one-to-many-balance --quick --runs 1 --quiet \
 	>"$folder/out" 2>"$folder/err" || fault "balance: exit $?"
-holds 'all at once, balance takes less time than turns'
-holds 'all at once, balance is near the best possible'
-holds "a stream's messages are answered sooner"
+holds 'ours: all at once, balance takes less time than turns'
+holds 'ours: all at once, balance is near the best possible'
+holds "ours: a stream's messages are answered sooner"
 
 again 0 3 --sim --quick --runs 1 --rows go_back_n --json
 has '"measurement": "one-to-many-table3"'

@@ -267,13 +267,13 @@ int reproduce_madp_checksums(const struct reproduce_options *options)
 	}
 	for (int kind = 0; kind < SUMS_KINDS; kind++)
 		passed += sums_passed(options, "crc32c", kind) + sums_passed(options, "md5", kind);
-	report_less(report, "crc32c and md5 let none of these damages pass", passed, 1,
+	report_less(report, "ours: crc32c and md5 let none of these damages pass", passed, 1,
 		    "datagrams of all kinds");
-	report_less(report, "the emulated link's flip of one bit is found by all",
+	report_less(report, "ours: the emulated link's flip of one bit is found by all",
 		    passed + sums_passed(options, "ones_complement", 0), 1, "datagrams");
-	report_less(report, "words in another order pass the one's complement sum", 0,
+	report_less(report, "ours: words in another order pass the one's complement sum", 0,
 		    sums_passed(options, "ones_complement", SUMS_KINDS - 1), "datagrams");
-	report_less(report, "md5 costs more than crc32c, which finds the same",
+	report_less(report, "ours: md5 costs more than crc32c, which finds the same",
 		    report_mean(report, sums_cell(&crc, SUMS_COST, "processor", "ns")),
 		    report_mean(report, sums_cell(&md5, SUMS_COST, "processor", "ns")), "ns, live");
 	return TOOL_GOOD;

@@ -281,9 +281,10 @@ static void many_claims_tweaked(const struct many *many)
 	for (int i = 0; i < 2; i++)
 		report_less(
 			report,
-			report_format(report,
-				      "8096 bytes in a window of 128 are faster than 1024 in 32%s",
-				      places[i].live),
+			report_format(
+				report,
+				"ours: 8096 bytes in a window of 128 are faster than 1024 in 32%s",
+				places[i].live),
 			many_largest(many, places[i].place, MANY_MANY),
 			many_largest(many, places[i].place, MANY_AS_TABLE_1), places[i].where);
 	report_less(report, "where packets are lost, fragments cost more than whole ones",
@@ -316,7 +317,7 @@ static void many_claims(const struct many *many)
 		    many_largest(many, MANY_LOSSY, MANY_BULK),
 		    many_largest(many, MANY_LOSSY, MANY_MANY),
 		    "s at 1 % loss, bulk against window 128");
-	report_less(report, "over loopback UDT is slower than Go-Back-N",
+	report_less(report, "ours: over loopback UDT is slower than Go-Back-N",
 		    many_largest(many, MANY_LIVE, MANY_MANY),
 		    many_largest(many, MANY_LIVE, MANY_UDT_4), "s, window 128 against UDT");
 	/* Does the wait that the paper set do, within a tenth, where ours is measured? */

@@ -290,18 +290,18 @@ int reproduce_one_to_many_balance(const struct reproduce_options *options)
 		report_add(options->report,
 			   balance_cell(BALANCE_AT_ONCE, "best possible", "time", "s"),
 			   balance_best_s(options));
-	report_less(report, "all at once, balance takes less time than turns",
+	report_less(report, "ours: all at once, balance takes less time than turns",
 		    balance_mean(options, BALANCE_AT_ONCE, SAMPLES, "time"),
 		    balance_mean(options, BALANCE_AT_ONCE, TURNS, "time"), "s, balance; in turn");
-	report_less(report, "all at once, balance is near the best possible",
+	report_less(report, "ours: all at once, balance is near the best possible",
 		    balance_mean(options, BALANCE_AT_ONCE, SAMPLES, "time"),
 		    balance_best_s(options) * BALANCE_NEAR_BEST / BALANCE_PERCENT,
 		    "s, balance; a quarter more than the three links together need for the bytes");
-	report_less(report, "a stream's messages are answered sooner than in turn",
+	report_less(report, "ours: a stream's messages are answered sooner than in turn",
 		    balance_mean(options, BALANCE_STREAM, SAMPLES, "response, mean"),
 		    balance_mean(options, BALANCE_STREAM, TURNS, "response, mean"),
 		    "ms, balance; in turn");
-	report_less(report, "where a link gets slow, they are so still",
+	report_less(report, "ours: where a link gets slow, they are so still",
 		    balance_mean(options, BALANCE_GETS_SLOW, SAMPLES, "response, mean"),
 		    balance_mean(options, BALANCE_GETS_SLOW, TURNS, "response, mean"),
 		    "ms, balance; in turn");

@@ -129,13 +129,14 @@ static void fig6_claims(const struct reproduce_options *options)
 		     REPORT_UNTESTABLE,
 		     "the UDT that is released does not avoid them; ours sends from where the data "
 		     "lie: below");
-	report_less(report, "udt4, fused, costs less than UDT", ours, udt,
+	report_less(report, "ours: udt4, fused, costs less than UDT", ours, udt,
 		    "s/GB on W, medians: udt4, fused; UDT");
-	report_less(report,
-		    "udt4, fused, costs nearer to the same as UDP, a datagram a call, than to the "
-		    "double",
-		    ours, FIG6_SAME * udp, "s/GB on W, medians: udt4, fused; 1.5 of UDP");
-	report_less(report, "udt4, fused, costs less than TCP", ours, tcp,
+	report_less(
+		report,
+		"ours: udt4, fused, costs nearer to the same as UDP, a datagram a call, than to the "
+		"double",
+		ours, FIG6_SAME * udp, "s/GB on W, medians: udt4, fused; 1.5 of UDP");
+	report_less(report, "ours: udt4, fused, costs less than TCP", ours, tcp,
 		    "s/GB on W, medians: udt4, fused; TCP");
 }
 

@@ -141,7 +141,7 @@ static void fig7_claims(const struct reproduce_options *options)
 		fig7_median(options, FIG7_BACK, last, FIG7_SHARED),
 		fig7_median(options, FIG7_BACK, last, FIG7_OWN),
 		"packets back a GB on W, medians: one flow; own flows");
-	report_less(report, "500 connections of udt4, own flows, cost less than UDT's",
+	report_less(report, "ours: 500 connections of udt4, own flows, cost less than UDT's",
 		    fig7_median(options, FIG7_CPU, last, FIG7_OWN_FUSED),
 		    fig7_median(options, FIG7_CPU, last, FIG7_UDT),
 		    "s/GB on W, medians: own flows, fused; UDT");
