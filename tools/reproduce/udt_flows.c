@@ -230,7 +230,7 @@ static void flows_claims_shared(const struct flows *flows)
 		report_less(report,
 			    report_format(report,
 					  "%d connections that share a flow share it evenly "
-					  "(section 2.1)",
+					  "(section 2.3)",
 					  count),
 			    FLOWS_EVEN, flows_mean(flows, FLOWS_JAIN, count, FLOWS_SHARED),
 			    "Jain's index that counts as even; theirs");
@@ -238,7 +238,7 @@ static void flows_claims_shared(const struct flows *flows)
 			report,
 			report_format(report,
 				      "%d connections that coordinate have more than those that "
-				      "compete (section 2.1)",
+				      "compete (section 2.3)",
 				      count),
 			flows_mean(flows, FLOWS_GOODPUT, count, FLOWS_OWN),
 			flows_mean(flows, FLOWS_GOODPUT, count, FLOWS_SHARED),

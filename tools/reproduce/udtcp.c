@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * udtcp.c -- how long messages of live sources take that TCP's congestion control rules: Wang,
- * UDTCP, Computer Communications 2003, sections 5 and 6, figures 5 to 10.
+ * UDTCP, Computer Communications 27, 2004, sections 5 and 6, figures 5 to 10.
  *
  * Sources write messages whenever they may; a message's delay is from there to the receiver's
  * application.  Configuration 1 has 5 flows over 10 Mbit/s and 35 ms one way, with a queue of 50
