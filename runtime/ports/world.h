@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * io.h -- the contract between the runtime core and a world.
+ * world.h -- the contract between the runtime core and a world.
  *
  * The core does no I/O.  A world gives it (datagrams, now) and timers' time; the core gives back
  * trains of datagrams and the next wake-up.  `now_ns` of the world is set once per batch, before it
@@ -14,8 +14,8 @@
  *     ops->transmit            <------    one train: equal datagrams, last may be shorter
  *     ops->wake_at             <------    the next wake-up moved earlier
  */
-#ifndef NOPAL_IO_H
-#define NOPAL_IO_H
+#ifndef NOPAL_WORLD_H
+#define NOPAL_WORLD_H
 
 #include <nopal/nopal.h>
 #include <nopal/microprotocol.h>
