@@ -183,11 +183,15 @@ said 'interrupted'
 said 'are kept; the same command goes on'
 
 # ---- servers give other bytes than they have said: these are thrown away, and no others
-# lie I: server i is caught in the middle of a run.
+# lie I: server i is caught in the middle of a run; it stands still while its file has another
+# time, by which it would notice the change.
 lie() {
+	eval "server=\$pid_$1"
+	kill -STOP "$server"
 	touch -r "$work/$1/file" "$work/stamp"
 	echo other | dd of="$work/$1/file" bs=1 seek=5999000 conv=notrunc 2>"$work/dd.log"
 	touch -r "$work/stamp" "$work/$1/file"
+	kill -CONT "$server"
 }
 rm "$work/out/.file.nopal-part"
 "$nopal" fetch file "$to_1" -o "$work/out/file" 2>"$work/fetch.log" &
