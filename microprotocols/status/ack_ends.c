@@ -342,6 +342,18 @@ static bool ack_receiver_prepare(struct nopal_at at)
 	return false;
 }
 
+/* The filter has let the number in, and lets no resend of it in: where one is still needed, it
+ * would be waited for in vain. */
+static enum nopal_verdict ack_receiver_unmarked(struct nopal_at at, uint64_t number)
+{
+	const struct positive_ack *self = nopal_state(at);
+
+	if (nopal_shared_get(at, POSITIVE_ACK_UNMET) &&
+	    nopal_numbers_test(&self->seen, number) == NOPAL_NUMBER_NEW)
+		nopal_session_break(at.session, NOPAL_RESOURCE, "no room to remember arrivals");
+	return NOPAL_STOP;
+}
+
 /* Only segments that passed the filters are ever acknowledged. */
 enum nopal_verdict nopal__ack_receiver_on_verified(struct nopal_at at,
 						   struct nopal_segment *segment)
@@ -357,7 +369,7 @@ enum nopal_verdict nopal__ack_receiver_on_verified(struct nopal_at at,
 	if (reach && number + 1 > self->seen.floor + reach)
 		nopal_numbers_skip(&self->seen, number + 1 - reach);
 	if (nopal_numbers_mark(at.session, &self->seen, number) == NOPAL_NUMBER_BEYOND)
-		return NOPAL_STOP;
+		return ack_receiver_unmarked(at, number);
 	if (hole || self->seen.end != self->seen.floor) {
 		self->at_once = true;
 		ack_receiver_note(self, number);

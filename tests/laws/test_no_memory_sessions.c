@@ -489,6 +489,20 @@ TEST(test_without_a_handshake)
 				    .bytes = 2000 });
 }
 
+/* What the filter let in and the acks do not know of would be sent again for ever. */
+TEST(test_acks_without_a_handshake)
+{
+	sweep(&(struct talk_about){ .name = "acks without a handshake",
+				    .config = "transport_driver {}\nresize {}\n"
+					      "sequenced_segments {}\npositive_ack {}\n"
+					      "retransmission_timer {}\nretransmit {}\n"
+					      "rate_cc {}\nreserved_rate {}\nkeep_alive {}\n",
+				    .link = LOSSY,
+				    .messages = 6,
+				    .bytes = 3000,
+				    .reliable = true });
+}
+
 /* Where no order is promised, a lost allocation may change the order, and check_fifo ends the
  * session for it: its lines become blank. */
 static void without_check_fifo(char *text)
