@@ -7,12 +7,20 @@
  * nothing that another gate keeps back takes room.  Room is charged as a segment is let go and
  * given back once: a local attribute remembers how much.
  *
+ * It says of the application that it limits what leaves (app_limited) where the window has room, and
+ * time passes in which nothing waits for it.
+ *
  * Paper:     Bridges et al., CTP, ToN 2007, section III.D (b) and footnote 2.
  * Differs:   counts bytes, not packets; a resend needs a new grant (its bit is not sticky); what is
  *            lost or timed out leaves the network at once, the rest at SEGMENT_DONE; one segment
  *            may fly alone however small the window is.  Resends go first, then urgent segments.
  */
-#include "../base/idle.h"
+#include <nopal/microprotocol.h>
+
+struct windowed_cc {
+	struct nopal_lanes waiting;
+	int64_t dry_until_ns; /* before that is the instant in which app_limited became 1 */
+};
 
 enum { WINDOWED_CC_CHARGE };
 enum {
@@ -55,10 +63,31 @@ static void windowed_cc_grant(struct nopal_at at, struct nopal_segment *segment)
 	nopal_release(at, segment, NOPAL_SEND);
 }
 
+/* A segment that comes in the instant in which the last one left found no room before: its
+ * application sends as fast as it may, and the network limits it. */
+static void windowed_cc_note_more(struct nopal_at at, const struct nopal_segment *segment)
+{
+	const struct windowed_cc *self = nopal_state(at);
+
+	if (!segment->transmissions && at.session->now_ns < self->dry_until_ns)
+		nopal_shared_set(at, WINDOWED_CC_APP_LIMITED, 0);
+}
+
+static void windowed_cc_note_limit(struct nopal_at at, bool limited)
+{
+	struct windowed_cc *self = nopal_state(at);
+
+	if (limited && !nopal_shared_get(at, WINDOWED_CC_APP_LIMITED))
+		self->dry_until_ns = at.session->now_ns + 1;
+	nopal_shared_set(at, WINDOWED_CC_APP_LIMITED, limited);
+}
+
 static enum nopal_verdict windowed_cc_on_wanted(struct nopal_at at, struct nopal_segment *segment)
 {
-	struct nopal_lanes *waiting = nopal_state(at);
+	struct windowed_cc *self = nopal_state(at);
+	struct nopal_lanes *waiting = &self->waiting;
 
+	windowed_cc_note_more(at, segment);
 	if (!nopal_lanes_wait(waiting) && windowed_cc_is_ready(at, segment) &&
 	    windowed_cc_fits(at, segment))
 		windowed_cc_grant(at, segment);
@@ -98,7 +127,8 @@ static bool windowed_cc_drain_behind(struct nopal_at at, struct nopal_queue *que
 
 static void windowed_cc_drain(struct nopal_at at)
 {
-	struct nopal_lanes *waiting = nopal_state(at);
+	struct windowed_cc *self = nopal_state(at);
+	struct nopal_lanes *waiting = &self->waiting;
 	struct nopal_lane_turn turn = { 0 };
 	struct nopal_segment *segment;
 
@@ -118,7 +148,8 @@ static void windowed_cc_drain(struct nopal_at at)
 
 static enum nopal_verdict windowed_cc_on_turn_end(struct nopal_at at, struct nopal_session *subject)
 {
-	struct nopal_lanes *waiting = nopal_state(at);
+	const struct windowed_cc *self = nopal_state(at);
+	const struct nopal_lanes *waiting = &self->waiting;
 	const struct nopal_queue *lane = waiting->lane;
 	uint32_t count;
 	bool room;
@@ -132,9 +163,16 @@ static enum nopal_verdict windowed_cc_on_turn_end(struct nopal_at at, struct nop
 	 * for the rate. */
 	count = lane[NOPAL_LANE_AGAIN].count + lane[NOPAL_LANE_URGENT].count +
 		lane[NOPAL_LANE_FIRST].count;
-	nopal_shared_set(at, WINDOWED_CC_APP_LIMITED,
-			 room && count <= nopal_shared_get(at, WINDOWED_CC_FLOW_BLOCKED));
+	windowed_cc_note_limit(at, room && count <= nopal_shared_get(at, WINDOWED_CC_FLOW_BLOCKED));
 	return NOPAL_CONTINUE;
+}
+
+static void windowed_cc_idle(struct nopal_at at)
+{
+	struct windowed_cc *self = nopal_state(at);
+
+	self->dry_until_ns = 0; /* rests in fewer bytes */
+	nopal_lanes_idle(at.session, &self->waiting);
 }
 
 const struct nopal_microprotocol nopal_windowed_cc = {
@@ -175,6 +213,6 @@ const struct nopal_microprotocol nopal_windowed_cc = {
 		NOPAL_ON(SEGMENT_DONE, windowed_cc_on_off_network, .kinds = NOPAL_CARRIED),
 		NOPAL_ON(TURN_END, windowed_cc_on_turn_end,
 			 .after = "flow_control|rate_mechanism")),
-	.state_size = sizeof(struct nopal_lanes),
-	.idle = idle_lanes,
+	.state_size = sizeof(struct windowed_cc),
+	.idle = windowed_cc_idle,
 };

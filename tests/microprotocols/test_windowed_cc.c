@@ -256,6 +256,43 @@ TEST(test_app_limited)
 	assert_int_equal(*limited, 0);
 }
 
+/* The last segment leaves, and `later_ns` after that the application has another one. */
+static int64_t limited_by_one_that_comes(int64_t later_ns)
+{
+	for (int i = 0; i < 3; i++)
+		bench_want(BENCH_BODY);
+	bench_turn_end();
+	assert_int_equal(*bench_shared("app_limited"), 0);
+	bench_done(bench.segment[0]);
+	bench_turn_end();
+	assert_int_equal(*bench_shared("app_limited"), 1);
+	bench_pass(later_ns);
+	bench_want(1);
+	return *bench_shared("app_limited");
+}
+
+/* One message waits at a time, and is there as soon as there is room. */
+TEST(test_an_application_that_sends_on_at_once_is_no_limit)
+{
+	assert_int_equal(limited_by_one_that_comes(0), 0);
+}
+
+TEST(test_an_application_that_sends_later_is_a_limit)
+{
+	assert_int_equal(limited_by_one_that_comes(1), 1);
+}
+
+TEST(test_a_resend_says_nothing_of_the_application)
+{
+	for (int i = 0; i < 3; i++)
+		bench_want(BENCH_BODY);
+	bench_turn_end();
+	bench_done(bench.segment[0]);
+	bench_turn_end();
+	bench_lose(bench.segment[1]);
+	assert_int_equal(*bench_shared("app_limited"), 1);
+}
+
 TEST(test_the_peers_window_is_not_ours)
 {
 	struct nopal_segment *segment = bench_segment(BENCH_BODY);
