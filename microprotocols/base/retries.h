@@ -17,9 +17,10 @@ struct retries {
 	NOPAL_NUMBER(name, retries.first_ns, "retry", TIME, "250ms", "1ms", "10s",                 \
 		     "wait for the first answer, doubled each time"),                              \
 		NOPAL_NUMBER(name, retries.max_ns, "retry_most", TIME, "2s", "1ms", "60s",         \
-			     "the longest wait for an answer"),                                    \
+			     "the longest wait for an answer", .waits = NOPAL_WAITS_LONGEST),      \
 		NOPAL_NUMBER(name, retries.attempts, "attempts", COUNT, "8", "1", "100",           \
-			     "requests without an answer before giving up"),                       \
+			     "requests without an answer before giving up",                        \
+			     .waits = NOPAL_WAITS_ATTEMPTS),                                       \
 		NOPAL_NUMBER(name, retries.linger_ns, "linger", TIME, "500ms", "0ms", "60s",       \
 			     "how long the side that acknowledged last still answers")
 

@@ -454,7 +454,8 @@ const struct nopal_microprotocol nopal_three_way = {
 	.parameters = NOPAL_PARAMETERS(
 		RETRIES_PARAMETERS(three_way),
 		NOPAL_NUMBER(three_way, silence_ns, "silence", TIME, "15s", "10ms", "10min",
-			     "after so much the peer is asked, `attempts` times, `retry` apart"),
+			     "after so much the peer is asked, `attempts` times, `retry` apart",
+			     .waits = NOPAL_WAITS_LONGEST),
 		NOPAL_NUMBER(three_way, backlog, "backlog", COUNT, "128", "1", "65536",
 			     "sessions half open at a listener, at most")),
 	.validate = retries_validate,

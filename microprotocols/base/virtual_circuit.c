@@ -366,7 +366,8 @@ const struct nopal_microprotocol nopal_virtual_circuit = {
 	.parameters = NOPAL_PARAMETERS(
 		RETRIES_PARAMETERS(virtual_circuit),
 		NOPAL_NUMBER(virtual_circuit, rendezvous_ns, "rendezvous", TIME, "30s", "1ms",
-			     "24h", "how long a session waits for a peer that is to open, too")),
+			     "24h", "how long a session waits for a peer that is to open, too",
+			     .waits = NOPAL_WAITS_LONGEST)),
 	.validate = retries_validate,
 	.shared = NOPAL_SHARED(
 		[VIRTUAL_CIRCUIT_LOCAL] = { "initial_local", NOPAL_WRITE, 1,

@@ -134,9 +134,9 @@ const struct nopal_microprotocol nopal_check_holds = {
 	NOPAL_DESCRIBE(check_holds, check, "watch the rules of the barriers on every segment"),
 	.provides = NOPAL_ROLES({ "checker" }),
 	.parameters_size = sizeof(struct check_holds_parameters),
-	.parameters = NOPAL_PARAMETERS(NOPAL_NUMBER(check_holds, stall_ns, "stall", TIME, "60s",
-						    "1ms", "24h",
-						    "how long segments may wait without any step")),
+	.parameters = NOPAL_PARAMETERS(NOPAL_NUMBER(
+		check_holds, stall_ns, "stall", TIME, "60s", "1ms", "24h",
+		"how long segments may wait without any step", .waits = NOPAL_WAITS_LONGEST)),
 	.attributes = NOPAL_ATTRIBUTES(
 		[CHECK_HOLDS_MARKS] = { "check_marks", NOPAL_WRITE,
 					"steps of the segment that check_holds saw",

@@ -178,9 +178,9 @@ const struct nopal_microprotocol nopal_rate_feedback = {
 	.needs = NOPAL_RELATIONS(
 		{ "rate_mechanism", "a mechanism has to keep to the receiver's rate" }),
 	.parameters_size = sizeof(struct rate_feedback_parameters),
-	.parameters =
-		NOPAL_PARAMETERS(NOPAL_NUMBER(rate_feedback, repeat, "repeat", TIME, "100ms", "1ms",
-					      "10s", "time until a rate is repeated, at first")),
+	.parameters = NOPAL_PARAMETERS(NOPAL_NUMBER(
+		rate_feedback, repeat, "repeat", TIME, "100ms", "1ms", "10s",
+		"time until a rate is repeated, at first", .waits = NOPAL_WAITS_DOUBLED)),
 	.shared = NOPAL_SHARED([RATE_FEEDBACK_RATE_BPS] = { "receiver_rate_bps", NOPAL_WRITE, 0,
 							    "the receiver's limit; 0: none" }),
 	.kinds = NOPAL_KINDS([RATE_FEEDBACK_RATE] = { "rate", NOPAL_KIND_CONTROL,

@@ -351,7 +351,8 @@ const struct nopal_microprotocol nopal_rts_cts = {
 		NOPAL_NUMBER(rts_cts, ahead, "ahead", SIZE, "64KiB", "0B", "1GiB",
 			     "asked for beyond what waits"),
 		NOPAL_NUMBER(rts_cts, repeat, "repeat", TIME, "100ms", "1ms", "10s",
-			     "time until a request is repeated, at first")),
+			     "time until a request is repeated, at first",
+			     .waits = NOPAL_WAITS_DOUBLED)),
 	.attributes =
 		NOPAL_ATTRIBUTES([HELD_CHARGE] = { "flow_charge", NOPAL_WRITE,
 						   "bytes of the buffer that the message takes" }),

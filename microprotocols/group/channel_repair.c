@@ -94,7 +94,8 @@ const struct nopal_microprotocol nopal_channel_repair = {
 			     "numbers after which a report goes at once"),
 		NOPAL_NUMBER(
 			channel_repair, patience_ns, "patience", TIME, "3s", "10ms", "10min",
-			"how long the cumulative ack of one that misses something may stay where it is"),
+			"how long the cumulative ack of one that misses something may stay where it is",
+			.waits = NOPAL_WAITS_LONGEST),
 		NOPAL_NUMBER(channel_repair, window, "window", COUNT, "262144", "64", "1048576",
 			     "numbers that the filter remembers")),
 	.attributes = NOPAL_ATTRIBUTES(

@@ -327,7 +327,7 @@ static const struct nopal_parameter semantic_order_parameters[] = {
 	NOPAL_NUMBER(semantic_order, delay_ns, "delay", TIME, "100ms", "0ms", "5s",
 		     "how long a message waits where nobody resends"),
 	NOPAL_NUMBER(semantic_order, patience_ns, "patience", TIME, "30s", "1ms", "1h",
-		     "the same where somebody does"),
+		     "the same where somebody does", .waits = NOPAL_WAITS_LONGEST),
 	NOPAL_NUMBER(semantic_order, waiting, "waiting", COUNT, "1024", "1", "65536",
 		     "messages that may wait"),
 	{ 0 },

@@ -111,7 +111,8 @@ const struct nopal_microprotocol nopal_retransmit = {
 	.parameters_size = sizeof(struct retransmit_parameters),
 	.parameters = NOPAL_PARAMETERS(
 		NOPAL_NUMBER(retransmit, attempts, "attempts", COUNT, "16", "1", "1000",
-			     "how often one segment may time out before the session gives up")),
+			     "how often one segment may time out before the session gives up",
+			     .waits = NOPAL_WAITS_ATTEMPTS)),
 	.moved = NOPAL_MOVED({ "copies", "remove it, and add resend_copies { copies = N }" },
 			     { "arq",
 			       "remove it: `always` is how retransmit works; for `unrepaired` add "

@@ -209,7 +209,7 @@ const struct nopal_microprotocol nopal_rtt_estimation = {
 		NOPAL_NUMBER(rtt_estimation, minimum_ns, "timeout_min", TIME, "200ms", "1ms", "1h",
 			     "the shortest timeout; longer than the peer may delay an ack"),
 		NOPAL_NUMBER(rtt_estimation, maximum_ns, "timeout_max", TIME, "60s", "1ms", "1h",
-			     "the longest timeout")),
+			     "the longest timeout", .waits = NOPAL_WAITS_LONGEST)),
 	.validate = rtt_estimation_validate,
 	.attributes = NOPAL_ATTRIBUTES([RTT_LATE] = { "late_left_ns", NOPAL_READ_OPTIONAL }),
 	.shared = NOPAL_SHARED(

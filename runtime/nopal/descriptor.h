@@ -125,6 +125,17 @@ enum nopal_unit {
 	NOPAL_ADDRESS,
 };
 
+/* Which parameters bound the time in which a session lets nothing happen, though it goes on: nothing
+ * new is on its way for a longest wait, and that as many times in a row as attempts may be in vain.
+ * Judges of runs that stand still wait for so long (tools/judge). */
+enum nopal_waits {
+	NOPAL_WAITS_NOT,
+	NOPAL_WAITS_LONGEST,   /* a time: the longest wait */
+	NOPAL_WAITS_DOUBLED,   /* a time: a wait that doubles, and at most */
+	NOPAL_WAITS_DOUBLINGS, /* a count: so often; where no part says this, six times */
+	NOPAL_WAITS_ATTEMPTS,  /* a count: waits in a row until the session gives up */
+};
+
 /* A key of the microprotocol's config section; the value is an int64_t at `offset` in its
  * parameters. */
 struct nopal_parameter {
@@ -135,6 +146,7 @@ struct nopal_parameter {
 	const char *min, *max; /* (optional) range, inclusive, as written */
 	const char *choices;   /* NOPAL_WORD: "reno|newreno|tahoe" */
 	bool wire;	       /* both peers must have the same value: part of the fingerprint */
+	uint8_t waits;	       /* (optional) enum nopal_waits */
 	const char *doc;
 };
 

@@ -61,6 +61,25 @@ says 'bytes verified *yes' out
 expect 1 ctp_minimal --messages 100 --link "corrupt 100%"
 says 'bytes verified *NO' out
 
+# Where losses in a row double the timeout to a minute and more, nobody is blamed for the wait.
+cat >"$work/slow.conf" <<-END
+	transport_driver {}
+	virtual_circuit {}
+	resize {}
+	sequenced_segments {}
+	positive_ack {}
+	retransmission_timer {}
+	retransmit {}
+	duplicate_ack {}
+	windowed_cc {}
+	tcp_congestion {}
+	reliable_fifo {}
+END
+for seed in 15 113 137; do
+	expect 0 "$work/slow.conf" --link "rate 100mbit delay 25ms loss 10%" --bytes 5MB \
+		--duration 1h --seed $seed
+done
+
 # A message that was not sent, or did not come, is not called well.
 expect 2 ctp_minimal --messages 0
 expect 0 bulk --duration 1ms

@@ -316,3 +316,57 @@ TEST(test_judge_says_it_in_words_and_json)
 	assert_non_null(json_object_get(object, "blamed"));
 	json_decref(object);
 }
+
+/* --------------------------------------------------------------- standing still */
+
+static struct judge_patience patience_of(const char *config)
+{
+	struct nopal_plan *other = rig_plan(config);
+	struct judge_patience patience;
+
+	assert_non_null(other);
+	patience = judge_patience(other);
+	nopal_plan_unref(other);
+	return patience;
+}
+
+static void may_wait(const char *config, int64_t seconds, int64_t all_seconds)
+{
+	struct judge_patience patience = patience_of(config);
+
+	assert_int_equal(patience.wait_ns / NOPAL_SECOND, seconds);
+	assert_int_equal(patience.all_ns / NOPAL_SECOND, all_seconds);
+}
+
+#define NUMBERED "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
+#define TIMED	 NUMBERED "positive_ack {}\nretransmission_timer { timeout_max = 90s }\n"
+
+TEST(test_a_run_may_wait_as_long_as_its_timers)
+{
+	may_wait("transport_driver {}\nfixed_size {}\n", 0, 0);
+	may_wait(TIMED, 90, 90);
+	may_wait(TIMED "keep_alive { timeout = 2min }\n", 120, 120);
+}
+
+TEST(test_a_run_may_wait_for_each_attempt)
+{
+	may_wait(TIMED "retransmit {}\n", 90, 16 * 90);
+	may_wait(TIMED "retransmit { attempts = 3 }\n", 90, 3 * 90);
+}
+
+TEST(test_a_run_may_wait_for_doubled_waits)
+{
+	may_wait(NUMBERED "go_back_n { timeout = 10s  backoff = 3  attempts = 2 }\n", 80, 160);
+	may_wait(NUMBERED "xon_xoff { probe = 2s }\n", 128, 128);
+}
+
+TEST(test_the_longest_waits_are_a_number)
+{
+	struct judge_patience patience =
+		patience_of(NUMBERED "positive_ack {}\nretransmission_timer {}\n"
+				     "retransmit { attempts = 1000 }\n"
+				     "keep_alive { timeout = 48h }\n");
+
+	assert_true(patience.all_ns > patience.wait_ns);
+	assert_true(patience.all_ns <= 1000 * 24 * 3600 * NOPAL_SECOND);
+}

@@ -126,6 +126,12 @@ void judge(const struct nopal_plan *plan, const struct judge_facts *facts,
 	   struct judgement *ret_judgement);
 /* The parameter that bounds a promise, in its unit; 0: none does. */
 int64_t judge_bound(const struct nopal_plan *plan, const struct nopal_guarantee *one);
+/* How long sessions of the plan may stand still and go on all the same. */
+struct judge_patience {
+	int64_t wait_ns; /* and transmit nothing */
+	int64_t all_ns;	 /* and transmit nothing new */
+};
+struct judge_patience judge_patience(const struct nopal_plan *plan);
 /* Are there so many datagrams or wake-ups, for the data, that the run is not to go on? */
 bool judge_storms(const struct judge_facts *facts);
 bool judge_is_broken(const struct judgement *judgement);

@@ -40,6 +40,13 @@ static void tick(void *user)
 	tick_later(run);
 }
 
+/* A duration that nobody asked for does not cut off a run that stands still before it is judged. */
+static bool is_over(struct sim_run *run)
+{
+	return nopal_world_now(run->world) >= run->options.duration_ns &&
+	       (run->options.duration_given || !sim_judge_waits(run));
+}
+
 /* Where nothing happens before it is over, the time is the duration's. */
 static void run_world(struct sim_run *run)
 {
@@ -51,14 +58,14 @@ static void run_world(struct sim_run *run)
 	if (run->options.jsonl)
 		tick_later(run);
 	/* Without a handshake nothing says that the receiver is done. */
-	while (nopal_world_now(run->world) < end_ns &&
+	while (!is_over(run) &&
 	       (run->senders_left || run->receivers_left || connectionless) &&
 	       (more = nopal_sim_step(run->world)) &&
 	       (!sim_judge_is_due(run) || sim_judge_goes_on(run)))
 		continue;
 	if (!more)
 		sim_judge_idle(run);
-	if (nopal_world_now(run->world) >= end_ns)
+	if (nopal_world_now(run->world) >= end_ns && run->last_ns < end_ns)
 		run->last_ns = end_ns;
 	sim_traffic_finish(run);
 }
@@ -292,7 +299,8 @@ static const struct tool_option sim_table[] = {
 	TOOL_WITH_OPTION,
 	{ "seed", 0, "N", "seed of all that is random; default: 1" },
 	{ "seeds", 0, "A..B", "a run for each seed, and a table of medians and spreads" },
-	{ "duration", 0, "TIME", "virtual time to stop at; default: 300s" },
+	{ "duration", 0, "TIME",
+	  "virtual time to stop at; default: 300s, or longer for a standstill" },
 	{ "trace", 't', "FILE", "write a trace, see `nopal trace`" },
 	{ "trace-detail", 0, "packets|events",
 	  "what to trace, also in the trace hash; default: packets" },

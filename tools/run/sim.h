@@ -119,8 +119,10 @@ struct sim_progress {
 	int64_t at_ns;
 	uint64_t marked_steps, transmissions;
 	struct nopal_link_counters link;
-	int64_t patience_ns; /* 0: the run has not begun */
-	uint64_t steps;	     /* all of the run */
+	struct judge_patience patience; /* 0: the run has not begun */
+	uint64_t tries;			/* transmissions, resends among them, up to */
+	int64_t tried_ns;		/* this time */
+	uint64_t steps;			/* all of the run */
 };
 
 /* Receives what is sent to one host by the flows of one pair. */
@@ -242,8 +244,10 @@ static inline bool sim_judge_is_due(struct sim_run *run)
 	struct sim_progress *progress = &run->progress;
 
 	return ++progress->steps % SIM_JUDGE_STEPS == 0 ||
-	       nopal_world_now(run->world) >= progress->at_ns + progress->patience_ns;
+	       nopal_world_now(run->world) >= progress->tried_ns + progress->patience.wait_ns;
 }
+/* Has nothing new happened for long, though not for long enough to be judged? */
+bool sim_judge_waits(const struct sim_run *run);
 /* Nothing is left to happen. */
 void sim_judge_idle(struct sim_run *run);
 /* The holds of a session when it ended, or holds when the run does. */

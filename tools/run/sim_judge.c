@@ -4,7 +4,8 @@
  *
  * Both ends are seen: what was sent is held against what came.  A run that stands still is cut:
  * nothing is left to happen, or nothing new has happened for long, be it in virtual time or in
- * steps.  Where a promise is broken, or a session ended badly, the same run is made again, watched,
+ * steps.  It is long where no timer of the plan waits longer (judge_patience()): without any
+ * transmission for the longest wait, or with resends alone for as many waits as attempts.  Where a promise is broken, or a session ended badly, the same run is made again, watched,
  * and its deeds say who did it: the same seed is the same run.  A run of several configs is not: one
  * plan is watched in a world.
  */
@@ -18,7 +19,7 @@
 enum {
 	STUCK_STEPS = 500000,	/* without anything new */
 	STUCK_ROUND_TRIPS = 50, /* round trips: */
-	STUCK_SECONDS = 60,	/* and so long besides */
+	STUCK_SECONDS = 60,	/* where no timer waits longer */
 
 	PACKET_BITS = 1500 * 8,
 	AGAIN_MAX = 100000000, /* bytes of a run that is made once more */
@@ -65,7 +66,7 @@ static int64_t link_trip_ns(const struct nopal_link *link)
 }
 
 /* First transmissions are something new, too: a long message takes many. */
-static uint64_t transmissions(const struct sim_run *run)
+static uint64_t transmissions(const struct sim_run *run, bool resends)
 {
 	uint64_t count = 0;
 
@@ -76,7 +77,7 @@ static uint64_t transmissions(const struct sim_run *run)
 		if (!session)
 			continue;
 		counters = nopal_session_counters(session);
-		count += counters->transmissions - counters->resends;
+		count += counters->transmissions - (resends ? 0 : counters->resends);
 	}
 	return count;
 }
@@ -94,26 +95,57 @@ static int64_t later(int64_t one, int64_t other)
 	return one > other ? one : other;
 }
 
-static void progress_mark(struct sim_run *run)
+/* Of all plans, and of the way: what is on it may come yet. */
+static struct judge_patience patience_of(const struct sim_run *run)
 {
-	struct sim_progress *progress = &run->progress;
 	const struct sim_options *options = &run->options;
-	int64_t trip_ns = 0, interval_ns = 0;
+	struct judge_patience patience = { STUCK_SECONDS * NOPAL_SECOND,
+					   STUCK_SECONDS * NOPAL_SECOND };
+	int64_t trip_ns = 0, interval_ns = 0, way_ns;
 
 	for (unsigned i = 0; i < options->link_count; i++)
 		trip_ns = later(trip_ns, link_trip_ns(&options->forward[i]) +
 						 link_trip_ns(&options->reverse[i]));
-	for (unsigned i = 0; i < run->load_count; i++)
+	for (unsigned i = 0; i < run->load_count; i++) {
+		struct judge_patience plan = judge_patience(run->loads[i].plan);
+
+		patience.wait_ns = later(patience.wait_ns, plan.wait_ns);
+		patience.all_ns = later(patience.all_ns, plan.all_ns);
 		interval_ns =
 			later(interval_ns, run->loads[i].interval_ns + run->loads[i].start_ns);
+	}
+	way_ns = STUCK_ROUND_TRIPS * trip_ns + interval_ns;
+	return (struct judge_patience){ patience.wait_ns + way_ns, patience.all_ns + way_ns };
+}
+
+static void progress_mark(struct sim_run *run)
+{
+	struct sim_progress *progress = &run->progress;
 
 	progress->marked = progress->count;
-	progress->at_ns = nopal_world_now(run->world);
-	progress->patience_ns =
-		STUCK_SECONDS * NOPAL_SECOND + STUCK_ROUND_TRIPS * trip_ns + interval_ns;
+	progress->at_ns = progress->tried_ns = nopal_world_now(run->world);
+	progress->patience = patience_of(run);
 	progress->marked_steps = progress->steps;
-	progress->transmissions = transmissions(run);
+	progress->transmissions = transmissions(run, false);
+	progress->tries = transmissions(run, true);
 	progress->link = link_of(run);
+}
+
+/* Has it stood still for longer than its plan may? */
+static bool stands_still(struct sim_run *run)
+{
+	struct sim_progress *progress = &run->progress;
+	int64_t now_ns = nopal_world_now(run->world);
+	uint64_t tries = transmissions(run, true);
+
+	if (progress->steps - progress->marked_steps >= STUCK_STEPS)
+		return true;
+	if (tries != progress->tries) {
+		progress->tries = tries;
+		progress->tried_ns = now_ns;
+	}
+	return now_ns >= progress->tried_ns + progress->patience.wait_ns ||
+	       now_ns >= progress->at_ns + progress->patience.all_ns;
 }
 
 bool sim_judge_misses(const struct sim_receiver *receiver, uint64_t number)
@@ -201,15 +233,15 @@ bool sim_judge_goes_on(struct sim_run *run)
 		facts_of_flow(&facts, &run->flows[i]);
 	if (judge_storms(&facts))
 		return false;
-	if (!progress->patience_ns || progress->count != progress->marked) {
+	if (!progress->patience.wait_ns || progress->count != progress->marked) {
 		progress_mark(run);
 		return true;
 	}
-	if (steps < STUCK_STEPS && waited_ns < progress->patience_ns)
+	if (!stands_still(run))
 		return true;
 	/* New data left; or the link takes what comes and lets nothing through. */
 	link = link_of(run);
-	if (transmissions(run) != progress->transmissions ||
+	if (transmissions(run, false) != progress->transmissions ||
 	    (link.entered != progress->link.entered &&
 	     link.delivered == progress->link.delivered)) {
 		progress_mark(run);
@@ -225,6 +257,14 @@ bool sim_judge_goes_on(struct sim_run *run)
 			 steps, waited_ns / NOPAL_MILLISECOND);
 	stuck(run, how);
 	return false;
+}
+
+bool sim_judge_waits(const struct sim_run *run)
+{
+	const struct sim_progress *progress = &run->progress;
+
+	return progress->patience.wait_ns && progress->count == progress->marked &&
+	       nopal_world_now(run->world) - progress->at_ns >= STUCK_SECONDS * NOPAL_SECOND;
 }
 
 void sim_judge_idle(struct sim_run *run)
