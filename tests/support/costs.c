@@ -53,6 +53,7 @@ static const struct network {
 	{ "20 % loss", "rate 20mbit delay 20ms loss 20%", &transfer },
 	{ "acks that get lost", "fwd: delay 20ms rev: delay 20ms loss 40%", &transfer },
 	{ "marks in place of loss", "rate 4mbit delay 20ms limit 40 loss 2% ecn", &transfer },
+	{ "a full queue on a slow link", "rate 500kbit delay 50ms limit 5", &heavy },
 };
 enum { NETWORKS = sizeof(networks) / sizeof(*networks) };
 _Static_assert((int)NETWORKS <= (int)COSTS_NETWORKS, "each has its sample");

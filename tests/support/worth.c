@@ -15,6 +15,8 @@ const char *const worth_words[WORTHS] = {
 	[WORTH_OWN_TEST] = "its own test",	[WORTH_NOTHING] = "nothing",
 };
 
+enum { GATHERED_PORT = 1000 };
+
 /* --------------------------------------------------------------------- promises */
 
 /* Classes of messages that are promised something else: by property. */
@@ -70,6 +72,35 @@ static bool has_property_less(const struct nopal_plan *with, const struct nopal_
 	return false;
 }
 
+/* Does a group take one host so many times?  Nothing has to arrive. */
+static bool gathers(struct nopal_plan *plan, unsigned times)
+{
+	static const struct nopal_callbacks nobody = { .opened = NULL };
+	struct nopal_world *world = nopal_sim_new(1);
+	struct nopal_session *group;
+	struct nopal_address host;
+	unsigned taken = 0;
+
+	nopal_sim_address(nopal_sim_host(world), GATHERED_PORT, &host);
+	group = nopal_session_open(&(struct nopal_open){
+		.endpoint = nopal_sim_endpoint(world, 0, 0), .plan = plan, .callbacks = &nobody });
+	assert_non_null(group);
+	for (unsigned i = 0; i < times; i++)
+		taken += nopal_destination_add(group, &host) >= 0;
+	nopal_world_free(world);
+	return taken == times;
+}
+
+/* A group may have a host once, or several streams to it. */
+static bool gathers_less(struct nopal_plan *with, struct nopal_plan *without,
+			 struct worth_line *line)
+{
+	if (!with->destinations || !gathers(with, 2) || gathers(without, 2))
+		return false;
+	snprintf(line->loss, sizeof(line->loss), "a host given twice has one stream, not two");
+	return true;
+}
+
 /* ------------------------------------------------------------------------- a line */
 
 /* A name, or a text with a newline; NULL: the first problem is the line's loss. */
@@ -96,26 +127,18 @@ static bool costs_less(struct costs *with, const char *text, struct worth_line *
 	return less;
 }
 
-/* The test that shows the worth of a line where no network here can; NULL: one should. */
-static const char *shown_by(const char *config, const struct nopal_microprotocol *microprotocol)
+/* Is it for paths that no network here is? */
+static bool has_own_test(const struct nopal_microprotocol *microprotocol)
 {
-	static const char *const lines[][3] = {
-		{ "fresh", "duplicate_ack", "goodput over a full queue: reproduce udtcp-fig7" },
-		{ "one_to_many_streams", "host_streams", "a host given twice: test host_streams" },
-	};
 	const struct nopal_role *role = microprotocol->provides;
 
-	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
-		if (strcmp(config, lines[i][0]) == 0 &&
-		    strcmp(microprotocol->name, lines[i][1]) == 0)
-			return lines[i][2];
 	for (; role && role->name; role++)
 		if (strcmp(role->name, "path_model_modifier") == 0)
-			return "see the test of its name";
-	return NULL;
+			return true;
+	return false;
 }
 
-static enum worth worth_of(struct costs *with, const char *text, const struct nopal_plan *plan,
+static enum worth worth_of(struct costs *with, const char *text, struct nopal_plan *plan,
 			   struct worth_line *line)
 {
 	struct nopal_plan *rest = plan_of(text, line);
@@ -123,7 +146,8 @@ static enum worth worth_of(struct costs *with, const char *text, const struct no
 
 	if (!rest)
 		return WORTH_REFUSED;
-	if (promises_less(plan, rest, line) || has_property_less(plan, rest, line))
+	if (promises_less(plan, rest, line) || has_property_less(plan, rest, line) ||
+	    gathers_less(plan, rest, line))
 		worth = WORTH_PROMISE;
 	else if (costs_less(with, text, line))
 		worth = WORTH_COST;
@@ -160,12 +184,11 @@ static void judge_layer(struct costs *costs, const struct nopal_plan *plan,
 			.layer = layer->name,
 			.name = layer->members[i].microprotocol->name,
 		};
-		const char *shown = shown_by(costs->config, layer->members[i].microprotocol);
 		char *without;
 
-		if (shown) {
+		if (has_own_test(layer->members[i].microprotocol)) {
 			line.worth = WORTH_OWN_TEST;
-			snprintf(line.loss, sizeof(line.loss), "%s", shown);
+			snprintf(line.loss, sizeof(line.loss), "see the test of its name");
 			told(&line, user);
 			continue;
 		}

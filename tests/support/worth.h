@@ -3,9 +3,10 @@
  * worth.h -- what a microprotocol of a config is worth: what changes without its line.
  *
  * The checker refuses the rest; or the rest promises less, or has a property less that an
- * application may give a message; or, on some network, it costs more.  The first of these that
- * holds is the line's worth.  A part that modifies a congestion policy is for paths that the
- * networks here are not: each such part has a test of its own, with it and without it.
+ * application may give a message, or has one stream to a host of a group in place of several; or,
+ * on some network, it costs more.  The first of these that holds is the line's worth.  A part that
+ * modifies a congestion policy is for paths that the networks here are not: each such part has a
+ * test of its own, with it and without it.
  */
 #ifndef NOPAL_TEST_WORTH_H
 #define NOPAL_TEST_WORTH_H
