@@ -18,6 +18,15 @@ struct nopal_connection;
 struct nopal_listener;
 struct nopal_connection *nopal_dial(const char *config, const char *address, int64_t timeout_ns,
 				    struct nopal_problems *problems);
+/* The same with a first message, which is sent before the session opens, as with the property
+ * `early`: with early_data it travels in the first datagram where an earlier connection of this
+ * process, with the same config to the same address, was given a ticket; else it follows the
+ * handshake.  The calling process may be killed and started again, or the listener: whoever acts on
+ * the message had better do no harm when it acts twice.  The wait for ticket 0 tells its outcome.
+ * NULL also where the message cannot be sent, as nopal_send() says. */
+struct nopal_connection *nopal_dial_early(const char *config, const char *address,
+					  const void *bytes, size_t length, int64_t timeout_ns,
+					  struct nopal_problems *problems);
 /* Both sides call it, each with the other's address: see struct nopal_open. */
 struct nopal_connection *nopal_rendezvous(const char *config, const char *local, const char *peer,
 					  int64_t timeout_ns, struct nopal_problems *problems);

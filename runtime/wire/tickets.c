@@ -68,3 +68,19 @@ bool nopal__tickets_recall(const struct nopal_world *world, const struct nopal_a
 		}
 	return false;
 }
+
+void nopal__tickets_merge(struct nopal_tickets **into, const struct nopal_tickets *from)
+{
+	if (from && !*into)
+		*into = calloc(1, sizeof(**into));
+	for (uint32_t i = 0; from && *into && i < TICKETS_ROOM; i++) {
+		const struct ticket_record *record = &from->record[i];
+		struct ticket_record *place;
+
+		if (!record->ticket.given_ns)
+			continue;
+		place = record_for(*into, &record->peer, record->fingerprint);
+		if (!place->ticket.given_ns || place->kept_ns < record->kept_ns)
+			*place = *record;
+	}
+}

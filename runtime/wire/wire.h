@@ -285,6 +285,9 @@ void nopal__tickets_keep(struct nopal_world *world, const struct nopal_address *
 bool nopal__tickets_recall(const struct nopal_world *world, const struct nopal_address *peer,
 			   uint64_t fingerprint, struct nopal_ticket *ret_ticket,
 			   int64_t *ret_age_ns);
+/* Adds those of another world with the same clock, the newer one of two; `*into` is made by calloc
+ * where there is none yet. */
+void nopal__tickets_merge(struct nopal_tickets **into, const struct nopal_tickets *from);
 
 /* --------------------------------- measurements of paths, kept: path_cache.c */
 

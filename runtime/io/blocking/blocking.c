@@ -43,24 +43,15 @@ static void why_it_ended(const struct nopal_connection *connection, struct nopal
 			   connection->end_text ? connection->end_text : "the session ended");
 }
 
-static struct nopal_connection *dial(const char *config, const struct nopal_address *local,
-				     const struct nopal_address *peer, bool rendezvous,
-				     int64_t timeout_ns, struct nopal_problems *problems)
+/* Starts the hub, and waits until the session is open; NULL: it is not, and the connection is
+ * gone. */
+static struct nopal_connection *wait_until_open(struct nopal_connection *connection,
+						int64_t timeout_ns, struct nopal_problems *problems)
 {
-	struct nopal_plan *plan = nopal_plan_load(config, NULL, problems);
-	struct nopal_connection *connection;
 	enum blocking_life life;
 	int64_t deadline_ns;
 
-	if (plan && rendezvous && !nopal_plan_can_rendezvous(plan)) {
-		nopal_problems_add(problems, nopal_plan_info(plan)->name, 0,
-				   "take one with virtual_circuit and one destination",
-				   "peers cannot meet with this composition");
-		nopal_plan_unref(plan);
-		return NULL;
-	}
-	connection = plan ? nopal__blocking_dial(plan, local, peer, rendezvous, problems) : NULL;
-	if (!connection || !nopal__blocking_hub_start(connection->hub, problems))
+	if (!nopal__blocking_hub_start(connection->hub, problems))
 		return NULL;
 	deadline_ns = nopal__blocking_deadline(timeout_ns);
 	pthread_mutex_lock(&connection->hub->lock);
@@ -80,6 +71,24 @@ static struct nopal_connection *dial(const char *config, const struct nopal_addr
 	return NULL;
 }
 
+static struct nopal_connection *dial(const char *config, const struct nopal_address *local,
+				     const struct nopal_address *peer, bool rendezvous,
+				     int64_t timeout_ns, struct nopal_problems *problems)
+{
+	struct nopal_plan *plan = nopal_plan_load(config, NULL, problems);
+	struct nopal_connection *connection;
+
+	if (plan && rendezvous && !nopal_plan_can_rendezvous(plan)) {
+		nopal_problems_add(problems, nopal_plan_info(plan)->name, 0,
+				   "take one with virtual_circuit and one destination",
+				   "peers cannot meet with this composition");
+		nopal_plan_unref(plan);
+		return NULL;
+	}
+	connection = plan ? nopal__blocking_dial(plan, local, peer, rendezvous, problems) : NULL;
+	return connection ? wait_until_open(connection, timeout_ns, problems) : NULL;
+}
+
 struct nopal_connection *nopal_dial(const char *config, const char *address, int64_t timeout_ns,
 				    struct nopal_problems *problems)
 {
@@ -89,6 +98,26 @@ struct nopal_connection *nopal_dial(const char *config, const char *address, int
 		return NULL;
 	nopal_address_set_any(&local, &peer);
 	return dial(config, &local, &peer, false, timeout_ns, problems);
+}
+
+struct nopal_connection *nopal_dial_early(const char *config, const char *address,
+					  const void *bytes, size_t length, int64_t timeout_ns,
+					  struct nopal_problems *problems)
+{
+	struct nopal_address peer, local = { .port = 0 };
+	struct nopal_connection *connection;
+	struct nopal_plan *plan;
+
+	if (nopal_address_parse(address, &peer, problems))
+		return NULL;
+	nopal_address_set_any(&local, &peer);
+	plan = nopal_plan_load(config, NULL, problems);
+	connection = plan ? nopal__blocking_dial(plan, &local, &peer, false, problems) : NULL;
+	if (connection && !nopal__blocking_say_early(connection, bytes, length, problems)) {
+		nopal__blocking_hub_free(connection->hub);
+		return NULL;
+	}
+	return connection ? wait_until_open(connection, timeout_ns, problems) : NULL;
 }
 
 struct nopal_connection *nopal_rendezvous(const char *config, const char *local, const char *peer,

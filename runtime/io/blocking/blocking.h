@@ -3,9 +3,9 @@
  * blocking.h -- private to the blocking calls: hubs, connections and rings.
  *
  * blocking_hub.c is the work of the loop's thread, blocking.c the calls that other threads make,
- * blocking_many.c both for connections to many, blocking_look.c descriptors and counters,
- * blocking_set.c sets of connections, blocking_file.c files.  All fields are under the hub's lock, except fields marked as
- * the loop's own or the set's.
+ * blocking_many.c both for connections to many, blocking_early.c early data, blocking_look.c
+ * descriptors and counters, blocking_set.c sets of connections, blocking_file.c files.  All fields
+ * are under the hub's lock, except fields marked as the loop's own or the set's.
  */
 #ifndef NOPAL_BLOCKING_H
 #define NOPAL_BLOCKING_H
@@ -178,6 +178,14 @@ int nopal__blocking_sign_fd(struct blocking_sign *sign, bool ready);
 void nopal__blocking_sign_close(struct blocking_sign *sign);
 /* In the loop's thread, while there is a session. */
 void nopal__blocking_copy_info(struct nopal_connection *connection);
+
+/* blocking_early.c: tickets of earlier connections, before the session opens, and for later ones,
+ * when it has. */
+void nopal__blocking_recall_tickets(struct blocking_hub *hub);
+void nopal__blocking_keep_tickets(struct blocking_hub *hub);
+/* A message that may travel early, before the hub has its thread; false: a problem was added. */
+bool nopal__blocking_say_early(struct nopal_connection *connection, const void *bytes,
+			       size_t length, struct nopal_problems *problems);
 
 /* blocking_set.c; the lock is held. */
 void nopal__blocking_show_member(struct blocking_member *member, unsigned events);

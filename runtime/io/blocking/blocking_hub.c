@@ -190,6 +190,7 @@ static void blocking_on_opened(struct nopal_session *session, void *user)
 
 	if (connection->many && nopal_destinations(session, &info, 1) == 1)
 		nopal__blocking_on_destination(session, &info, connection);
+	nopal__blocking_keep_tickets(connection->hub);
 	pthread_mutex_lock(&connection->hub->lock);
 	connection->life = BLOCKING_OPEN;
 	pthread_cond_broadcast(&connection->hub->changed);
@@ -505,6 +506,7 @@ struct nopal_connection *nopal__blocking_dial(struct nopal_plan *plan,
 		return NULL;
 	if (connection) {
 		connection->many = hub->destination != 0;
+		nopal__blocking_recall_tickets(hub);
 		session = nopal_session_open(&(struct nopal_open){ .endpoint = hub->endpoint,
 								   .plan = plan,
 								   .peer = peer,
