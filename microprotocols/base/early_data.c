@@ -35,6 +35,9 @@
  * listener's cookie for a refusal, and sends the messages again.  A message keeps its place in the
  * order of sending: none that was sent behind one that has to wait is early.  It passes no other
  * microprotocol, so one with any other property waits.
+ *
+ * Nothing travels early in streams and to many, whose messages are segments here; beside aead without
+ * a psk_file; and in a rendezvous, where neither side listens: its messages wait for the session.
  */
 #include <string.h>
 
@@ -292,12 +295,16 @@ static bool early_data_agreed(struct nopal_at at, const struct nopal_opening *op
 			why, __VA_ARGS__                                                           \
 	}
 
+/* Beside secrets nothing travels early without a key that both had before. */
+#define EARLY_DATA_KEYED                                                                           \
+	.with = "confidentiality", .where = NOPAL_OPENING, .where_has = NOPAL_KNOWN_PEER
+
 /* The same for what may travel early by its property, or by the parameter. */
 static const struct nopal_promise early_data_promises[] = {
 	EARLY_DATA_LOWERS(EARLY_DATA_BECAUSE, .without = "confidentiality", .of = "early"),
-	EARLY_DATA_LOWERS(EARLY_DATA_NOT_SECRET, .with = "confidentiality", .of = "early"),
+	EARLY_DATA_LOWERS(EARLY_DATA_NOT_SECRET, EARLY_DATA_KEYED, .of = "early"),
 	EARLY_DATA_LOWERS(EARLY_DATA_BECAUSE, .without = "confidentiality", .when = "all"),
-	EARLY_DATA_LOWERS(EARLY_DATA_NOT_SECRET, .with = "confidentiality", .when = "all"),
+	EARLY_DATA_LOWERS(EARLY_DATA_NOT_SECRET, EARLY_DATA_KEYED, .when = "all"),
 	{ 0 },
 };
 
@@ -305,8 +312,10 @@ const struct nopal_microprotocol nopal_early_data = {
 	NOPAL_DESCRIBE(early_data, base,
 		       "early data (0-RTT): messages in the first datagram, behind a replay guard"),
 	.provides = NOPAL_ROLES({ "early_data", true }),
-	.needs = NOPAL_RELATIONS({ "virtual_circuit", "its request carries the messages" },
-				 { "application", "messages of another layer are its segments" }),
+	.needs = NOPAL_RELATIONS(
+		{ "virtual_circuit", "its request carries the messages" },
+		{ "application",
+		  "messages of a layer above, of streams or to many, do not travel early" }),
 	.excludes = NOPAL_RELATIONS(
 		{ "jitter", "an early message has no place in the schedule of a play-out" },
 		{ "tag_matching", "an early message waits for no receive" }),
@@ -325,7 +334,7 @@ const struct nopal_microprotocol nopal_early_data = {
 			     "every message may travel early, whatever its property says")),
 	.attributes = NOPAL_ATTRIBUTES(
 		[EARLY_DATA_MARK] = { "early", NOPAL_PROPERTY,
-				      "not 0: may travel before the session is open" }),
+				      "not 0: may travel before the session is open; beside aead, where that has a psk_file" }),
 	.raises = NOPAL_RAISES("SESSION_BROKEN"),
 	.state_size = sizeof(struct early_data),
 	.extension =

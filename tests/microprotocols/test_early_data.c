@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "support/early.h"
+#include "support/rendezvous.h"
 
 #define BASE                                                                                       \
 	"transport_driver {}\nresize {}\nvirtual_circuit {}\nsequenced_segments {}\n"              \
@@ -488,4 +489,72 @@ TEST(test_a_cookie_after_the_window_ends_the_session)
 	assert_int_equal(early.rig.opener.ended, 1);
 	assert_int_equal(early.rig.opener.end, NOPAL_UNREACHABLE);
 	assert_non_null(strstr(early.rig.opener.end_text, "delivered"));
+}
+
+/* ------------------------------------------------------ where nothing is early */
+
+static bool is_good(const char *config)
+{
+	struct nopal_problems problems = { 0 };
+	struct nopal_plan *plan = nopal_plan_parse(config, "early.conf", NULL, &problems);
+
+	nopal_plan_unref(plan);
+	nopal_problems_fini(&problems);
+	return plan != NULL;
+}
+
+TEST(test_streams_and_groups_are_refused_early_data)
+{
+	assert_true(is_good("extends = \"bulk\"\nearly_data {}\n"));
+	assert_false(is_good("extends = \"streams\"\nlayer \"flow\" { early_data {} }\n"));
+	assert_false(is_good("extends = \"streams\"\nlayer \"stream\" { early_data {} }\n"));
+	assert_false(is_good(
+		"extends = \"one_to_many_all\"\nlayer \"destination\" { early_data {} }\n"));
+	assert_false(is_good("extends = \"one_to_many_all\"\nlayer \"group\" { early_data {} }\n"));
+}
+
+/* The opening that early messages are promised. */
+static unsigned opening_promised(const char *config)
+{
+	struct nopal_plan *plan = rig_plan(config);
+	struct nopal_service service;
+
+	nopal_plan_service(plan, 0, "early", &service);
+	nopal_plan_unref(plan);
+	return service.quality[NOPAL_OPENING].value;
+}
+
+TEST(test_without_a_key_of_before_no_promise_is_lowered)
+{
+	char config[1024], path[] = "/tmp/nopal-early-XXXXXX";
+
+	assert_int_equal(opening_promised(EARLY), NOPAL_AGREED);
+	assert_int_equal(opening_promised(BASE "early_data {}\naead {}\n"),
+			 NOPAL_AGREED | NOPAL_PROVEN);
+	keyed(config, sizeof(config), path);
+	assert_int_equal(opening_promised(config), NOPAL_AGREED | NOPAL_KNOWN_PEER);
+	unlink(path);
+}
+
+/* Each has a ticket, or may have, of the first session, in which it did not listen. */
+TEST(test_in_a_rendezvous_messages_wait)
+{
+	static const char all_early[] = BASE "early_data { all = on }\n";
+
+	rendezvous_begin(all_early, all_early, "delay 10ms", 3);
+	for (uint32_t session = 0; session < 2; session++) {
+		rendezvous.side[0].ended = rendezvous.side[1].ended = 0;
+		rendezvous_open(0);
+		rendezvous_say(0, "hello");
+		rendezvous_run(NOPAL_SECOND);
+		assert_int_equal(rendezvous.side[1].delivered, session);
+		rendezvous_open(1);
+		rendezvous_run(NOPAL_SECOND);
+		assert_int_equal(rendezvous.side[1].delivered, session + 1);
+		rendezvous_expect_good_end();
+	}
+	for (int who = 0; who < 2; who++)
+		assert_int_equal(
+			nopal_endpoint_counters(rendezvous.side[who].endpoint)->early_admitted, 0);
+	rendezvous_end();
 }
