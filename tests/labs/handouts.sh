@@ -4,7 +4,7 @@
 # line of a README.md is run with the reference, and what stands below it held against its output.
 # Each config is checked: no warning, but for the one that is to be repaired.
 set -eu
-nopal=$1 source=$2 objects=$3
+nopal=$(cd "$(dirname "$1")" && pwd)/$(basename "$1") source=$2 objects=$3
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export NOPAL_FUSED=off
