@@ -32,6 +32,7 @@ static const char html_style[] =
 	"p{margin:.4rem 0}\n"
 	"code,pre,time{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"
 	"\"DejaVu Sans Mono\",monospace}\n"
+	"table{overflow-wrap:normal}\n"
 	".over,.soft{color:var(--soft);font-size:.9rem;margin:0}\n"
 	".verdict{display:inline-block;padding:.15rem .75rem;border-radius:1rem;font-weight:650;"
 	"font-size:.95rem}\n"
