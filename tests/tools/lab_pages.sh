@@ -16,17 +16,19 @@ trap 'exit 1' INT TERM
 
 NOPAL_LAB_PAGES=$folder "$1" >"$folder/said" 2>&1 || { cat "$folder/said"; exit 1; }
 [ "$(ls "$folder"/*.html | wc -l)" -ge 3 ] || { echo "no pages"; exit 1; }
-python3 "$here/browser.py" "$browser" "$folder"/*.html
-
-cat >"$folder/bad.html" <<'PAGE'
+mkdir "$folder/faulty"
+cat >"$folder/faulty/bad.html" <<'PAGE'
 <!doctype html><title>a bad page</title>
 <p style="color: #bbb; background: #fff">pale</p>
 <p style="width: 900px">wide</p>
 <img src="http://127.0.0.1:9/picture.png" alt="from elsewhere">
 <script>nothing()</script>
 PAGE
-said=$(python3 "$here/browser.py" "$browser" "$folder/bad.html") && fault=1
+python3 "$here/browser.py" "$browser" "$folder"/*.html --faulty "$folder/faulty/bad.html" \
+	>"$folder/said" || fault=$?
+[ "${fault:-0}" != 77 ] || { cat "$folder/said"; exit 77; }
 for word in 'pale letters: pale' 'pixels wide' 'asks for http' 'nothing is not'; do
-	echo "$said" | grep -q "$word" || { echo "not noticed: $word"; fault=1; }
+	grep -q "faulty/bad.html, .*$word" "$folder/said" || { echo "not noticed: $word"; fault=1; }
 done
+[ "${fault:-0}" = 0 ] || cat "$folder/said"
 exit "${fault:-0}"
