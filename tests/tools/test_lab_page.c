@@ -17,7 +17,7 @@ enum { ROOM = 512 };
 static char *said;
 static size_t length;
 static const char *const names[] = {
-	"sender, yours", "receiver, the reference", "c", "d", "e", "f", "g"
+	"sender, yours", "receiver, the reference", "host 2, yours", "d", "e", "f", "g"
 };
 
 static void draw(size_t most)

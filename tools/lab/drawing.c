@@ -7,6 +7,8 @@
  * datagram ends in a cross, a corrupted one is dotted, one with copies has a double line: colour
  * only repeats that.
  */
+#include <string.h>
+
 #include "lab/html.h"
 #include "lab/page.h"
 
@@ -242,6 +244,9 @@ static void drawing_row(const struct lab_ladder *ladder, size_t index, FILE *out
 
 static void drawing_columns(const struct lab_ladder *ladder, int height, FILE *out)
 {
+	char brief[LAB_ROW_LABEL];
+	const char *name;
+
 	for (int column = 0; column < ladder->host_count; column++) {
 		int x = drawing_x(ladder, column), from = HOST_Y + BESIDE;
 
@@ -254,13 +259,16 @@ static void drawing_columns(const struct lab_ladder *ladder, int height, FILE *o
 			from = y + BESIDE;
 		}
 		drawing_line("life", "", x, from, x, height - BASE, out);
-		/* Names of two stand at the edges, where long ones have room. */
-		if (ladder->host_count == 2)
+		name = ladder->names[ladder->hosts[column]];
+		/* Names of two stand at the edges, where long ones have room; of more, what stands
+		 * before a comma. */
+		if (ladder->host_count == 2) {
 			drawing_text("host", column ? "end" : "start", column ? FULL : 0, 0, HOST_Y,
-				     ladder->names[ladder->hosts[column]], out);
-		else
-			drawing_text("host", "middle", x, 0, HOST_Y,
-				     ladder->names[ladder->hosts[column]], out);
+				     name, out);
+		} else {
+			snprintf(brief, sizeof(brief), "%.*s", (int)strcspn(name, ","), name);
+			drawing_text("host", "middle", x, 0, HOST_Y, brief, out);
+		}
 		fputc('\n', out);
 	}
 }

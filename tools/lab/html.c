@@ -17,7 +17,7 @@ static const char html_style[] =
 	":root{color-scheme:light dark;--paper:#faf9f5;--card:#fff;--ink:#1b2420;--soft:#586660;"
 	"--line:#dde0d8;--good:#256b4a;--good-pale:#e4f1e9;--bad:#b01e4b;--bad-pale:#fce9ef;"
 	"--wait:#855400;--wait-pale:#fdf2d9;--wire:#23588f}\n"
-	"@media(prefers-color-scheme:dark){:root{--paper:#121615;--card:#1a201e;--ink:#e5ebe7;"
+	"@media screen and (prefers-color-scheme:dark){:root{--paper:#121615;--card:#1a201e;--ink:#e5ebe7;"
 	"--soft:#9dada5;--line:#323d38;--good:#7fcba4;--good-pale:#18291f;--bad:#ff8dab;"
 	"--bad-pale:#371a23;--wait:#eabf70;--wait-pale:#2f2613;--wire:#8dbbee}}\n"
 	"*{box-sizing:border-box}\n"
@@ -88,7 +88,7 @@ static const char html_style[] =
 	".key li{display:flex;align-items:center;gap:.4rem}\n"
 	".key .ladder{width:44px;flex:none}\n"
 	"@media print{:root{--paper:#fff;--card:#fff;--ink:#000;--soft:#444;--line:#bbb}\n"
-	"main{max-width:none;padding:0}section{break-inside:avoid}}\n";
+	"main{max-width:none;padding:0}section{break-inside:avoid}details{display:none}}\n";
 
 /* --------------------------------------------------------------------- text */
 
