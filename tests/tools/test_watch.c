@@ -340,7 +340,8 @@ TEST(test_a_child_that_crashes_is_told)
 /* Words said before the end are there, answers first. */
 static void work_last_words(int answers)
 {
-	static const char words[] = "==7==ERROR\nSUMMARY: AddressSanitizer: x in y\n==7==END\n";
+	static const char words[] = "==7==ERROR\nSUMMARY: AddressSanitizer: x at 0x60a1b2 in y "
+				    "/tmp/q1/a.c:3 (/tmp/q1/a.so+0x12)\n==7==END\n";
 
 	if (write(STDERR_FILENO, words, strlen(words)) > 0 && write(answers, "a", 1) == 1)
 		_exit(1);
@@ -355,7 +356,8 @@ TEST(test_what_a_sanitizer_found_is_told)
 	assert_int_equal(read(scene->socket, &byte, 1), 1);
 	assert_int_equal(watch_wait(&scene->watch), WATCH_DIED);
 	assert_string_equal(scene_end(scene, WATCH_DIED),
-			    "has a fault that a sanitizer found: AddressSanitizer: x in y");
+			    "has a fault that a sanitizer found: AddressSanitizer: x at 0x in y "
+			    "a.c:3 (a.so+0x)");
 }
 
 static void work_close(int answers)

@@ -299,6 +299,30 @@ static int watch_line(const struct watch *watch, const char *mark, bool whole,
 	return (int)(to - from);
 }
 
+/* Takes addresses and folders out of a text: they differ from run to run. */
+static void watch_tidy(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from;) {
+		const bool begins = from == text || strchr(" (\"'", from[-1]);
+		const char *slash = begins && *from == '/' ? from : NULL;
+
+		for (const char *end = from; slash && *end && !strchr(" )\"':", *end); end++)
+			slash = *end == '/' ? end : slash;
+		if (slash)
+			from = slash + 1;
+		*to = *from;
+		to += *from != '\0';
+		if (strncmp(from, "0x", 2) == 0) {
+			from += 1 + strspn(from + 2, "0123456789abcdef");
+			*to++ = 'x';
+		}
+		from += *from != '\0';
+	}
+	*to = '\0';
+}
+
 /* The summary of a sanitizer, or the word of the handler of crashes; false: neither is there. */
 static bool watch_say_fault(const struct watch *watch, char *text, size_t room)
 {
@@ -309,11 +333,12 @@ static bool watch_say_fault(const struct watch *watch, char *text, size_t room)
 		length = watch_line(watch, ": runtime error: ", true, &line);
 	if (length > 0) {
 		snprintf(text, room, "has a fault that a sanitizer found: %.*s", length, line);
+		watch_tidy(text);
 		return true;
 	}
 	length = watch_line(watch, "nopal: a crash ", false, &line);
 	if (length > 0)
-		snprintf(text, room, "crashed: %.*s", length, line);
+		snprintf(text, room, "crashed %.*s", length, line);
 	return length > 0;
 }
 
