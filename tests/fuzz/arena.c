@@ -10,6 +10,8 @@
 
 /* As whom the NAT shows the opener: no end has that port. */
 enum { NAT_PORT = 1100, NAT_PORTS = 4 };
+/* More than the ways of an opening, or a closing. */
+enum { TICKET_ROUNDS = 8 };
 
 /* ------------------------------------------------------------------- messages */
 
@@ -368,6 +370,17 @@ void arena_start(struct arena *arena, enum arena_way way)
 	else
 		slot->session =
 			nopal_open(arena->opener[0], arena->plan, &peer, &opener_callbacks, slot);
+}
+
+void arena_get_ticket(struct arena *arena)
+{
+	arena_start(arena, ARENA_CONNECT);
+	arena_settle(arena, TICKET_ROUNDS);
+	for (unsigned i = 0; i < ARENA_SESSIONS; i++)
+		if (arena->slots[i].session)
+			nopal_session_close(arena->slots[i].session);
+	arena_settle(arena, TICKET_ROUNDS);
+	arena_pass(arena, NOPAL_SECOND);
 }
 
 struct arena_slot *arena_slot(struct arena *arena, unsigned n)

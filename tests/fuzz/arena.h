@@ -81,6 +81,8 @@ void arena_close(struct arena *arena);
  * rendezvous already, the acceptor goes to meet the opener. */
 enum arena_way { ARENA_CONNECT, ARENA_STREAM, ARENA_RENDEZVOUS, ARENA_WAYS };
 void arena_start(struct arena *arena, enum arena_way way);
+/* A session opens, gets a ticket where the family has early data, and has closed on return. */
+void arena_get_ticket(struct arena *arena);
 /* The first acceptor is killed, and started again with the same reset key, or another. */
 void arena_restart(struct arena *arena, bool same_key);
 /* A NAT before the opener gives it another port, or another host's address too.  What goes to its

@@ -2,13 +2,17 @@
 #include "plan/plan.h"
 #include "families.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define RELIABLY                                                                                   \
 	"positive_ack { selective = on } retransmission_timer {}\nduplicate_ack {}\n"              \
 	"rtt_estimation {}\nretransmit {}\n"
 #define WINDOWED  "windowed_cc {}\necn_response {}\n"
+#define ONE_WAY	  "transport_driver {}\nresize {}\nvirtual_circuit {}\nsequenced_segments {}\n"
+#define EARLY	  "early_data { nonces = 4  window = 1s  all = on }\n"
 #define DATAGRAMS "transport_driver {}\nfixed_size {}\nsequenced_segments {}\n"
 
 static const struct family families[] = {
@@ -102,6 +106,8 @@ static const struct family families[] = {
 		    "forward_error_correction { n = 5 k = 4 flush = 50ms }\n"
 		    "partial_reliability {}\nreliable_fifo {}\nchecksum {}\n",
 	  1, false },
+	{ "early", ONE_WAY EARLY RELIABLY "reliable_fifo {}\nchecksum {}\n", 1, false },
+	{ "early_sealed", ONE_WAY EARLY RELIABLY "reliable_fifo {}\n", 1, false, .keyed = true },
 };
 enum { FAMILIES = sizeof(families) / sizeof(*families) };
 /* So that an input keeps its family when one is added. */
@@ -111,6 +117,28 @@ _Static_assert((int)FAMILIES <= (int)FAMILIES_MAX, "make room for more");
 const struct family *family_of(uint8_t byte)
 {
 	return &families[byte % FAMILIES_MAX % FAMILIES];
+}
+
+const struct family *family_named(const char *name)
+{
+	const struct family *family = families;
+
+	while (strcmp(family->name, name) != 0)
+		family++;
+	return family;
+}
+
+/* The key is in a file, which nobody but its owner may write, until the config is read. */
+static void add_key(char *text, size_t room, char *path)
+{
+	static const char key[] = "a key of more than sixteen bytes";
+	size_t used = strlen(text);
+	int file = mkstemp(path);
+
+	if (file < 0 || write(file, key, sizeof(key)) != sizeof(key))
+		abort();
+	close(file);
+	snprintf(text + used, room - used, "aead { psk_file = \"%s\" }\n", path);
 }
 
 /* Is it only a library that is missing? */
@@ -124,11 +152,17 @@ static struct nopal_plan *make_plan(const struct family *family)
 {
 	struct nopal_problems problems = { 0 };
 	struct nopal_plan *plan;
+	char text[2048], path[] = "/tmp/nopal-fuzz-XXXXXX";
 
 	/* shipped configs are found, and interpreted, wherever this runs */
 	setenv("NOPAL_CONFIGS", NOPAL_SOURCE_ROOT "/configs", 1);
 	setenv("NOPAL_FUSED", "off", 1);
-	plan = nopal_plan_parse(family->config, family->name, NULL, &problems);
+	snprintf(text, sizeof(text), "%s", family->config);
+	if (family->keyed)
+		add_key(text, sizeof(text), path);
+	plan = nopal_plan_parse(text, family->name, NULL, &problems);
+	if (family->keyed)
+		unlink(path);
 	if (!plan && !wants_library(&problems)) {
 		nopal_problems_print(&problems, stderr);
 		abort();

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "forge.h"
+#include "forge_early.h"
 
 /* --------------------------------------------------------------- applications */
 
@@ -220,23 +221,32 @@ static void redirect(struct arena_datagram *datagram, uint8_t how)
 		datagram->from.port = (uint16_t)(datagram->from.port + how);
 }
 
-void script_forge(struct arena *arena, struct input *input)
+bool script_forged(struct arena *arena, struct input *input, struct arena_datagram *ret_datagram)
 {
 	uint8_t how = input_byte(input);
 	const struct arena_datagram *seen = arena_seen(arena, input_byte(input) & (ARENA_SEEN - 1));
-	struct arena_datagram datagram;
 
 	if (!seen)
-		return;
-	datagram = *seen;
+		return false;
+	*ret_datagram = *seen;
 	if (how & 0x10)
-		invent(arena->plan, &datagram, input);
+		invent(arena->plan, ret_datagram, input);
 	for (unsigned i = how & 3; i > 0; i--)
-		edit(&datagram, input);
-	redirect(&datagram, how);
-	if (!(how & 0x80))
-		forge_repair(arena->plan, datagram.bytes, datagram.length);
-	arena_deliver(arena, &datagram);
+		edit(ret_datagram, input);
+	redirect(ret_datagram, how);
+	if (how & 0x80)
+		return true;
+	forge_early(arena, ret_datagram);
+	forge_repair(arena->plan, ret_datagram->bytes, ret_datagram->length);
+	return true;
+}
+
+void script_forge(struct arena *arena, struct input *input)
+{
+	struct arena_datagram datagram;
+
+	if (script_forged(arena, input, &datagram))
+		arena_deliver(arena, &datagram);
 }
 
 void script_pass(struct arena *arena, struct input *input)

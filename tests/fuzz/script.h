@@ -21,6 +21,8 @@ void script_act(struct arena *arena, struct input *input);
 /* Deeds of a forger alone: an edited copy of a datagram that left, or one that never did, most
  * often with its checks repaired. */
 void script_forge(struct arena *arena, struct input *input);
+/* The same, but the datagram is not delivered; false: none has left that it would be a copy of. */
+bool script_forged(struct arena *arena, struct input *input, struct arena_datagram *ret_datagram);
 /* Time steps, of 1 ms to 65 s. */
 void script_pass(struct arena *arena, struct input *input);
 
