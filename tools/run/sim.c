@@ -58,8 +58,7 @@ static void run_world(struct sim_run *run)
 	if (run->options.jsonl)
 		tick_later(run);
 	/* Without a handshake nothing says that the receiver is done. */
-	while (!is_over(run) &&
-	       (run->senders_left || run->receivers_left || connectionless) &&
+	while (!is_over(run) && (run->senders_left || run->receivers_left || connectionless) &&
 	       (more = nopal_sim_step(run->world)) &&
 	       (!sim_judge_is_due(run) || sim_judge_goes_on(run)))
 		continue;
