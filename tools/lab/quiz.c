@@ -46,11 +46,18 @@ static bool quiz_open(struct quiz *quiz, const struct lab *lab, const char *id)
 	tool_problems(&problems);
 	if (!good)
 		return false;
+	/* In processes of its own: this one may have loaded the part from another folder. */
+	quiz->bench.lab.spawner[LAB_REFERENCE] = &quiz->bench.spawners[BENCH_FAST];
 	quiz->bench.lab.traced = true;
 	quiz->trial = lab_trial_new(&quiz->bench.lab, quiz->cases.list[0].name, seed);
 	lab_scenario_run(quiz->trial, &quiz->cases.list[0]);
 	quiz->count = lab_questions_draw(quiz->trial, lab->questions, seed, quiz->asked);
-	return true;
+	if (quiz->count == LAB_QUESTIONS)
+		return true;
+	fprintf(stderr,
+		"nopal: no questions can be asked of the own trial: %s\n  fix: --id names another student\n",
+		lab_trial_reason(quiz->trial));
+	return false;
 }
 
 static void quiz_page(const struct quiz *quiz, const char *id, FILE *out)
