@@ -39,7 +39,7 @@ enum {
 	BUILD_WHY_BYTES = 512,
 	BUILD_MODE = 0755, /* plug-ins are executable, and nobody must be able to read it */
 };
-#define BUILD_MEMORY_BYTES (INT64_C(4) << 30)
+#define BUILD_MEMORY_BYTES (INT64_C(2) << 30)
 
 static const char *const build_endings[] = { ".c", ".h", NULL };
 static const char *const build_flags[] = {
