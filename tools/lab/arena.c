@@ -28,7 +28,7 @@
 #include "lab/filter.h"
 #include "lab/host.h"
 
-enum { ARENA_WHY_BYTES = 512 };
+enum { ARENA_WHY_BYTES = 512, ARENA_HEADERS = 28 /* of IPv4 and UDP */ };
 
 /* ----------------------------------------------------------------- ends of hosts */
 
@@ -156,8 +156,12 @@ static void arena_datagram(struct lab_arena *arena, int from, const struct talk_
 	struct arena_flight *flight;
 	struct lab_datagram *datagram;
 
-	if (frame->number >= (uint64_t)trial->host_count || frame->length > UINT16_MAX) {
+	if (frame->number >= (uint64_t)trial->host_count) {
 		host_lies(arena, from, "there is no host to send this datagram to");
+		return;
+	}
+	if ((int)frame->length > arena->mtu - ARENA_HEADERS) {
+		host_lies(arena, from, "it sends a longer datagram than the network takes");
 		return;
 	}
 	if (++host->datagrams > arena->bench->limits.datagrams) {
