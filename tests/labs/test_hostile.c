@@ -301,6 +301,20 @@ static bool hostile_is_checked(const char *name)
 	return false;
 }
 
+/* A host's process serves one trial after the other, and may remember. */
+TEST(test_messages_of_two_cases_have_other_contents)
+{
+	const struct lab_bench bench = { .lab = &hostile_lab };
+	struct lab_trial *one = lab_trial_new(&bench, "one", 1);
+	struct lab_trial *other = lab_trial_new(&bench, "other", 1);
+
+	lab_send(one, lab_host(one, LAB_STUDENT, NULL), 0, 0, HOSTILE_BYTES, NULL);
+	lab_send(other, lab_host(other, LAB_STUDENT, NULL), 0, 0, HOSTILE_BYTES, NULL);
+	assert_memory_not_equal(one->messages[0].bytes, other->messages[0].bytes, HOSTILE_BYTES);
+	lab_trial_free(one);
+	lab_trial_free(other);
+}
+
 TEST(test_hostile_submissions_end_with_their_reasons)
 {
 	const char *write = getenv("NOPAL_GOLDEN");
