@@ -41,7 +41,7 @@ static bool ask(enum lab_ask kind)
 {
 	const struct lab_question table[] = { { .ask = kind }, { 0 } };
 
-	return lab_questions_draw(&made, table, 1, asked) == 1;
+	return lab_questions_draw(&made, table, 1, LAB_QUESTIONS_USUAL, asked) == 1;
 }
 
 static void judged(const char *answer, enum lab_answer_verdict verdict)
@@ -74,9 +74,13 @@ TEST(test_the_same_seed_draws_the_same_questions)
 
 	made_long();
 	for (uint64_t seed = 0; seed < SEEDS; seed++) {
-		assert_int_equal(lab_questions_draw(&made, everything, seed, asked), LAB_QUESTIONS);
-		assert_int_equal(lab_questions_draw(&made, everything, seed, again), LAB_QUESTIONS);
-		for (int i = 0; i < LAB_QUESTIONS; i++) {
+		assert_int_equal(
+			lab_questions_draw(&made, everything, seed, LAB_QUESTIONS_USUAL, asked),
+			LAB_QUESTIONS_USUAL);
+		assert_int_equal(
+			lab_questions_draw(&made, everything, seed, LAB_QUESTIONS_USUAL, again),
+			LAB_QUESTIONS_USUAL);
+		for (int i = 0; i < LAB_QUESTIONS_USUAL; i++) {
 			assert_string_equal(asked[i].text, again[i].text);
 			assert_int_equal(asked[i].value, again[i].value);
 		}
@@ -91,8 +95,8 @@ TEST(test_three_different_questions_are_drawn_and_all_kinds_come)
 	made.datagrams[0].corrupt = true;
 	made.datagrams[2].copies = 2;
 	for (uint64_t seed = 0; seed < SEEDS; seed++) {
-		lab_questions_draw(&made, everything, seed, asked);
-		for (int i = 0; i < LAB_QUESTIONS; i++)
+		lab_questions_draw(&made, everything, seed, LAB_QUESTIONS_USUAL, asked);
+		for (int i = 0; i < LAB_QUESTIONS_USUAL; i++)
 			seen[asked[i].ask] = true;
 		assert_int_not_equal(asked[0].ask, asked[1].ask);
 		assert_int_not_equal(asked[0].ask, asked[2].ask);
@@ -109,11 +113,13 @@ TEST(test_students_are_asked_about_different_messages)
 	int different = 0;
 
 	made_long();
-	lab_questions_draw(&made, table, lab_questions_seed("loss", "0"), asked);
+	lab_questions_draw(&made, table, lab_questions_seed("loss", "0"), LAB_QUESTIONS_USUAL,
+			   asked);
 	memcpy(first, asked[0].text, sizeof(first));
 	for (int i = 1; i < IDS; i++) {
 		snprintf(id, sizeof(id), "%d", i);
-		lab_questions_draw(&made, table, lab_questions_seed("loss", id), asked);
+		lab_questions_draw(&made, table, lab_questions_seed("loss", id),
+				   LAB_QUESTIONS_USUAL, asked);
 		different += strcmp(first, asked[0].text) != 0;
 	}
 	assert_in_range(different, IDS / 2, IDS);
@@ -122,7 +128,7 @@ TEST(test_students_are_asked_about_different_messages)
 TEST(test_a_trial_that_cannot_answer_is_not_asked)
 {
 	made_begin("nothing happens", 2);
-	assert_int_equal(lab_questions_draw(&made, everything, 1, asked), 0);
+	assert_int_equal(lab_questions_draw(&made, everything, 1, LAB_QUESTIONS_USUAL, asked), 0);
 	made_message(0, 0);
 	made_datagram(0, 1, 0, -1, 1);
 	assert_false(ask(LAB_ASK_DELIVERED));
@@ -390,7 +396,7 @@ TEST(test_answers_that_cannot_be_read_are_told_by_line)
 
 	assert_true(parse("1: 2 ms\nsecond: 3 ms\n", &answers, "begins with the number") < 0);
 	lab_answers_fini(&answers);
-	assert_true(parse("4: 2 ms\n", &answers, "1 to 3") < 0);
+	assert_true(parse("7: 2 ms\n", &answers, "1 to 6") < 0);
 	lab_answers_fini(&answers);
 	assert_true(parse("1: 2 ms\n1: 3 ms\n", &answers, "two answers") < 0);
 	lab_answers_fini(&answers);
@@ -405,10 +411,10 @@ TEST(test_printed_questions_are_answers_without_any_answer)
 	int count;
 
 	made_loss();
-	count = lab_questions_draw(&made, everything, 5, asked);
+	count = lab_questions_draw(&made, everything, 5, LAB_QUESTIONS_USUAL, asked);
 	lab_questions_print(asked, count, out);
 	fclose(out);
-	assert_int_equal(count, LAB_QUESTIONS);
+	assert_int_equal(count, LAB_QUESTIONS_USUAL);
 	assert_int_equal(parse(text, &answers, NULL), 0);
 	for (int i = 0; i < count; i++) {
 		assert_non_null(strstr(text, asked[i].text));

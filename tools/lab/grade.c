@@ -9,6 +9,7 @@
 #include "frame/tool.h"
 #include "lab/own.h"
 #include "lab/feedback.h"
+#include "lab/quiz.h"
 
 enum {
 	/* Of an item's trials, one in so many runs with sanitizers, and at least one. */
@@ -22,6 +23,7 @@ struct grade_work {
 	struct grade_result *result;
 	struct own *own; /* the student's cases */
 	unsigned seeds;
+	struct quiz_verdicts *verdicts; /* on the answers; none before they are asked for */
 };
 
 /* A trial of an item: of a case in the language of scenarios, or of a function. */
@@ -155,6 +157,22 @@ static void grade_mutant(struct grade_work *work)
 	result->trials = work->own->trials - before;
 }
 
+/* An answer in the student's folder. */
+static void grade_answer(struct grade_work *work)
+{
+	struct grade_result *result = work->result;
+	int which = result->item->question - 1;
+
+	if (!work->verdicts->count)
+		quiz_verdicts(work->bench->lab.lab, work->bench->folder, work->verdicts);
+	result->passed = which < work->verdicts->count &&
+			 work->verdicts->list[which].verdict == LAB_ANSWER_RIGHT;
+	if (result->passed || which >= work->verdicts->count)
+		return;
+	result->case_name = tool_need(strdup(work->verdicts->list[which].question));
+	result->reason = tool_need(strdup(work->verdicts->list[which].why));
+}
+
 static void grade_item(struct grade_work *work)
 {
 	const struct lab_item *item = work->result->item;
@@ -173,6 +191,8 @@ static void grade_item(struct grade_work *work)
 		grade_case(work, &(struct grade_case){ NULL, item->name, 0 });
 	} else if (item->mutant) {
 		grade_mutant(work);
+	} else if (item->question) {
+		grade_answer(work);
 	}
 }
 
@@ -198,7 +218,7 @@ static void grade_own(struct bench *bench, struct own *own, struct grade *grade)
 		  .hint = "a right part passes the case: where does this one differ?" },
 	};
 	struct grade_result right = { .item = &items[0] }, yours = { .item = &items[1] };
-	struct grade_work work = { bench, &right, own, 1 };
+	struct grade_work work = { bench, &right, own, 1, NULL };
 
 	right.passed = grade_open_own(&work);
 	right.trials = own->trials;
@@ -223,6 +243,7 @@ bool grade_submission(const struct lab *lab, const char *folder,
 {
 	struct bench bench;
 	bool good = bench_open(&bench, lab, folder, options->secret);
+	struct quiz_verdicts verdicts = { 0 };
 	struct own own = { .is_open = false };
 	bool has_mutants = false;
 	unsigned planned = 0;
@@ -235,7 +256,7 @@ bool grade_submission(const struct lab *lab, const char *folder,
 	}
 	for (const struct lab_item *item = lab->items; item->name && good; item++) {
 		struct grade_result result = { .item = item };
-		struct grade_work work = { &bench, &result, &own, item->seeds };
+		struct grade_work work = { &bench, &result, &own, item->seeds, &verdicts };
 
 		if (item->hidden && !options->hidden)
 			continue;

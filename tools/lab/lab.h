@@ -229,6 +229,8 @@ struct lab_item {
 	/* or the student's own cases (my_cases.txt), which hold for the reference and not for this
 	 * mutant of it: the lab's file NAME.so */
 	const char *mutant;
+	/* or the answer to a question about the own trial, which is right; from 1 */
+	int question;
 };
 
 struct lab_question;
@@ -244,6 +246,7 @@ struct lab {
 	 * of that trial, in the language of scenarios. */
 	const struct lab_question *questions;
 	const char *question_case;
+	int question_count; /* that are drawn; 0: LAB_QUESTIONS_USUAL */
 };
 
 #endif

@@ -326,7 +326,7 @@ static bool questions_ask(const struct lab_trial *trial, const struct lab_questi
 }
 
 int lab_questions_draw(struct lab_trial *trial, const struct lab_question *table, uint64_t seed,
-		       struct lab_asked ret_asked[LAB_QUESTIONS])
+		       int most, struct lab_asked ret_asked[LAB_QUESTIONS])
 {
 	struct {
 		const struct lab_question *question;
@@ -344,7 +344,7 @@ int lab_questions_draw(struct lab_trial *trial, const struct lab_question *table
 	}
 	if (trial->arena)
 		lab_trial_finish(trial);
-	while (kinds > 0 && count < LAB_QUESTIONS) {
+	while (kinds > 0 && count < most) {
 		size_t drawn = questions_below(&seed, kinds);
 		const struct lab_question *question = left[drawn].question;
 

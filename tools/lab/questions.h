@@ -3,11 +3,11 @@
  * questions.h -- questions about a trial, drawn for one student, and answers held against its facts.
  *
  * A lab lists what can be asked of it.  The student's id draws the seed of a trial, and of those
- * questions that this trial can answer three, with the messages that they are about:
+ * questions that this trial can answer some, with the messages that they are about:
  *
  *     seed = lab_questions_seed("loss", "ada");
  *     ...run a trial with that seed, of the reference...
- *     count = lab_questions_draw(trial, lab->questions, seed, asked);
+ *     count = lab_questions_draw(trial, lab->questions, seed, 3, asked);
  *     lab_questions_print(asked, count, file);
  *
  * The grader does the same again, and judges each line of answers.txt.
@@ -44,7 +44,8 @@ struct lab_question {
 	const char *shared, *words;
 };
 
-enum { LAB_QUESTIONS = 3, LAB_QUESTION_TEXT = 320, LAB_QUESTION_WORD = 64 };
+enum { LAB_QUESTIONS = 6 /* at most */, LAB_QUESTIONS_USUAL = 3 };
+enum { LAB_QUESTION_TEXT = 320, LAB_QUESTION_WORD = 64 };
 
 /* The form of an answer. */
 enum lab_answer_form {
@@ -64,9 +65,9 @@ struct lab_asked {
 
 /* Of a lab and a student, for the trial and for what is asked of it. */
 uint64_t lab_questions_seed(const char *lab, const char *id);
-/* Finishes the trial.  Returns how many: fewer than LAB_QUESTIONS where the trial answers fewer. */
+/* Finishes the trial.  Returns how many: fewer than `most` where the trial answers fewer. */
 int lab_questions_draw(struct lab_trial *trial, const struct lab_question *table, uint64_t seed,
-		       struct lab_asked ret_asked[LAB_QUESTIONS]);
+		       int most, struct lab_asked ret_asked[LAB_QUESTIONS]);
 /* As the beginning of an answers.txt. */
 void lab_questions_print(const struct lab_asked *asked, int count, FILE *out);
 

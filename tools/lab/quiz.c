@@ -10,10 +10,9 @@
 #include "lab/bench.h"
 #include "lab/feedback.h"
 #include "lab/page.h"
-#include "lab/questions.h"
 
 static const char quiz_file[] = "answers.txt";
-enum { QUIZ_ANSWERS_MAX = 64 << 10 };
+enum { QUIZ_ANSWERS_MAX = 64 << 10, QUIZ_LAB_MAX = 4096 };
 
 struct quiz {
 	struct bench bench;
@@ -36,6 +35,7 @@ static bool quiz_open(struct quiz *quiz, const struct lab *lab, const char *id)
 {
 	uint64_t seed = lab_questions_seed(lab->name, id);
 	struct nopal_problems problems = { 0 };
+	int wanted;
 	bool good;
 
 	*quiz = (struct quiz){ .count = 0 };
@@ -51,11 +51,13 @@ static bool quiz_open(struct quiz *quiz, const struct lab *lab, const char *id)
 	quiz->bench.lab.traced = true;
 	quiz->trial = lab_trial_new(&quiz->bench.lab, quiz->cases.list[0].name, seed);
 	lab_scenario_run(quiz->trial, &quiz->cases.list[0]);
-	quiz->count = lab_questions_draw(quiz->trial, lab->questions, seed, quiz->asked);
-	if (quiz->count == LAB_QUESTIONS)
+	wanted = lab->question_count ? lab->question_count : LAB_QUESTIONS_USUAL;
+	quiz->count = lab_questions_draw(quiz->trial, lab->questions, seed, wanted, quiz->asked);
+	if (quiz->count == wanted)
 		return true;
 	fprintf(stderr,
-		"nopal: no questions can be asked of the own trial: %s\n  fix: --id names another student\n",
+		"nopal: no questions can be asked of the own trial: %s\n"
+		"  fix: --id names another student\n",
 		lab_trial_reason(quiz->trial));
 	return false;
 }
@@ -138,7 +140,66 @@ bool quiz_write(const struct lab *lab, const char *id, const char *folder)
 	return good;
 }
 
-bool quiz_judge(const struct lab *lab, const char *id, const char *folder, FILE *out)
+char *quiz_student(const char *folder)
+{
+	char *path = tool_printed("%s/lab.txt", folder), *text = lab_read_file(path, QUIZ_LAB_MAX);
+	const char *id = text ? text + strcspn(text, " \n") : "";
+	char *student;
+
+	id += *id == ' ';
+	student = tool_need(strndup(id, strcspn(id, "\n")));
+	free(text);
+	free(path);
+	return student;
+}
+
+/* The lines of answers.txt, where it is there. */
+static bool quiz_answers(const char *folder, struct lab_answers *ret_answers)
+{
+	char *path = tool_printed("%s/%s", folder, quiz_file);
+	char *text = lab_read_file(path, QUIZ_ANSWERS_MAX);
+	struct nopal_problems problems = { 0 };
+	bool found = text != NULL;
+
+	*ret_answers = (struct lab_answers){ 0 };
+	if (found)
+		lab_answers_parse(text, path, ret_answers, &problems);
+	tool_problems(&problems);
+	free(text);
+	free(path);
+	return found;
+}
+
+static bool quiz_held(const struct lab *lab, const char *folder, const struct lab_answers *answers,
+		      struct quiz_verdicts *ret_verdicts)
+{
+	char *id = quiz_student(folder);
+	struct quiz quiz;
+	bool good = quiz_open(&quiz, lab, id);
+
+	*ret_verdicts = (struct quiz_verdicts){ .count = good ? quiz.count : 0 };
+	for (int i = 0; i < ret_verdicts->count; i++) {
+		memcpy(ret_verdicts->list[i].question, quiz.asked[i].text, LAB_QUESTION_TEXT);
+		ret_verdicts->list[i].verdict = lab_answer_judge(&quiz.asked[i], answers->lines[i],
+								 ret_verdicts->list[i].why);
+	}
+	quiz_close(&quiz);
+	free(id);
+	return good;
+}
+
+bool quiz_verdicts(const struct lab *lab, const char *folder, struct quiz_verdicts *ret_verdicts)
+{
+	struct lab_answers answers;
+	bool good;
+
+	quiz_answers(folder, &answers);
+	good = quiz_held(lab, folder, &answers, ret_verdicts);
+	lab_answers_fini(&answers);
+	return good;
+}
+
+bool quiz_judge(const struct lab *lab, const char *folder, FILE *out)
 {
 	static const char *const words[] = {
 		[LAB_ANSWER_RIGHT] = "right",
@@ -146,33 +207,21 @@ bool quiz_judge(const struct lab *lab, const char *id, const char *folder, FILE 
 		[LAB_ANSWER_REFUSED] = "refused",
 		[LAB_ANSWER_MISSING] = "missing",
 	};
-	char *path = tool_printed("%s/%s", folder, quiz_file), why[LAB_QUESTION_TEXT];
-	char *text = lab->questions ? lab_read_file(path, QUIZ_ANSWERS_MAX) : NULL;
-	struct nopal_problems problems = { 0 };
+	struct quiz_verdicts verdicts;
 	struct lab_answers answers;
-	struct quiz quiz;
-	bool good;
+	bool good = true;
 
-	if (!text) {
-		free(path);
+	if (!lab->questions || !quiz_answers(folder, &answers))
 		return true;
-	}
-	lab_answers_parse(text, path, &answers, &problems);
-	free(text);
-	tool_problems(&problems);
-	good = quiz_open(&quiz, lab, id);
+	good = quiz_held(lab, folder, &answers, &verdicts);
 	if (good)
 		fputs("\n  answers\n", out);
-	for (int i = 0; good && i < quiz.count; i++) {
-		enum lab_answer_verdict verdict =
-			lab_answer_judge(&quiz.asked[i], answers.lines[i], why);
-
-		fprintf(out, "  %d  %-8s %s\n", i + 1, words[verdict], quiz.asked[i].text);
-		if (verdict != LAB_ANSWER_RIGHT)
-			fprintf(out, "              %s\n", why);
+	for (int i = 0; i < verdicts.count; i++) {
+		fprintf(out, "  %d  %-8s %s\n", i + 1, words[verdicts.list[i].verdict],
+			verdicts.list[i].question);
+		if (verdicts.list[i].verdict != LAB_ANSWER_RIGHT)
+			fprintf(out, "              %s\n", verdicts.list[i].why);
 	}
 	lab_answers_fini(&answers);
-	quiz_close(&quiz);
-	free(path);
 	return good;
 }
