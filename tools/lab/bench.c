@@ -321,6 +321,17 @@ static bool bench_start(struct bench *bench)
 	return result == 0;
 }
 
+/* A process has one part of a name, and each bench a copy of the reference: that of the first bench
+ * lives in this process, that of a later one in children. */
+static void bench_place(struct bench *bench)
+{
+	static bool loaded;
+
+	if (loaded && bench->lab.lab->part)
+		bench->lab.spawner[LAB_REFERENCE] = &bench->spawners[BENCH_FAST];
+	loaded |= bench->lab.lab->part != NULL;
+}
+
 bool bench_open(struct bench *bench, const struct lab *lab, const char *folder, const char *secret)
 {
 	const char *temporary = getenv("TMPDIR");
@@ -342,6 +353,7 @@ bool bench_open(struct bench *bench, const struct lab *lab, const char *folder, 
 	if (!bench_make(bench) || !bench_start(bench))
 		return false;
 	bench->lab.folder[LAB_REFERENCE] = bench->reference;
+	bench_place(bench);
 	bench_use(bench, BENCH_SANITIZED);
 	return true;
 }
