@@ -51,9 +51,10 @@ static struct process *process_new(struct spawner *spawner, struct spawner_order
 
 	if (!spawner)
 		return process_local(&order);
-
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, talk) < 0)
 		return NULL;
+	/* a host that does not listen is watched, not waited for */
+	fcntl(talk[0], F_SETFL, O_NONBLOCK);
 	if (pipe2(output, O_CLOEXEC) == 0) {
 		order.talk_fd = talk[1];
 		order.output_fd = output[1];
