@@ -255,6 +255,8 @@ static char *hostile_reason(const char *name, enum build_kind kind)
 	else
 		reason = tool_need(strdup("does not compile"));
 	assert_null(strstr(said, HOSTILE_SECRET));
+	for (const char *at = reason; *at; at++)
+		assert_true(*at >= ' ' && *at <= '~');
 	expect_canary(name);
 	return reason;
 }

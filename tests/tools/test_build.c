@@ -120,6 +120,13 @@ TEST(test_an_error_is_told_with_a_path_from_the_folder)
 	assert_null(strstr(said, into));
 }
 
+TEST(test_an_error_quotes_no_control_characters)
+{
+	expect_refused("int part = \033[2J \xff;\n", "part.c:1:");
+	for (const char *at = said; *at; at++)
+		assert_true(*at == '\n' || (*at >= ' ' && *at <= '~'));
+}
+
 TEST(test_an_error_of_the_assembler_is_always_the_same)
 {
 	char first[BUILD_SAID_BYTES];

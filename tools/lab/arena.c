@@ -27,6 +27,7 @@
 #include "frame/tool.h"
 #include "lab/filter.h"
 #include "lab/host.h"
+#include "lab/plain.h"
 
 enum { ARENA_WHY_BYTES = 512, ARENA_HEADERS = 28 /* of IPv4 and UDP */ };
 
@@ -558,6 +559,7 @@ char *lab_holders(struct lab_trial *trial, int number)
 	struct arena_host *host = &trial->arena->hosts[number];
 	struct talk_frame frame;
 	const uint8_t *body;
+	char *text;
 
 	if (!host->process)
 		return NULL;
@@ -565,5 +567,7 @@ char *lab_holders(struct lab_trial *trial, int number)
 	if (!arena_flush(trial->arena, number) ||
 	    !arena_listen(trial->arena, number, &frame, &body) || frame.word != TALK_TEXT)
 		return NULL;
-	return tool_need(strndup((const char *)body, frame.length));
+	text = tool_need(strndup((const char *)body, frame.length));
+	plain_text(text);
+	return text;
 }

@@ -30,6 +30,7 @@
 #include "frame/compiler.h"
 #include "lab/build.h"
 #include "lab/landlock.h"
+#include "lab/plain.h"
 
 enum {
 	BUILD_MAX_WORDS = 32,
@@ -348,6 +349,7 @@ enum tool_exit build_part(const struct build *build, char said[BUILD_SAID_BYTES]
 	unlink(object);
 	build_shorten(said, into);
 	build_shorten(said, folder);
+	plain_text(said);
 	return result;
 }
 

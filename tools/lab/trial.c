@@ -8,6 +8,7 @@
 
 #include "frame/tool.h"
 #include "lab/arena.h"
+#include "lab/plain.h"
 
 enum { TRIAL_MTU = 1500, TRIAL_STREAM_NETWORK = 1000, TRIAL_STREAM_KEY, TRIAL_STREAM_CHECK = 1004 };
 
@@ -251,6 +252,7 @@ static void trial_step(struct lab_trial *trial, int64_t at_ns, bool failed, cons
 
 	if (vasprintf(&step.text, format, arguments) < 0)
 		tool_need(NULL);
+	plain_text(step.text); /* what a host says may be in it */
 	TRIAL_ROOM(trial->steps, trial->step_count, trial->arena->step_room);
 	trial->steps[trial->step_count++] = step;
 }
