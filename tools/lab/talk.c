@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "frame/tool.h"
@@ -49,7 +50,8 @@ int talk_flush(struct talk *talk)
 	int error = 0;
 
 	while (talk->fd >= 0 && done < talk->out_used && error == 0) {
-		ssize_t written = write(talk->fd, talk->out + done, talk->out_used - done);
+		ssize_t written =
+			send(talk->fd, talk->out + done, talk->out_used - done, MSG_NOSIGNAL);
 
 		if (written > 0)
 			done += (size_t)written;
