@@ -116,17 +116,16 @@ static const char *delay_words(struct lab_trial *trial, char text[128], const ch
 	int delay_ms = (int)lab_between(trial, 10, 150);
 
 	snprintf(text, 128, "delay %dms %dms%s%s", delay_ms,
-		 (int)lab_between(trial, 1, delay_ms / 2), *mask ? " fwd: loss mask " : "", mask);
+		 (int)lab_between(trial, 1, delay_ms / 4), *mask ? " fwd: loss mask " : "", mask);
 	return text;
 }
 
-/* Twenty samples, and then a loss. */
+/* Four samples, and then a loss: no round trip differs by more than the deviation that is left. */
 static void delay_follows(struct lab_trial *trial)
 {
 	char words[128];
 
-	delay_trial(trial, delay_words(trial, words, "00000000000000000001"), 20,
-		    600 * NOPAL_MILLISECOND);
+	delay_trial(trial, delay_words(trial, words, "00001"), 5, 600 * NOPAL_MILLISECOND);
 	delay_judge_all(trial);
 }
 
@@ -159,12 +158,20 @@ static void delay_pauses(struct lab_trial *trial)
 	delay_judge_all(trial);
 }
 
+/* Half of the messages, a pause, and the other half. */
 static void delay_lossy(struct lab_trial *trial)
 {
+	int from = lab_host(trial, LAB_STUDENT, NULL), to = lab_host(trial, LAB_REFERENCE, NULL);
+	const unsigned half = 20;
 	char words[128];
 
 	snprintf(words, sizeof(words), "delay %dms 8ms loss 15%%", (int)lab_between(trial, 10, 60));
-	delay_trial(trial, words, 40, 50 * NOPAL_MILLISECOND);
+	lab_link(trial, from, to, words);
+	lab_open(trial, from, to, 0);
+	for (unsigned i = 0; i < 2 * half; i++)
+		lab_send(trial, from, 0, i * 50 * NOPAL_MILLISECOND + i / half * 30 * NOPAL_SECOND,
+			 (uint32_t)lab_between(trial, 8, 1000), NULL);
+	lab_run(trial, 120 * NOPAL_SECOND);
 	delay_judge_all(trial);
 }
 
