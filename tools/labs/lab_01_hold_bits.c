@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "lab/questions.h"
+#include "labs/facts.h"
 #include "labs/labs.h"
 #include "labs/wire.h"
 
@@ -16,13 +17,11 @@
 static void tap_trial(struct lab_trial *trial, const char *words, unsigned messages,
 		      int64_t most_ns)
 {
-	int from = lab_host(trial, LAB_STUDENT, NULL), to = lab_host(trial, LAB_REFERENCE, NULL);
 	int64_t at_ns = 0;
 
-	lab_link(trial, from, to, words);
-	lab_open(trial, from, to, 0);
+	facts_pair(trial, LAB_STUDENT, LAB_REFERENCE, NULL, words);
 	for (unsigned i = 0; i < messages; i++) {
-		lab_send(trial, from, 0, at_ns, (uint32_t)lab_between(trial, 8, 1000), NULL);
+		lab_send(trial, 0, 0, at_ns, (uint32_t)lab_between(trial, 8, 1000), NULL);
 		at_ns += lab_between(trial, 0, most_ns);
 	}
 	lab_run(trial, 50 * NOPAL_SECOND);
@@ -87,15 +86,11 @@ static void tap_resends(struct lab_trial *trial)
  * else that arrives is delivered, however much is missing. */
 static void tap_repaired(struct lab_trial *trial)
 {
-	int from = lab_host(trial, LAB_STUDENT, "stuck.conf");
-	int to = lab_host(trial, LAB_STUDENT, "stuck.conf");
 	size_t count, *arrivals;
 	uint32_t last = 0;
 
-	lab_link(trial, from, to, "delay 20ms 6ms fwd: loss 10%");
-	lab_open(trial, from, to, 0);
-	for (unsigned i = 0; i < 100; i++)
-		lab_send(trial, from, 0, i * 5 * NOPAL_MILLISECOND, 100, NULL);
+	facts_pair(trial, LAB_STUDENT, LAB_STUDENT, "stuck.conf", "delay 20ms 6ms fwd: loss 10%");
+	facts_stream(trial, 0, 100, 5 * NOPAL_MILLISECOND, 100);
 	lab_run(trial, 50 * NOPAL_SECOND);
 	arrivals = wire_arrivals(trial, 0, &count);
 	for (size_t i = 0; i < count && !trial->failed; i++) {

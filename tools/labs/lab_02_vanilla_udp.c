@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "lab/questions.h"
+#include "labs/facts.h"
 #include "labs/labs.h"
 #include "labs/wire.h"
 
@@ -27,12 +28,9 @@ static uint8_t vanilla_number(const struct lab_trial *trial, const struct lab_da
 static void vanilla_trial(struct lab_trial *trial, enum lab_code sender, enum lab_code receiver,
 			  const char *words, unsigned messages)
 {
-	int from = lab_host(trial, sender, NULL), to = lab_host(trial, receiver, NULL);
-
-	lab_link(trial, from, to, words);
-	lab_open(trial, from, to, 0);
+	facts_pair(trial, sender, receiver, NULL, words);
 	for (unsigned i = 0; i < messages; i++)
-		lab_send(trial, from, 0, i * 4 * NOPAL_MILLISECOND,
+		lab_send(trial, 0, 0, i * 4 * NOPAL_MILLISECOND,
 			 (uint32_t)lab_between(trial, 8, 200), NULL);
 	lab_run(trial, 10 * NOPAL_SECOND);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "lab/questions.h"
+#include "labs/facts.h"
 #include "labs/labs.h"
 #include "labs/wire.h"
 
@@ -98,16 +99,16 @@ static void delay_judge_all(struct lab_trial *trial)
 	lab_check(trial, LAB_ALL | LAB_ONCE | LAB_ORDERED | LAB_INTACT);
 }
 
+/* With a pause behind half of the messages. */
 static void delay_trial(struct lab_trial *trial, const char *words, unsigned messages,
-			int64_t every_ns)
+			int64_t every_ns, int64_t pause_ns)
 {
-	int from = lab_host(trial, LAB_STUDENT, NULL), to = lab_host(trial, LAB_REFERENCE, NULL);
-
-	lab_link(trial, from, to, words);
-	lab_open(trial, from, to, 0);
+	facts_pair(trial, LAB_STUDENT, LAB_REFERENCE, NULL, words);
 	for (unsigned i = 0; i < messages; i++)
-		lab_send(trial, from, 0, i * every_ns, (uint32_t)lab_between(trial, 8, 1000), NULL);
-	lab_run(trial, messages * every_ns + 60 * NOPAL_SECOND);
+		lab_send(trial, 0, 0, i * every_ns + (2 * i >= messages ? pause_ns : 0),
+			 (uint32_t)lab_between(trial, 8, 1000), NULL);
+	lab_run(trial, messages * every_ns + pause_ns + 60 * NOPAL_SECOND);
+	delay_judge_all(trial);
 }
 
 /* Words of a link whose round trips differ, and which loses the datagrams of the mask. */
@@ -125,8 +126,7 @@ static void delay_follows(struct lab_trial *trial)
 {
 	char words[128];
 
-	delay_trial(trial, delay_words(trial, words, "00001"), 5, 600 * NOPAL_MILLISECOND);
-	delay_judge_all(trial);
+	delay_trial(trial, delay_words(trial, words, "00001"), 5, 600 * NOPAL_MILLISECOND, 0);
 }
 
 /* The first message leaves twice; the second is lost, too. */
@@ -134,8 +134,7 @@ static void delay_resent(struct lab_trial *trial)
 {
 	char words[128];
 
-	delay_trial(trial, delay_words(trial, words, "101"), 2, 3 * NOPAL_SECOND);
-	delay_judge_all(trial);
+	delay_trial(trial, delay_words(trial, words, "101"), 2, 3 * NOPAL_SECOND, 0);
 }
 
 /* An outage of up to 20 seconds. */
@@ -145,8 +144,7 @@ static void delay_doubles(struct lab_trial *trial)
 
 	snprintf(words, sizeof(words), "delay 20ms down 0s %dms",
 		 (int)lab_between(trial, 4000, 20000));
-	delay_trial(trial, words, 1, NOPAL_SECOND);
-	delay_judge_all(trial);
+	delay_trial(trial, words, 1, NOPAL_SECOND, 0);
 }
 
 /* A pause between an ack and a loss. */
@@ -154,25 +152,15 @@ static void delay_pauses(struct lab_trial *trial)
 {
 	char words[128];
 
-	delay_trial(trial, delay_words(trial, words, "001"), 3, 4 * NOPAL_SECOND);
-	delay_judge_all(trial);
+	delay_trial(trial, delay_words(trial, words, "001"), 3, 4 * NOPAL_SECOND, 0);
 }
 
-/* Half of the messages, a pause, and the other half. */
 static void delay_lossy(struct lab_trial *trial)
 {
-	int from = lab_host(trial, LAB_STUDENT, NULL), to = lab_host(trial, LAB_REFERENCE, NULL);
-	const unsigned half = 20;
 	char words[128];
 
 	snprintf(words, sizeof(words), "delay %dms 8ms loss 15%%", (int)lab_between(trial, 10, 60));
-	lab_link(trial, from, to, words);
-	lab_open(trial, from, to, 0);
-	for (unsigned i = 0; i < 2 * half; i++)
-		lab_send(trial, from, 0, i * 50 * NOPAL_MILLISECOND + i / half * 30 * NOPAL_SECOND,
-			 (uint32_t)lab_between(trial, 8, 1000), NULL);
-	lab_run(trial, 120 * NOPAL_SECOND);
-	delay_judge_all(trial);
+	delay_trial(trial, words, 40, 50 * NOPAL_MILLISECOND, 30 * NOPAL_SECOND);
 }
 
 static const char delay_earlier[] =

@@ -6,6 +6,7 @@
  * follows a datagram that arrived damaged: nothing.
  */
 #include "lab/questions.h"
+#include "labs/facts.h"
 #include "labs/labs.h"
 #include "labs/wire.h"
 
@@ -38,13 +39,11 @@ static uint32_t sum32_of(const uint8_t *bytes, uint32_t length)
 static void sum32_trial(struct lab_trial *trial, enum lab_code sender, enum lab_code receiver,
 			const char *words)
 {
-	int from = lab_host(trial, sender, NULL), to = lab_host(trial, receiver, NULL);
-	unsigned messages = 40;
+	const unsigned messages = 40;
 
-	lab_link(trial, from, to, words);
-	lab_open(trial, from, to, 0);
+	facts_pair(trial, sender, receiver, NULL, words);
 	for (unsigned i = 0; i < messages; i++)
-		lab_send(trial, from, 0, i * SUM32_EVERY_MS * NOPAL_MILLISECOND,
+		lab_send(trial, 0, 0, i * SUM32_EVERY_MS * NOPAL_MILLISECOND,
 			 (uint32_t)lab_between(trial, 8, 1400), NULL);
 	lab_run(trial, 300 * NOPAL_SECOND);
 }

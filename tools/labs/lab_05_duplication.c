@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "lab/questions.h"
+#include "labs/facts.h"
 #include "labs/labs.h"
 #include "labs/wire.h"
 
@@ -17,13 +18,10 @@ enum { FILTER_WINDOW = 32, FILTER_TRAILER = 4 };
 static void filter_trial(struct lab_trial *trial, enum lab_code sender, enum lab_code receiver,
 			 const char *words, unsigned messages)
 {
-	int from = lab_host(trial, sender, NULL), to = lab_host(trial, receiver, NULL);
-
-	lab_link(trial, from, to, words);
-	lab_open(trial, from, to, 0);
+	facts_pair(trial, sender, receiver, NULL, words);
 	for (unsigned i = 0; i < messages; i++)
-		lab_send(trial, from, 0, i * NOPAL_MILLISECOND,
-			 (uint32_t)lab_between(trial, 8, 200), NULL);
+		lab_send(trial, 0, 0, i * NOPAL_MILLISECOND, (uint32_t)lab_between(trial, 8, 200),
+			 NULL);
 	lab_run(trial, 10 * NOPAL_SECOND);
 }
 

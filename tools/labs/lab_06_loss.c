@@ -9,6 +9,7 @@
 
 #include "frame/tool.h"
 #include "lab/questions.h"
+#include "labs/facts.h"
 #include "labs/labs.h"
 #include "labs/wire.h"
 
@@ -38,12 +39,9 @@ static bool arq_tells(const uint8_t *ack, uint32_t number)
 static void arq_trial(struct lab_trial *trial, enum lab_code sender, enum lab_code receiver,
 		      const char *config, const char *words, unsigned messages)
 {
-	int from = lab_host(trial, sender, config), to = lab_host(trial, receiver, config);
-
-	lab_link(trial, from, to, words);
-	lab_open(trial, from, to, 0);
+	facts_pair(trial, sender, receiver, config, words);
 	for (unsigned i = 0; i < messages; i++)
-		lab_send(trial, from, 0, i * 1500 * NOPAL_MICROSECOND,
+		lab_send(trial, 0, 0, i * 1500 * NOPAL_MICROSECOND,
 			 (uint32_t)lab_between(trial, 8, 400), NULL);
 	lab_run(trial, 200 * NOPAL_SECOND);
 }
