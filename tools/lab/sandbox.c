@@ -6,6 +6,7 @@
  * before the files and the calls are kept in; the filter of calls comes last, as it would forbid
  * the others.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <grp.h>
 #include <link.h>
@@ -109,6 +110,8 @@ static int sandbox_close_others(const struct sandbox *sandbox, int rules, struct
 
 static int sandbox_limit(const struct sandbox *sandbox, struct sandbox_why why)
 {
+	/* a sanitizer's shadow is address space without end, also where this program has one */
+	const bool shadowed = sandbox->memory_bytes == 0 || dlsym(RTLD_DEFAULT, "__asan_init");
 	const struct {
 		__rlimit_resource_t resource;
 		int64_t most;
@@ -120,7 +123,7 @@ static int sandbox_limit(const struct sandbox *sandbox, struct sandbox_why why)
 		{ RLIMIT_NPROC, 0, false },
 		{ RLIMIT_STACK, SANDBOX_STACK_BYTES, false },
 		{ RLIMIT_MEMLOCK, 0, false },
-		{ RLIMIT_AS, sandbox->memory_bytes, sandbox->memory_bytes == 0 },
+		{ RLIMIT_AS, sandbox->memory_bytes, shadowed },
 		{ RLIMIT_CPU, sandbox->processor_seconds, sandbox->processor_seconds == 0 },
 	};
 
