@@ -188,7 +188,7 @@ static int build_rules(const struct build_job *job, struct build_rules *rules)
 static bool build_limit(void)
 {
 	static const struct {
-		__rlimit_resource_t resource;
+		unsigned resource;
 		int64_t most;
 	} limits[] = {
 		{ RLIMIT_CPU, BUILD_PROCESSOR_SECONDS },

@@ -113,7 +113,7 @@ static int sandbox_limit(const struct sandbox *sandbox, struct sandbox_why why)
 	/* a sanitizer's shadow is address space without end, also where this program has one */
 	const bool shadowed = sandbox->memory_bytes == 0 || dlsym(RTLD_DEFAULT, "__asan_init");
 	const struct {
-		__rlimit_resource_t resource;
+		unsigned resource;
 		int64_t most;
 		bool unbound;
 	} limits[] = {
