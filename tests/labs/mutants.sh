@@ -53,5 +53,6 @@ done <<END
 04-corruption sum32 03-delay
 05-duplication filter 04-corruption
 06-loss arq 02-vanilla-udp
+07-sliding-window sliding_window 02-vanilla-udp
 END
 exit $bad

@@ -8,6 +8,7 @@
  */
 #include <stdio.h>
 
+#include "lab/questions.h"
 #include "labs/facts.h"
 #include "labs/labs.h"
 
@@ -337,6 +338,16 @@ static const struct lab_item window_items[] = {
 	{ 0 },
 };
 
+static const struct lab_question window_questions[] = {
+	{ .ask = LAB_ASK_AGAIN },
+	{ .ask = LAB_ASK_CARRIED },
+	{ .ask = LAB_ASK_LOST },
+	{ .ask = LAB_ASK_TOOK },
+	{ .ask = LAB_ASK_SLOWEST },
+	{ .ask = LAB_ASK_HOLDER },
+	{ 0 },
+};
+
 const struct lab lab_07_sliding_window = {
 	.number = 7,
 	.name = "sliding-window",
@@ -344,4 +355,12 @@ const struct lab lab_07_sliding_window = {
 	.part = "sliding_window",
 	.files = window_files,
 	.items = window_items,
+	.questions = window_questions,
+	.question_case = "case \"your own trial\"\n"
+			 "	link      delay 20ms fwd: loss 20%\n"
+			 "	sender    reference\n"
+			 "	receiver  reference\n"
+			 "	messages  16 every 5ms size 100..900\n"
+			 "	within    10s\n"
+			 "	expect    all once ordered intact\n",
 };
