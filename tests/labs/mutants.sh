@@ -54,5 +54,6 @@ done <<END
 05-duplication filter 04-corruption
 06-loss arq 02-vanilla-udp
 07-sliding-window sliding_window 02-vanilla-udp
+10-congestion-control window_policy 02-vanilla-udp
 END
 exit $bad
