@@ -23,7 +23,7 @@ for page in "$source"/docs/labs/*/README.md; do
 	at=$folder/$lab
 	mkdir "$at"
 	cp "$source/docs/labs/$lab"/*.conf "$at" 2>/dev/null || continue
-	part=$(sed -n 's/^plugin = "\.\/\(.*\)\.so"$/\1/p' "$at/lab.conf")
+	part=$(sed -n 's/^plugin = "\.\/\(.*\)\.so"$/\1/p' "$at"/*.conf | head -n 1)
 	[ -z "$part" ] || cp "$objects/$part.so" "$at"
 	cd "$at"
 	for config in *.conf; do
