@@ -24,12 +24,19 @@
 enum { LABS_FILE_MAX = 4096 /* of lab.txt */ };
 
 const struct lab *const labs_all[] = {
-	&lab_00_hello,	       &lab_01_hold_bits,
-	&lab_02_vanilla_udp,   &lab_03_delay,
-	&lab_04_corruption,    &lab_05_duplication,
-	&lab_06_loss,	       &lab_07_sliding_window,
-	&lab_09_erasure_codes, &lab_10_congestion_control,
-	&lab_12_compose,       NULL,
+	&lab_00_hello,
+	&lab_01_hold_bits,
+	&lab_02_vanilla_udp,
+	&lab_03_delay,
+	&lab_04_corruption,
+	&lab_05_duplication,
+	&lab_06_loss,
+	&lab_07_sliding_window,
+	&lab_08_streaming,
+	&lab_09_erasure_codes,
+	&lab_10_congestion_control,
+	&lab_12_compose,
+	NULL,
 };
 
 const struct lab *labs_find(const char *word)
