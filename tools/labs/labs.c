@@ -35,6 +35,7 @@ const struct lab *const labs_all[] = {
 	&lab_08_streaming,
 	&lab_09_erasure_codes,
 	&lab_10_congestion_control,
+	&lab_11_one_to_many,
 	&lab_12_compose,
 	NULL,
 };
