@@ -20,6 +20,7 @@
 #include "lab/grade.h"
 #include "lab/quiz.h"
 #include "lab/spawner.h"
+#include "labs/tournament.h"
 
 enum { LABS_FILE_MAX = 4096 /* of lab.txt */ };
 
@@ -319,9 +320,12 @@ static enum tool_exit labs_run(const struct tool_call *call)
 		return labs_grade(call, true);
 	if (strcmp(word, "report") == 0)
 		return labs_report(call);
+	if (strcmp(word, "tournament") == 0)
+		return tournament(call);
 	if (strcmp(word, "spawn") == 0)
 		return (enum tool_exit)spawner_serve();
-	fprintf(stderr, "nopal: lab does not know `%s`\n  fix: list, start, try, grade or report\n",
+	fprintf(stderr,
+		"nopal: lab does not know `%s`\n  fix: list, start, try, grade, report or tournament\n",
 		word);
 	return TOOL_BAD_INPUT;
 }
@@ -335,12 +339,13 @@ static const struct tool_option labs_options[] = {
 	{ "jobs", 'j', "N", "report: so many at a time (default: one a processor)" },
 	{ "html", 0, "FILE", "report: one page for the class" },
 	{ "csv", 0, "FILE", "report: a row a submission" },
+	{ "plot", 0, "FILE", "tournament: draw it, as png, svg or pdf" },
 	{ 0 },
 };
 
 const struct tool tool_lab = {
 	.name = "lab",
-	.words = "list|start|try|grade|report ...",
+	.words = "list|start|try|grade|report|tournament ...",
 	.summary = "a course in transport protocols that grades itself",
 	.help = "A lab is a folder with a hand-out, a skeleton of one microprotocol and cases to "
 		"try it with.\n\n"
@@ -349,7 +354,8 @@ const struct tool tool_lab = {
 		"  nopal lab try my-lab                visible cases, with the steps of the first "
 		"failure\n"
 		"  nopal lab grade my-lab              all cases, and points\n"
-		"  nopal lab report class/*            for the teacher: a whole class",
+		"  nopal lab report class/*            for the teacher: a whole class\n"
+		"  nopal lab tournament class/*        rules of lab 10 against each other",
 	.min_words = 1,
 	.max_words = -1,
 	.options = labs_options,
