@@ -12,7 +12,7 @@
 #include "lab/lab.h"
 
 static const char *const scenario_relations[] = {
-	[LAB_AT_MOST] = "at most", [LAB_AT_LEAST] = "at least", [LAB_EQUAL] = "just"
+	[LAB_AT_MOST] = "at most", [LAB_AT_LEAST] = "at least", [LAB_EQUAL] = "exactly"
 };
 
 static double scenario_seconds(int64_t time_ns)
