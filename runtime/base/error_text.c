@@ -32,6 +32,7 @@ static const struct error_text {
 	{ EEXIST, "the destination is there already" },
 	{ EINVAL, "an argument is not valid for this call or composition" },
 	{ EIO, "a device failed, or a file is damaged" },
+	{ EHOSTUNREACH, "no link leads to that host" },
 	{ EMSGSIZE, "the message is longer than the limit of the plan" },
 	{ ENOBUFS, "the limit of memory, objects or receives is reached" },
 	{ ENODATA, "the file ended before all of it was sent" },

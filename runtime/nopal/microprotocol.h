@@ -93,6 +93,7 @@ struct nopal_handle {
 	uint32_t generation; /* odd while alive */
 };
 
+/* Do both name the same? */
 static inline bool nopal_handle_equal(struct nopal_handle one, struct nopal_handle other)
 {
 	return one.index == other.index && one.generation == other.generation;
@@ -105,6 +106,7 @@ static inline void *nopal_handle_value(struct nopal_handle handle)
 	return (void *)(uintptr_t)((uint64_t)handle.index << 32 | handle.generation);
 }
 
+/* The handle of which nopal_handle_value() made it. */
 static inline struct nopal_handle nopal_value_handle(const void *value)
 {
 	struct nopal_handle handle;
