@@ -11,7 +11,7 @@ set -eu
 nopal=$1 source=$2 lab=$3 part=${4:-}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-export NOPAL_FUSED=off
+export NOPAL_FUSED=off NOPAL_CONFIGS="$source/configs"
 tests=$source/tests/labs/$lab
 
 # submission NAME [CONFIGS]: points and reasons of the source on standard input, or of a folder

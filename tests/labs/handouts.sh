@@ -7,7 +7,7 @@ set -eu
 nopal=$(cd "$(dirname "$1")" && pwd)/$(basename "$1") source=$2 objects=$3
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-export NOPAL_FUSED=off
+export NOPAL_FUSED=off NOPAL_CONFIGS="$source/configs"
 bad=0
 
 # shown README COMMAND: what the page shows below the command

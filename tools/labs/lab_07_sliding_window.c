@@ -203,12 +203,17 @@ static void window_uses_path(struct lab_trial *trial)
 /* Loss, duplicates and an uneven delay; either end may be the reference. */
 static void window_endures(struct lab_trial *trial)
 {
+	int64_t duplicate, loss, jitter_ms, delay_ms;
 	bool sends = lab_random(trial) % 3, receives = !sends || lab_random(trial) % 2;
 	char link[128];
 
+	/* one after the other: arguments of one call are evaluated in any order */
+	duplicate = lab_between(trial, 0, 10);
+	loss = lab_between(trial, 0, 20);
+	jitter_ms = lab_between(trial, 0, 5);
+	delay_ms = lab_between(trial, 5, 30);
 	snprintf(link, sizeof(link), "delay %lldms %lldms loss %lld%% duplicate %lld%% corrupt 1%%",
-		 (long long)lab_between(trial, 5, 30), (long long)lab_between(trial, 0, 5),
-		 (long long)lab_between(trial, 0, 20), (long long)lab_between(trial, 0, 10));
+		 (long long)delay_ms, (long long)jitter_ms, (long long)loss, (long long)duplicate);
 	facts_pair(trial, sends ? LAB_STUDENT : LAB_REFERENCE,
 		   receives ? LAB_STUDENT : LAB_REFERENCE, NULL, link);
 	for (unsigned i = 0; i < 60; i++)
