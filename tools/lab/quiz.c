@@ -14,6 +14,8 @@
 static const char quiz_file[] = "answers.txt";
 enum { QUIZ_ANSWERS_MAX = 64 << 10, QUIZ_LAB_MAX = 4096 };
 
+enum { QUIZ_TRIALS = 16 };
+
 struct quiz {
 	struct bench bench;
 	struct lab_scenarios cases;
@@ -49,10 +51,16 @@ static bool quiz_open(struct quiz *quiz, const struct lab *lab, const char *id)
 	/* In processes of its own: this one may have loaded the part from another folder. */
 	quiz->bench.lab.spawner[LAB_REFERENCE] = &quiz->bench.spawners[BENCH_FAST];
 	quiz->bench.lab.traced = true;
-	quiz->trial = lab_trial_new(&quiz->bench.lab, quiz->cases.list[0].name, seed);
-	lab_scenario_run(quiz->trial, &quiz->cases.list[0]);
 	wanted = lab->question_count ? lab->question_count : LAB_QUESTIONS_USUAL;
-	quiz->count = lab_questions_draw(quiz->trial, lab->questions, seed, wanted, quiz->asked);
+	/* A trial in which hardly anything happens, as a loss, has too few answers: the next one. */
+	for (int tried = 0; tried < QUIZ_TRIALS && quiz->count < wanted; tried++, seed++) {
+		if (quiz->trial)
+			lab_trial_free(quiz->trial);
+		quiz->trial = lab_trial_new(&quiz->bench.lab, quiz->cases.list[0].name, seed);
+		lab_scenario_run(quiz->trial, &quiz->cases.list[0]);
+		quiz->count =
+			lab_questions_draw(quiz->trial, lab->questions, seed, wanted, quiz->asked);
+	}
 	if (quiz->count == wanted)
 		return true;
 	fprintf(stderr,
